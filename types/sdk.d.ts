@@ -358,8 +358,13 @@ declare module 'hermes-gateway:agent/environments/files' {
     export interface EnvironmentFiles {
         /** The path as a command in this place may use it. It may still begin with `~`. */
         resolve(path: string): string;
-        /** Whether the rules of the place permit this, before anything is changed. The file may be missing. */
-        check(path: string, intent: 'read' | 'write', access: FileAccess): Promise<FileResult<object>>;
+        /**
+         * Whether the rules of the place permit this, before anything is changed. The file may be missing. `path`: where its links lead,
+         * if the place tells it.
+         */
+        check(path: string, intent: 'read' | 'write', access: FileAccess): Promise<FileResult<{
+            readonly path?: string | undefined;
+        }>>;
         /** `stat` is undefined if nothing is there. */
         stat(path: string, access: FileAccess): Promise<FileResult<{
             readonly stat: FileStat | undefined;
