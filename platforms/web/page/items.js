@@ -201,3 +201,13 @@ export function insert(items, item, beforeKey) {
 function unsent(item) {
   return item.kind === 'user' && (item.state === 'waiting' || item.state === 'failed' || item.state === 'sending')
 }
+
+/**
+ * `ended`: the call has worked, but its program says that it has not, or not found anything.
+ * @param {ToolEvent} tool
+ * @param {boolean} running the turn it belongs to
+ */
+export function shownState({ state, summary }, running) {
+  if (state === 'running' && !running) return 'interrupted'
+  return state === 'done' && /^exit (?!0\b)/.test(summary) ? 'ended' : state
+}

@@ -159,6 +159,15 @@ const recognisers: readonly Recogniser[] = [
     const isLinks = links.length > 0 && links.every((link) => typeof asRecord(link)['url'] === 'string')
     return isLinks ? { parts: linkParts(links, budget), fields: ['data', 'results', 'count'] } : undefined
   },
+  ({ value: { images }, budget }) => {
+    const pictures = asArray(images).map(asRecord)
+    const isPictures = pictures.length > 0 && pictures.every(({ src }) => typeof src === 'string')
+    const links = pictures.map(({ src, alt, width, height }) => {
+      const size = typeof width === 'number' && typeof height === 'number' ? `${width} x ${height}` : ''
+      return { url: src, title: alt, description: size }
+    })
+    return isPictures ? { parts: linkParts(links, budget), fields: ['images', 'count'] } : undefined
+  },
   ({ value: { results }, args, budget }) => {
     const reports = asArray(results)
     const isReports = reports.length > 0 && reports.every((report) => typeof asRecord(report)['status'] === 'string')
@@ -312,15 +321,14 @@ function listPart(items: readonly unknown[], budget: ViewBudget): ToolViewPart {
 /** Short values as a table, lists and objects below it. */
 function fieldParts(value: JsonObject, budget: ViewBudget): readonly ToolViewPart[] {
   const entries = budget.list(Object.entries(value))
+  const shortNames = new Set<string>()
   const short = entries.flatMap(([name, field]) => {
     const scalar = toScalar(field)
-    return scalar === undefined || scalar === '' || scalar.length > 400 || scalar.includes('\n')
-      ? []
-      : [{ name: budget.line(name), value: budget.line(scalar) }]
+    if (scalar === undefined || scalar === '' || scalar.length > 400 || scalar.includes('\n')) return []
+    shortNames.add(name)
+    return [{ name: budget.line(name), value: budget.line(scalar) }]
   })
-  const long = entries.filter(
-    ([name, field]) => field !== '' && !short.some((known) => known.name === budget.line(name)),
-  )
+  const long = entries.filter(([name, field]) => field !== '' && !shortNames.has(name))
   return [
     ...(short.length === 0 ? [] : [{ kind: 'fields', fields: short } as const]),
     ...long.map(([name, field]) => outlinePart(name, field, budget)),

@@ -48,6 +48,18 @@ describe('what a page shows of a result', () => {
     })
   })
 
+  test('of the pictures of a web page their addresses, as links only where they can be opened', () => {
+    const images = [
+      { src: 'https://example.org/a.png', alt: 'A hill', width: 640, height: 480 },
+      { src: 'data:image/png;base64,iVBOR...', alt: '', width: 1, height: 1 },
+    ]
+    const { links } = only('links', partsOf({ success: true, count: 2, images }))
+    assert.deepEqual(links, [
+      { title: 'A hill', url: 'https://example.org/a.png', text: '640 x 480' },
+      { title: 'data:image/png;base64,iVBOR...', url: '', text: '1 x 1' },
+    ])
+  })
+
   test('of a script its code, its output and its errors', () => {
     const result = { status: 'error', output: 'a', error: 'Traceback', tool_calls_made: 1, duration_seconds: 2 }
     const part = only('command', partsOf(result, { tool: 'execute_code', args: { code: 'print("a")' } }))

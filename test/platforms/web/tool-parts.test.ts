@@ -8,6 +8,7 @@ import { type FakeNode, fakeDocument } from './fake-document.ts'
 
 interface Items {
   itemOf(entry: object): object
+  shownState(tool: ToolEvent, running: boolean): string
   withTool(items: readonly object[], event: ToolEvent, running: boolean): readonly { kind: string; key: string }[]
 }
 
@@ -49,6 +50,16 @@ describe('where the tools stand', () => {
     const ended = items.withTool(items.withTool(started, tool('b', 3), true), tool('a', 2), false)
     assert.deepEqual(shapeOf(ended), ['ask', 'a+b'])
     assert.equal(ended[1]?.key, started[1]?.key)
+  })
+
+  test('a command that ends with an exit code has no sign of success', () => {
+    const shown = (summary: string, state: ToolEvent['state'] = 'done') =>
+      items.shownState({ ...tool('a', 1), summary, state }, false)
+    assert.deepEqual(
+      [shown('exit 1, no such file'), shown('exit -1'), shown('exit 0, fine'), shown('exits: 3'), shown('')],
+      ['ended', 'ended', 'done', 'done', 'done'],
+    )
+    assert.deepEqual([shown('exit 1', 'failed'), shown('', 'running')], ['failed', 'interrupted'])
   })
 
   test('a text that is being written stays below the calls before it', () => {

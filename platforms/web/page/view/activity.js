@@ -3,6 +3,7 @@
  */
 import { h, setText } from '../dom.js'
 import { icon } from '../icons.js'
+import { shownState } from '../items.js'
 import { duration } from '../time.js'
 
 /** @typedef {import('../items.js').ActivityItem} ActivityItem */
@@ -88,7 +89,7 @@ function createRow(actions) {
     update(tool, running) {
       if (current === tool && shown.endsWith(String(running))) return
       current = tool
-      const now = tool.state === 'running' && !running ? 'interrupted' : tool.state
+      const now = shownState(tool, running)
       setText(name, tool.tool)
       setText(label, oneLine(tool.label))
       setText(result, tool.summary === '' ? (stateTexts[now] ?? '') : oneLine(tool.summary))
@@ -118,7 +119,13 @@ function createRow(actions) {
 }
 
 /** @type {Record<string, string>} */
-const stateTexts = { running: 'Running', done: 'Done', failed: 'Failed', interrupted: 'Ended with the turn' }
+const stateTexts = {
+  running: 'Running',
+  done: 'Done',
+  ended: 'Ended',
+  failed: 'Failed',
+  interrupted: 'Ended with the turn',
+}
 
 /** @param {string} state */
 function mark(state) {
