@@ -22,7 +22,7 @@ export const browserConfig = {
         .union([z.literal(''), z.url({ protocol: /^(?:https?|wss?)$/ })])
         .default('')
         .describe(
-          'A browser that runs already, by its DevTools address such as http://127.0.0.1:9222. It is used in place of one that the gateway starts.',
+          'A browser that runs already, by its DevTools address such as http://127.0.0.1:9222. It is used instead of one that the gateway starts.',
         ),
       inactivity_timeout: z
         .number()

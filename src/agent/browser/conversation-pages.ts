@@ -383,7 +383,7 @@ async function fill(field: Locator, text: string, options: { timeout: number; si
 async function screenshotOf(page: Page, timeout: number, signal: AbortSignal): Promise<Uint8Array> {
   const options = { timeout, signal, animations: 'disabled', caret: 'initial', scale: 'css' } as const
   const png = await page.screenshot({ ...options, type: 'png' })
-  // Of what models accept, with reserve.
+  // Models accept 5 MB.
   return png.length < 4_000_000 ? png : await page.screenshot({ ...options, type: 'jpeg', quality: 70 })
 }
 
@@ -440,5 +440,5 @@ async function within<T>(work: Promise<T>, limitMs: number, signal: AbortSignal)
 }
 
 function ignore(): void {
-  // What cannot be closed is closed already, and who waits has got the error.
+  // What cannot be closed is closed already, and the caller has the error.
 }
