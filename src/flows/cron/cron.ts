@@ -23,11 +23,11 @@ import type { EventKey } from '../../message/ids.ts'
 import { cronPlatform } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { formatModelChoice } from '../conversation-model.ts'
+import { runScript } from '../run-script.ts'
 import { type CheckRequestDeps, checkJobRequest } from './check-request.ts'
 import { type DeliverResultDeps, deliverResult } from './deliver-result.ts'
 import { readLatestOutput, writeJobOutput } from './outputs.ts'
 import { jobPrompt } from './prompt.ts'
-import { runJobScript } from './run-script.ts'
 
 export interface CronDeps
   extends Omit<DeliverResultDeps, 'outbox'>,
@@ -161,12 +161,12 @@ function runSteps(deps: CronDeps) {
   const outputs = join(home.cron, 'output')
   return {
     runScript: (run: JobRun, signal: AbortSignal) =>
-      runJobScript(
+      runScript(
         {
           ...{ directory: join(home.root, 'scripts'), openShell, redact: outbox.withhold },
           timeoutMs: () => settings().cron.script_timeout * 1_000,
         },
-        run,
+        run.stored.job,
         signal,
       ),
     async composePrompt({ job, authority }: JobRun['stored'], scriptOutput: string | undefined) {

@@ -1,21 +1,34 @@
 /**
- * Runs the script of a job: a file below `scripts/` of the home, by its interpreter, in the sandbox of the agent.
+ * Runs a script of the operator: a file below `scripts/` of the home, by its interpreter, in the sandbox of the agent.
  */
 import { realpath } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
-import type { Environment } from '../../agent/environments/environment.ts'
-import type { JobRun } from '../../cron/run-end.ts'
-import type { ScriptResult } from '../../cron/runs.ts'
-import { systemCode } from '../../lib/errors.ts'
-import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
+import type { Environment } from '../agent/environments/environment.ts'
+import { systemCode } from '../lib/errors.ts'
+import { stripTerminalEscapes } from '../lib/terminal-escapes.ts'
 
-export interface RunJobScriptDeps {
+export interface RunScriptDeps {
   /** `scripts/` of the home. */
   readonly directory: string
   /** A shell of its own. Rejects when commands do not run on this machine. */
   openShell(): Promise<{ readonly environment: Environment }>
   redact(text: string): string
   readonly timeoutMs: () => number
+}
+
+export interface ScriptRequest {
+  /** The path below the directory. */
+  readonly script: string
+  /** The working directory; '' for the usual one. */
+  readonly workdir?: string
+  /** A file that it reads from its standard input. */
+  readonly input?: string
+}
+
+export interface ScriptResult {
+  readonly ok: boolean
+  /** What it printed; of a failed one with the reason. */
+  readonly output: string
 }
 
 const maxOutputBytes = 200_000
@@ -28,19 +41,21 @@ const interpreters: Readonly<Record<string, string>> = {
 }
 
 /** A script that fails or does not exist is a result, too. Rejects with the signal's reason, or when it cannot be started. */
-export async function runJobScript(
-  { directory, openShell, redact, timeoutMs }: RunJobScriptDeps,
-  { stored: { job } }: JobRun,
+export async function runScript(
+  { directory, openShell, redact, timeoutMs }: RunScriptDeps,
+  { script, workdir = '', input }: ScriptRequest,
   signal: AbortSignal,
 ): Promise<ScriptResult> {
-  const path = await findScript(directory, job.script)
-  if (path === undefined) return { ok: false, output: `The script ${job.script} does not exist below ${directory}.` }
+  const path = await findScript(directory, script)
+  if (path === undefined) return { ok: false, output: `The script ${script} does not exist below ${directory}.` }
   const { environment } = await openShell()
   try {
     const program = interpreters[extname(path).toLowerCase()]
-    const command = program === undefined ? quote(path) : `${program} ${quote(path)}`
-    const cwd = job.workdir === '' ? {} : { cwd: job.workdir }
-    const options = { timeoutMs: timeoutMs(), signal, maxOutputBytes, exposed: [path], ...cwd }
+    const start = program === undefined ? quote(path) : `${program} ${quote(path)}`
+    const command = input === undefined ? start : `${start} < ${quote(input)}`
+    const exposed = input === undefined ? [path] : [path, input]
+    const cwd = workdir === '' ? {} : { cwd: workdir }
+    const options = { timeoutMs: timeoutMs(), signal, maxOutputBytes, exposed, ...cwd }
     const { output, exitCode, timedOut } = await environment.execute(command, options)
     signal.throwIfAborted()
     const text = redact(stripTerminalEscapes(output)).trimEnd()
