@@ -88,6 +88,8 @@ export type {
 } from './platforms/adapter.ts'
 export { definePlatform } from './platforms/adapter.ts'
 
+export type { PlatformAutomation, PlatformDeliveries } from './platforms/automation.ts'
+
 // Hooks
 
 export type { HookContext, HookEventName, HookEvents, HookServices } from './message/hook-events.ts'

@@ -3946,6 +3946,7 @@ declare module 'hermes-gateway:platforms/adapter' {
     import type { ToolCallSummary, ToolView } from 'hermes-gateway:message/tool-view';
     import type { ImagePart } from 'hermes-gateway:message/transcript';
     import type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
+    import type { PlatformAutomation } from 'hermes-gateway:platforms/automation';
     export interface PlatformAdapter {
         /**
          * Starts to receive. Resolves once messages can arrive. May throw: the supervisor retries with increasing delays.
@@ -4266,6 +4267,8 @@ declare module 'hermes-gateway:platforms/adapter' {
         refused(reason: string): void;
         /** Reports that data arrived: an event, a poll response, a heartbeat. Health derives `receiving` from it. */
         received(): void;
+        /** What the adapter may cause besides messages. Its code is loaded with the first call. */
+        automation(): Promise<PlatformAutomation>;
         /** What a page may show of the daemon. */
         info(): GatewayInfo;
         /** The model that answers in a conversation. It may have one of its own. */
@@ -4385,6 +4388,57 @@ declare module 'hermes-gateway:platforms/adapter' {
     }
     /** Types the default export of a platform. */
     export function definePlatform(module: PlatformModule): PlatformModule;
+}
+
+declare module 'hermes-gateway:platforms/automation' {
+    /**
+     * What an adapter may cause besides messages, for platforms whose events come from programs.
+     */
+    import type { Target } from 'hermes-gateway:message/source';
+    /** All functions may reject `store/...`. */
+    export interface PlatformAutomation {
+        /** Whether the HTTP server of the gateway is reachable from this machine only. */
+        listensLocally(): boolean;
+        /** The chat that a target means (`telegram`, `telegram:<chat_id>`); null for `local`. The problem is for the operator. */
+        resolveTarget(text: string, signal: AbortSignal): Promise<{
+            target: Target | null;
+        } | {
+            problem: string;
+        }>;
+        /** Sends a text to a chat. A second one with the same key sends nothing. */
+        send(target: Target, message: {
+            readonly key: string;
+            readonly text: string;
+        }): Promise<void>;
+        /** Runs a file below `scripts/` of the home with a text as its input, within two minutes. A failure is a result, too. */
+        runScript(name: string, input: string, signal: AbortSignal): Promise<{
+            readonly ok: boolean;
+            readonly output: string;
+        }>;
+        /** Lets a scheduled job run now, by its id or name. Resolves with the problem; '' for none. */
+        runJob(name: string): Promise<string>;
+        /** The text of skills for the model. */
+        readSkills(names: readonly string[]): Promise<string>;
+        readonly deliveries: PlatformDeliveries;
+    }
+    /** Events that the adapter has stored and works on later, also after a crash. */
+    export interface PlatformDeliveries {
+        /** Resolves when it is on disk. `keys`: further ones are aliases for deduplication. */
+        store(delivery: {
+            readonly keys: readonly [string, ...string[]];
+            readonly group: string;
+            readonly body: string;
+        }): Promise<'accepted' | 'duplicate'>;
+        /** Those that are not done, the oldest first. */
+        open(): Promise<readonly {
+            readonly key: string;
+            readonly group: string;
+            readonly receivedAt: number;
+        }[]>;
+        /** Undefined when it is done. */
+        read(key: string): Promise<string | undefined>;
+        done(keys: readonly string[]): Promise<void>;
+    }
 }
 
 declare module 'hermes-gateway:plugins/contract' {
@@ -5229,6 +5283,7 @@ declare module 'hermes-gateway:sdk' {
     export type { ToolCallSummary, ToolView, ToolViewPart } from 'hermes-gateway:message/tool-view';
     export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatFile, ChatQuestion, ChatToolCalls, CommandEntry, DiagnosticContext, DiagnosticResult, FileSource, FileToStore, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, OpenedFile, PlatformAdapter, PlatformContext, PlatformFiles, PlatformModule, PlatformRecords, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
     export { definePlatform } from 'hermes-gateway:platforms/adapter';
+    export type { PlatformAutomation, PlatformDeliveries } from 'hermes-gateway:platforms/automation';
     export type { HookContext, HookEventName, HookEvents, HookServices } from 'hermes-gateway:message/hook-events';
     export type { DaemonOptions, LlmOptions, LlmResult, PeriodicTask, PluginCommand, PluginCommandContext, PluginConfig, PluginContext, PluginLlm, PluginModule, PluginState, PluginTool, PluginToolContext, PromptSectionContext, Register, } from 'hermes-gateway:plugins/contract';
     export type { HistoryMessage, HookCallback, HookEnvelope, HookName, HookPayload, HookPayloads, HookReturn, HookReturns, } from 'hermes-gateway:plugins/hook-map';
@@ -5625,6 +5680,16 @@ declare module 'hermes-gateway:store/schema' {
             seq: number | null;
             /** 1: its script was started. */
             script: number | null;
+        };
+        /** What adapters have received and work on later (`inbox/deferred-deliveries.ts`). */
+        deferred_deliveries: {
+            key: string;
+            platform: string;
+            group_key: string;
+            /** Of the adapter; '' once it is done. */
+            body: string;
+            received_at: number;
+            done_at: number | null;
         };
         /** One row: what was written into `cron/jobs.json` last (`cron/jobs-file.ts`). */
         cron_file: {

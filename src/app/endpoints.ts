@@ -229,14 +229,38 @@ function composeSend(context: AppContext, { outbox }: Core): AdminRoutesDeps['se
   }
 }
 
+/** Loads the code with the first call. */
+function composeAutomation(
+  { options, settings, accountDirectory, platforms, store, clock }: AppContext,
+  { outbox }: Core,
+  { agentServices, skills, cron }: EndpointsDeps,
+): PlatformContextDeps['automation'] {
+  return async (platform) => {
+    const { createPlatformAutomation } = await import('../flows/platform-automation.ts')
+    const deps = { store, accountDirectory, adapter: platforms.adapter, outbox, home: options.home, clock }
+    return createPlatformAutomation(
+      {
+        ...deps,
+        openShell: agentServices.openShell,
+        openCron: cron.open,
+        readSkills: async (names) => (await skills.load()).expand(names.map((name) => `/${name}`).join(' ')),
+        host: () => settings().http.host,
+        retentionDays: () => settings().retention.days,
+      },
+      platform,
+    )
+  }
+}
+
 function platformContextDepsOf(
   context: AppContext,
   core: Core,
-  { agentServices, skills }: EndpointsDeps,
+  deps: EndpointsDeps,
   { http, files }: { readonly http: HttpServer; readonly files: () => Promise<FileServices> },
 ): PlatformContextDeps {
   const { options, settings, accountDirectory, store, degraded, clock, log, redact } = context
   const { home, version } = options
+  const { agentServices, skills } = deps
   const models = composeModelServices(context, agentServices)
   return {
     home: home.root,
@@ -259,6 +283,7 @@ function platformContextDepsOf(
       const { model, provider } = agentServices.describe()
       return { version, model, provider, degraded: degraded() }
     },
+    automation: composeAutomation(context, core, deps),
     modelOf: async (source) => await models.modelOf({ source, sessionKey: accountDirectory.sessionKey(source) }),
     async press(press) {
       // Who may answer depends on the role.

@@ -41,6 +41,7 @@ export interface PlatformContextDeps {
   /** Whether the event is a command that neither hooks nor earlier messages may delay. */
   bypassesHooks(event: MessageEvent): boolean
   info(): GatewayInfo
+  automation(platform: string): ReturnType<PlatformContext['automation']>
   modelOf: PlatformContext['modelOf']
 }
 
@@ -123,6 +124,7 @@ export function createPlatformContext(
     },
     health: lifecycle.health,
     info: deps.info,
+    automation: () => deps.automation(platform),
     modelOf: deps.modelOf,
     // Deprecated names of 0.1.
     paced: deps.outbox.rateLimited,

@@ -6,8 +6,11 @@ import type { SessionSource } from '../message/source.ts'
 
 /** The rules of one account of a platform, and those of the whole gateway. */
 export interface AccessRules {
-  /** `token`: the platform only accepts users who have the gateway's token or use its terminal. */
-  readonly access: 'token' | 'allowlist'
+  /**
+   * `token`: the platform only accepts users who have the gateway's token or use its terminal. `own`: its adapter verifies each
+   * sender, and says so with `roleAuthorized`.
+   */
+  readonly access: 'token' | 'allowlist' | 'own'
   /** User ids; `*` allows every user. */
   readonly allowFrom: readonly string[]
   /** User ids that are allowed in groups only. */
@@ -103,7 +106,7 @@ function containsUserNames({ userName }: SessionSource, rules: AccessRules): boo
 /** Whether the rules refuse every user without an allowed role, which is worth a warning when the platform starts. */
 export function deniesEveryone(rules: AccessRules): boolean {
   const lists = [rules.allowFrom, rules.groupAllowFrom, rules.groupAllowedChats, rules.gatewayAllowedUsers]
-  const open = rules.access === 'token' || rules.allowAllUsers || rules.gatewayAllowAllUsers
+  const open = rules.access !== 'allowlist' || rules.allowAllUsers || rules.gatewayAllowAllUsers
   const hasPaired = rules.paired !== undefined && rules.paired.ids.size > 0
   return !open && !hasPaired && rules.allowBots === 'none' && lists.every((list) => list.length === 0)
 }

@@ -19,6 +19,7 @@ import type { SessionSource, Target } from '../message/source.ts'
 import type { ToolCallSummary, ToolView } from '../message/tool-view.ts'
 import type { ImagePart } from '../message/transcript.ts'
 import type { TurnResult, TurnStatus } from '../message/turn-result.ts'
+import type { PlatformAutomation } from './automation.ts'
 
 export interface PlatformAdapter {
   /**
@@ -355,6 +356,8 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   refused(reason: string): void
   /** Reports that data arrived: an event, a poll response, a heartbeat. Health derives `receiving` from it. */
   received(): void
+  /** What the adapter may cause besides messages. Its code is loaded with the first call. */
+  automation(): Promise<PlatformAutomation>
   /** What a page may show of the daemon. */
   info(): GatewayInfo
   /** The model that answers in a conversation. It may have one of its own. */

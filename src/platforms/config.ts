@@ -267,7 +267,7 @@ function manifestVariables({ name, access, environment }: PlatformManifest): Pla
     path: ['platforms', name, key],
     kind,
   })
-  if (access === 'token')
+  if (access !== 'allowlist')
     return [
       ...own,
       general('HOME_CHANNEL', 'home_channel', 'string'),

@@ -15,8 +15,11 @@ export interface PlatformManifest {
   readonly label: string
   readonly description: string
   readonly version: string
-  /** `token`: every user has the gateway's token or its terminal. `allowlist`: the access rules decide. */
-  readonly access: 'token' | 'allowlist'
+  /**
+   * `token`: every user has the gateway's token or its terminal. `allowlist`: the access rules decide. `own`: the adapter verifies
+   * each sender, who is then a guest unless `roles` says otherwise.
+   */
+  readonly access: 'token' | 'allowlist' | 'own'
   /** The prefix of typed commands. */
   readonly commandPrefix: string
   /** False: no gateway events are emitted for this platform. */
@@ -142,7 +145,7 @@ const manifestSchema = z.looseObject(
       .union([z.string(), z.number()], { error: 'expected a version, for example 1.0.0' })
       .transform(String)
       .default('0.0.0'),
-    access: enumSchema(['token', 'allowlist']).default('allowlist'),
+    access: enumSchema(['token', 'allowlist', 'own']).default('allowlist'),
     command_prefix: textSchema
       .regex(/^\S{1,3}$/, { error: 'expected one to three characters, for example /' })
       .default('/'),

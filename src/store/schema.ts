@@ -285,6 +285,16 @@ export interface Database {
     /** 1: its script was started. */
     script: number | null
   }
+  /** What adapters have received and work on later (`inbox/deferred-deliveries.ts`). */
+  deferred_deliveries: {
+    key: string
+    platform: string
+    group_key: string
+    /** Of the adapter; '' once it is done. */
+    body: string
+    received_at: number
+    done_at: number | null
+  }
   /** One row: what was written into `cron/jobs.json` last (`cron/jobs-file.ts`). */
   cron_file: { id: number; written: string }
   /** What adapters keep (`flows/platform-records.ts`). */

@@ -12,6 +12,7 @@ import type { MessageEvent } from '../../src/message/event.ts'
 import type { EventKey } from '../../src/message/ids.ts'
 import type { TurnResult } from '../../src/message/turn-result.ts'
 import type { ChatEntry, CommandEntry, HttpRoute, PlatformContext, PressResult } from '../../src/platforms/adapter.ts'
+import type { PlatformAutomation } from '../../src/platforms/automation.ts'
 
 export interface IngestedEvent {
   readonly event: MessageEvent
@@ -75,6 +76,8 @@ export interface RecordingOptions {
   readonly mediaFolder?: string
   /** From which addresses files may be downloaded; public ones if omitted. */
   readonly isAllowed?: (address: string) => boolean
+  /** What the adapter may cause besides messages. Adapters that use it need it. */
+  readonly automation?: PlatformAutomation
   /** `catch_up.max`; 1,000 if omitted. */
   readonly catchUpLimit?: number
 }
@@ -194,6 +197,10 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     refused: (reason) => record(refusals, reason),
     health: (state, reason) => record(healthReports, { state, reason }),
     info: () => ({ version: '0.0.0', model: 'test', provider: 'test', degraded: [] }),
+    automation: async () => {
+      if (options.automation === undefined) throw new Error('the test has set no automation')
+      return options.automation
+    },
     modelOf: async () => ({ model: 'test', provider: 'test' }),
     paced: (target, signal, call) => context.rateLimited(target, signal, call),
     marks: () => context.cursors(),

@@ -45,6 +45,7 @@ export const secretFiles = [
   '.env',
   'gateway.token',
   'auth.json',
+  'webhook_subscriptions.json',
   'state.db',
   'state.db-wal',
   'state.db-shm',

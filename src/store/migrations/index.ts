@@ -19,6 +19,7 @@ import { sessionTools } from './015-session-tools.ts'
 import { usage } from './016-usage.ts'
 import { messageImages } from './017-message-images.ts'
 import { cronJobs } from './018-cron-jobs.ts'
+import { deferredDeliveries } from './020-deferred-deliveries.ts'
 import { platformRecords } from './021-platform-records.ts'
 
 export const migrations: readonly string[] = [
@@ -39,4 +40,5 @@ export const migrations: readonly string[] = [
   usage,
   cronJobs,
   platformRecords,
+  deferredDeliveries,
 ]
