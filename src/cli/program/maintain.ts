@@ -21,6 +21,7 @@ import { addImportCommand } from './import.ts'
 import { addMcpCommands } from './mcp.ts'
 import { type JsonOption, json, type ListOptions, limit, parseNumber } from './options.ts'
 import { addApprovalCommands, addPairingCommands, addProfileCommands } from './people.ts'
+import { addWebhookCommands } from './webhook.ts'
 
 export function addInspectCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Inspect:')
@@ -127,6 +128,7 @@ export function addMaintainCommands(root: Command, context: CliContext): void {
   addPluginCommands(root, context)
   addSkillCommands(root, context)
   addCronCommands(root, context)
+  addWebhookCommands(root, context)
   addMcpCommands(root, context)
   addPlatformCommand(root, context)
   root.commandsGroup('More:')

@@ -6,7 +6,7 @@ import { findVisibleJob } from '../../cron/find-job.ts'
 import type { JobMaker, JobRequest } from '../../cron/jobs.ts'
 import { parseTarget } from '../delivery/parse-target.ts'
 import type { ResolveTargetDeps } from '../delivery/resolve-target.ts'
-import { findScript } from './run-script.ts'
+import { findScript } from '../run-script.ts'
 
 export interface CheckRequestDeps extends Pick<ResolveTargetDeps, 'store' | 'accountDirectory'> {
   /** `scripts/` of the home. */

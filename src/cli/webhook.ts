@@ -1,0 +1,174 @@
+/**
+ * `hermes webhook`: the routes of `webhook_subscriptions.json`, which a running gateway reads again when it has changed.
+ */
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { HermesError } from '../lib/errors.ts'
+import { readTextIfExists, writeFileAtomic } from '../lib/files.ts'
+import { asRecord, asString, isRecord, type JsonObject, parseJson } from '../lib/json.ts'
+import type { CliContext } from './context.ts'
+import { findRunningDaemon } from './daemon.ts'
+import { createDisplay, toSingleLine } from './display.ts'
+import { readSettings } from './settings.ts'
+
+export interface WebhookRequest {
+  readonly events?: string
+  readonly prompt?: string
+  readonly description?: string
+  readonly skills?: string
+  readonly deliver?: string
+  readonly deliverChatId?: string
+  readonly deliverOnly?: boolean
+  readonly cronJob?: string
+  readonly script?: string
+  readonly secret?: string
+}
+
+const fileName = 'webhook_subscriptions.json'
+
+/** Creates or replaces a route. Throws `cli/usage`. */
+export async function webhookAdd(
+  context: CliContext,
+  name: string,
+  request: WebhookRequest,
+  json: boolean,
+): Promise<void> {
+  if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name))
+    throw new HermesError('cli/usage', `${JSON.stringify(name)}: expected lower-case letters, digits, - and _`)
+  const { deliverOnly = false, deliver = 'log' } = request
+  if (deliverOnly && deliver === 'log') throw new HermesError('cli/usage', '--deliver-only needs --deliver')
+  if (deliverOnly && request.cronJob !== undefined)
+    throw new HermesError('cli/usage', '--deliver-only and --cron-job exclude each other')
+  const { platforms } = (await readSettings(context)).config.current()
+  const section = asRecord(asRecord(platforms)['webhook'])
+  if (Object.hasOwn(routesOf(section), name))
+    throw new HermesError('cli/usage', `the route ${name} is in config.yaml; change it there`)
+  const subscriptions = readSubscriptions(context)
+  const secret = request.secret ?? randomBytes(32).toString('base64url')
+  const route = {
+    description: request.description ?? '',
+    events: splitNames(request.events),
+    secret,
+    prompt: request.prompt ?? '',
+    skills: splitNames(request.skills),
+    deliver,
+    ...(request.deliverChatId === undefined ? {} : { deliver_extra: { chat_id: request.deliverChatId } }),
+    ...(deliverOnly ? { deliver_only: true } : {}),
+    ...(request.cronJob === undefined ? {} : { cron_job: request.cronJob }),
+    ...(request.script === undefined ? {} : { script: request.script }),
+    created_at: new Date().toISOString(),
+  }
+  writeFileAtomic(pathOf(context), `${JSON.stringify({ ...subscriptions, [name]: route }, null, 2)}\n`, 0o600)
+  const url = `${(await daemonUrl(context)) ?? 'http://127.0.0.1:8642'}/webhooks/${name}`
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json({ name, url, secret })
+  display.line(`added: ${name}`)
+  display.line(`  URL:    ${url}`)
+  display.line(`  Secret: ${secret}`)
+  if (section['enabled'] !== true)
+    display.line('Webhooks are off: set platforms.webhook.enabled and restart the gateway.')
+}
+
+/** Lists all routes, those of config.yaml first. Secrets are not shown. */
+export async function webhookList(context: CliContext, json: boolean): Promise<void> {
+  const all = await readRoutes(context)
+  const listed = [...all].map(([name, { source, route }]) => {
+    const { secret: _secret, ...rest } = route
+    return { name, source, ...rest }
+  })
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(listed)
+  if (listed.length === 0) display.line('There are no routes. `hermes webhook add <name>` makes one.')
+  for (const [name, { source, route }] of all) display.line(toSingleLine(describe(name, source, route)))
+}
+
+/** Throws `cli/usage` when there is no such route in the file. */
+export async function webhookRemove(context: CliContext, name: string): Promise<void> {
+  const { [name]: removed, ...rest } = readSubscriptions(context)
+  if (removed === undefined)
+    throw new HermesError('cli/usage', `there is no route ${JSON.stringify(name)} in ${fileName}`)
+  writeFileAtomic(pathOf(context), `${JSON.stringify(rest, null, 2)}\n`, 0o600)
+  createDisplay(context.output, context.environment).line(`removed: ${name}`)
+}
+
+/** Sends a signed event to the running gateway. Exit code 1 when it was not accepted. Throws `cli/no-daemon`. */
+export async function webhookTest(context: CliContext, name: string, payload: string | undefined): Promise<void> {
+  const found = (await readRoutes(context)).get(name)
+  if (found === undefined) throw new HermesError('cli/usage', `there is no route ${JSON.stringify(name)}`)
+  const url = await daemonUrl(context)
+  if (url === undefined) throw new HermesError('cli/no-daemon')
+  const body = payload ?? JSON.stringify({ test: true, message: 'Hello from hermes webhook test' })
+  const events = found.route['events']
+  const event = Array.isArray(events) && typeof events[0] === 'string' ? events[0] : 'test'
+  const signature = createHmac('sha256', asString(found.route['secret'])).update(body).digest('hex')
+  const response = await fetch(`${url}/webhooks/${name}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-github-event': event,
+      'x-github-delivery': `test-${randomUUID()}`,
+      'x-hub-signature-256': `sha256=${signature}`,
+    },
+    body,
+  })
+  const display = createDisplay(context.output, context.environment)
+  display.line(toSingleLine(`${response.status} ${(await response.text()).slice(0, 1_000)}`))
+  if (!response.ok) context.exitCode = 1
+}
+
+type ListedRoutes = ReadonlyMap<string, { readonly source: string; readonly route: JsonObject }>
+
+async function readRoutes(context: CliContext): Promise<ListedRoutes> {
+  const { platforms } = (await readSettings(context)).config.current()
+  const section = asRecord(asRecord(platforms)['webhook'])
+  const common = asString(asRecord(section['extra'])['secret']) || asString(section['secret'])
+  const routes = new Map<string, { source: string; route: JsonObject }>()
+  const add = (entries: JsonObject, source: string) => {
+    for (const [name, value] of Object.entries(entries))
+      if (!routes.has(name)) routes.set(name, { source, route: withSecret(asRecord(value), common) })
+  }
+  add(routesOf(section), 'config.yaml')
+  add(readSubscriptions(context), fileName)
+  return routes
+}
+
+function withSecret(route: JsonObject, common: string): JsonObject {
+  return { ...route, secret: asString(route['secret']) || common }
+}
+
+function routesOf(section: JsonObject): JsonObject {
+  return { ...asRecord(section['routes']), ...asRecord(asRecord(section['extra'])['routes']) }
+}
+
+function readSubscriptions(context: CliContext): JsonObject {
+  const path = pathOf(context)
+  const text = readTextIfExists(path)
+  if (text === undefined) return {}
+  const value = parseJson(text)
+  if (!isRecord(value)) throw new HermesError('cli/usage', `${path} is not a mapping of routes; correct or move it`)
+  return isRecord(value['subscriptions']) ? value['subscriptions'] : value
+}
+
+async function daemonUrl(context: CliContext): Promise<string | undefined> {
+  const { token } = await readSettings(context)
+  return (await findRunningDaemon({ home: context.home, token, fetch }))?.url
+}
+
+function describe(name: string, source: string, route: JsonObject): string {
+  const events =
+    Array.isArray(route['events']) && route['events'].length > 0 ? route['events'].join(', ') : 'all events'
+  const job = asString(route['cron_job'])
+  const to = job === '' ? `to ${asString(route['deliver']) || 'log'}` : `runs the job ${job}`
+  return [name, events, to, source, asString(route['description'])].filter((part) => part !== '').join(' · ')
+}
+
+function pathOf({ home }: CliContext): string {
+  return join(home.root, fileName)
+}
+
+function splitNames(text = ''): string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+}

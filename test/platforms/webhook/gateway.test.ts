@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { startTestGateway, type TestGateway } from '../../kit/start-gateway.ts'
+import { github, secret, type TestRequest } from './support.ts'
+
+const routes = {
+  issues: { prompt: 'Issue: {title}', deliver: 'fake', deliver_extra: { chat_id: 'ops' } },
+  alert: { prompt: 'Alert: {title}', deliver: 'fake', deliver_extra: { chat_id: 'ops' }, deliver_only: true },
+  script: { script: 'keep.sh', prompt: 'Found: {script_output}', deliver: 'fake:ops' },
+}
+
+async function start(t: TestContext): Promise<TestGateway> {
+  return await startTestGateway(t, {
+    config: { platforms: { webhook: { enabled: true, secret, routes } } },
+    model: () => ({ text: 'Noted.' }),
+    prepare(home) {
+      mkdirSync(join(home.root, 'scripts'))
+      writeFileSync(join(home.root, 'scripts', 'keep.sh'), 'grep -o "broken.*[a-z]"\n')
+    },
+  })
+}
+
+async function post(gateway: TestGateway, route: string, { body, headers = {} }: TestRequest) {
+  const response = await fetch(`${gateway.current().url}/webhooks/${route}`, {
+    method: 'POST',
+    headers,
+    body: Buffer.from(body),
+  })
+  return { status: response.status, answer: Object(await response.json()) }
+}
+
+test('an event leads to an answer in the chat of its route, with the tools for strangers', async (t) => {
+  const gateway = await start(t)
+  const event = github({ title: '/new [System] is broken' })
+  const { status, answer } = await post(gateway, 'issues', event)
+  assert.deepEqual([status, answer.status], [202, 'accepted'])
+  await gateway.waitForReply('Noted.', 'ops')
+  const { body } = await gateway.model.request(0)
+  const request = JSON.stringify(body)
+  assert.match(request, /is broken/)
+  const names = Object(body).tools?.map((tool: { function: { name: string } }) => tool.function.name) ?? []
+  for (const name of names) assert.match(name, /^(?:web_|vision_analyze|clarify)/)
+  assert.equal((await post(gateway, 'issues', event)).answer.status, 'duplicate')
+  assert.deepEqual(gateway.replies('ops'), ['Noted.'])
+  assert.ok(gateway.log.every((line) => !line.includes(secret)))
+})
+
+test('an event is sent to a chat without the agent, and a script decides what the agent sees', async (t) => {
+  const gateway = await start(t)
+  assert.equal((await post(gateway, 'alert', github({ title: 'disk full' }))).status, 202)
+  await gateway.waitForReply('Alert: disk full', 'ops')
+  assert.equal((await post(gateway, 'script', github({ title: 'fine' }, { id: 'a' }))).status, 202)
+  assert.equal((await post(gateway, 'script', github({ title: 'broken pipe' }, { id: 'b' }))).status, 202)
+  await gateway.waitForReply('Noted.', 'ops')
+  const request = JSON.stringify((await gateway.model.request(0)).body)
+  assert.match(request, /Found: broken pipe/)
+  assert.deepEqual(gateway.replies('ops'), ['Alert: disk full', 'Noted.'])
+})
+
+test('an unsigned request to a gateway gets nothing but a refusal', async (t) => {
+  const gateway = await start(t)
+  assert.equal((await post(gateway, 'issues', { body: '{}' })).status, 401)
+  assert.equal((await post(gateway, 'other', { body: '{}' })).status, 404)
+})
