@@ -284,6 +284,12 @@ export const agentConfig = {
         .describe(
           'Additional paths that the agent may read although the sandbox hides them, such as ~/.config/gh. `~` is the home directory of the user.',
         ),
+      persistent_shell: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Whether the directory and the exported variables of a command last for the next one of the conversation.',
+        ),
       sandbox_write: z
         .array(z.string())
         .default([])

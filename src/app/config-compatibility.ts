@@ -104,7 +104,6 @@ const plannedKeys = [
   'smart_model_routing',
   'stt.*',
   'systemd_watchdog_seconds',
-  'terminal.persistent_shell',
   'trust_env',
   'tts.*',
   'voice.*',

@@ -75,6 +75,7 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
     { variable: 'BROWSER_INACTIVITY_TIMEOUT', path: ['browser', 'inactivity_timeout'] },
     { variable: 'TERMINAL_ENV', path: ['terminal', 'backend'] },
     { variable: 'TERMINAL_CWD', path: ['terminal', 'cwd'] },
+    { variable: 'TERMINAL_PERSISTENT_SHELL', path: ['terminal', 'persistent_shell'] },
     ...containerKeys.map((key) => ({ variable: `TERMINAL_${key.toUpperCase()}`, path: ['terminal', key] })),
     { variable: 'HERMES_DOCKER_BINARY', path: ['terminal', 'docker_binary'] },
     { variable: 'TERMINAL_SCRATCH_DIR', path: ['terminal', 'singularity_scratch_dir'] },

@@ -195,24 +195,22 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   ): ToolContext => {
     // A sub-agent begins where its parent works.
     const isOwn = sessionId === turn.sessionId
+    const { persistent_shell: lasts } = settings().terminal
     const start = isOwn
-      ? (turn.settings?.directory ?? turn.event?.task?.directory)
+      ? ((lasts ? turn.settings?.directory : undefined) ?? turn.event?.task?.directory)
       : resources.directoryOf(turn.sessionId)
-    const { environment, ...others } = resources.getOrCreate(sessionId, transcript, start)
+    const { environment, shell, ...others } = resources.getOrCreate(sessionId, transcript, start)
     places.used(environment, sessionId, turn)
     return {
       environment: environmentFor(environment, { sessionId, turn, transcript, call }),
       ...others,
-      sessionId,
-      turnId,
-      callId: call.id,
-      signal,
-      authority: turn.authority,
+      ...{ sessionId, turnId, callId: call.id, signal, authority: turn.authority },
       attachments: () => filesOfConversation(deps, conversationTurnOf(turn)),
       pictures: async () => (await deps.picturesOf?.(conversationTurnOf(turn))) ?? [],
       log: log.child({ turn: turnId, tool: call.name }),
       ...resultLimits(deps, settings().agent.max_tool_result_chars, turn, call.id),
-      ...(isOwn && { ...directoryStore(turn), ...deps.commandReports?.watchesOf(turn, call.id) }),
+      ...(lasts && shellAccess(shell, isOwn ? turn : undefined)),
+      ...(isOwn && deps.commandReports?.watchesOf(turn, call.id)),
       ...checkpoints.contextOf({ environment, turn, turnId, authority: turn.authority, signal }),
       ...accessOf(call, turn),
     }
@@ -338,11 +336,16 @@ function resultLimits(
   }
 }
 
-/** Stores where the next command of a conversation begins, with the result of the last one. Nothing outside of turns. */
-function directoryStore({ sessionKey }: CallingTurn): Pick<ToolContext, 'storeDirectory'> {
-  if (sessionKey === undefined) return {}
+/** What a command leaves to the next one. Where that begins is stored with the result; not outside of turns. */
+function shellAccess(
+  shell: ToolContext['shell'],
+  { sessionKey }: Partial<CallingTurn> = {},
+): Pick<ToolContext, 'shell' | 'storeDirectory'> {
+  const access = shell === undefined ? {} : { shell }
+  if (sessionKey === undefined) return access
   const ignore = () => undefined
   return {
+    ...access,
     storeDirectory: (path) => ({
       write: () => changeSessionSetting(sessionKey, 'directory', path),
       committed: ignore,

@@ -33,6 +33,18 @@ test('the directory of a conversation lasts over a restart, variables stay in me
   assert.ok((await gateway.waitForReply('four')).text.includes(`${gateway.home.root}\\n`))
 })
 
+test('with persistent_shell off each command begins where the environment begins', async (t) => {
+  const gateway = await startTestGateway(t, {
+    model: runner,
+    config: { terminal: { persistent_shell: false } },
+    prepare: ({ root }) => mkdirSync(join(root, 'project')),
+  })
+  await gateway.say('cd project; export VALUE=kept; echo one')
+  await gateway.waitForReply('one')
+  await gateway.say('echo "2 [$VALUE]"; pwd')
+  assert.ok((await gateway.waitForReply('2 []')).text.includes(`${gateway.home.root}\\n`))
+})
+
 test('the agent reads what did not fit into the result of a command', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { agent: { max_tool_result_chars: 1_000 } },
