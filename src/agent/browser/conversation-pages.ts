@@ -247,7 +247,7 @@ function createTabs({ openContext, settings }: ConversationPagesDeps): Tabs {
         return first
       } catch (error) {
         if (context === opening) context = undefined
-        // It may open after all, and nobody would close it.
+        // It may open after all, and no one else would close it.
         void opening.then((opened) => opened.close()).catch(ignore)
         signal.throwIfAborted()
         throw toBrowserFailure(error, 'browser_not_started')
