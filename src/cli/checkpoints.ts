@@ -3,7 +3,7 @@
  */
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Checkpoints, FolderCheckpoint } from '../agent/checkpoints/checkpoints.ts'
+import type { Checkpoints, FolderCheckpoint, KeptFolder } from '../agent/checkpoints/checkpoints.ts'
 import { openCheckpoints } from '../flows/checkpoints.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
@@ -54,6 +54,48 @@ export async function checkpointsList(context: CliContext, { json }: { readonly 
       ])
     }),
   )
+}
+
+export async function checkpointsStatus(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+  const { config } = await readSettings(context)
+  const folders = await (await open(context)).folders(AbortSignal.timeout(timeoutMs))
+  const status = { enabled: config.current().checkpoints.enabled, ...totalOf(folders) }
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json({ ...status, directory: context.home.checkpoints })
+  display.line(status.enabled ? 'Checkpoints are taken.' : 'No checkpoints are taken: checkpoints.enabled is false.')
+  display.line(`${describeTotal(status)} in ${context.home.checkpoints}`)
+}
+
+/** Throws `cli/usage` without `yes`, and `checkpoints/unknown` for a folder that has none. */
+export async function checkpointsClear(
+  context: CliContext,
+  { folder, yes, json }: FolderOption & { readonly yes: boolean; readonly json: boolean },
+): Promise<void> {
+  const checkpoints = await open(context)
+  const all = await checkpoints.folders(AbortSignal.timeout(timeoutMs))
+  const path = folder === undefined ? undefined : resolve(folder)
+  const real = path === undefined ? undefined : await realpath(path).catch(() => path)
+  const removed = all.filter((one) => real === undefined || one.folder === real)
+  if (real !== undefined && removed.length === 0) throw new HermesError('checkpoints/unknown', `(of ${real})`)
+  const total = totalOf(removed)
+  if (!yes && removed.length > 0)
+    throw new HermesError('cli/usage', `This would remove ${describeTotal(total)}.`, { hint: 'Add --yes.' })
+  await checkpoints.clear(removed.map((one) => one.folder))
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(total)
+  display.line(`Removed ${describeTotal(total)}.`)
+}
+
+function totalOf(folders: readonly KeptFolder[]) {
+  return {
+    folders: folders.length,
+    checkpoints: folders.reduce((sum, { checkpoints: list }) => sum + list.length, 0),
+    bytes: folders.reduce((sum, { bytes }) => sum + bytes, 0),
+  }
+}
+
+function describeTotal({ folders, checkpoints, bytes }: ReturnType<typeof totalOf>): string {
+  return `${checkpoints} checkpoints of ${folders} folders, ${(bytes / megabyte).toFixed(1)} MB`
 }
 
 export async function checkpointsShow(context: CliContext, id: string, { folder }: FolderOption): Promise<void> {

@@ -1,6 +1,6 @@
 /** `hermes checkpoints`: lists, shows, restores and removes what a gateway has kept. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -23,24 +23,28 @@ test('checkpoints are listed, shown, restored and removed without a gateway', { 
   const file = join(work, 'a.txt')
   writeFileSync(file, 'one\n')
   const values = { PATH: searchPath }
-  await openCheckpoints({
+  let turn = 0
+  const checkpoints = openCheckpoints({
     home: createHomeLayout(root),
     settings: () => ({ checkpoints: checkpointsConfig.checkpoints.parse({ auto_prune: false }) }),
     environment: () => ({ values }),
     log: silentLog,
     clock: Date.now,
-  }).before(
-    {
-      reason: 'patch',
-      session: 's',
-      turn: 't',
-      paths: [file],
-      areDirectories: false,
-      mayWrite: async () => true,
-      cwd: work,
-    },
-    new AbortController().signal,
-  )
+  })
+  const keep = () =>
+    checkpoints.before(
+      {
+        reason: 'patch',
+        session: 's',
+        turn: String(turn++),
+        paths: [file],
+        areDirectories: false,
+        mayWrite: async () => true,
+        cwd: work,
+      },
+      new AbortController().signal,
+    )
+  await keep()
   writeFileSync(file, 'two\n')
   const run = (...args: string[]) => runInProcess(root, ['checkpoints', ...args], { environment: values })
   assert.match((await run('list')).stdout, / 1 .*patch/)
@@ -48,6 +52,15 @@ test('checkpoints are listed, shown, restored and removed without a gateway', { 
   assert.match((await run('restore', '1', '--folder', work)).stdout, /restored +a\.txt/)
   assert.equal(readFileSync(file, 'utf8'), 'one\n')
   assert.match((await run('restore', '9', '--folder', work)).stderr, /checkpoints\/unknown/)
+  assert.match((await run('status', '--json')).stdout, /"enabled": ?false[\s\S]*"folders": ?1/)
+  assert.match((await run('clear')).stderr, /cli\/usage/)
+  assert.match((await run('clear', '--folder', root, '--yes')).stderr, /checkpoints\/unknown/)
+  assert.match((await run('status', '--json')).stdout, /"folders": ?1/, 'nothing was removed')
   rmSync(work, { recursive: true })
   assert.match((await run('prune', '--json')).stdout, /"folders": ?1/)
+  mkdirSync(work)
+  writeFileSync(file, 'one\n')
+  await keep()
+  assert.match((await run('clear', '--folder', work, '--yes', '--json')).stdout, /"checkpoints": ?1/)
+  assert.match((await run('status', '--json')).stdout, /"folders": ?0/)
 })

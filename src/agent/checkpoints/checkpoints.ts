@@ -2,7 +2,7 @@
  * Checkpoints: the files of a folder as they were before the agent changed them, one repository for each folder below the home
  * of the gateway. The daemon and commands may use them at once.
  */
-import { stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HermesError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -190,6 +190,11 @@ export function createCheckpoints(deps: CheckpointsDeps) {
       const note = { reason: `rollback to ${checkpoint.id}`, session }
       const work = (repository: Repository) => repository.restore(checkpoint, { file, note, mayWrite }, signal)
       return await orFailed(() => withRepository(checkpoint.folder, signal, work))
+    },
+
+    /** Removes all of these folders. Needs no git. */
+    async clear(names: readonly string[]): Promise<void> {
+      for (const folder of names) await rm(placeOf(folder), { recursive: true, force: true })
     },
 
     /** Removes those of folders without changes for long, with `orphans` also of folders that are gone, and what is too much. */

@@ -37,6 +37,21 @@ export function addCheckpointCommands(root: Command, context: CliContext): void 
       (await import('../checkpoints.ts')).checkpointsRestore(context, id, file, options),
     )
   checkpoints
+    .command('status')
+    .description('say whether checkpoints are taken, how many there are, and the space that they take')
+    .option(...json)
+    .action(async (options: JsonOption) => (await import('../checkpoints.ts')).checkpointsStatus(context, options))
+  checkpoints
+    .command('clear')
+    .summary('remove all checkpoints')
+    .description('Removes the checkpoints of all folders, or of one. The files of the folders stay as they are.')
+    .option(...folder)
+    .option('--yes', 'remove them; without it the command only says what it would remove', false)
+    .option(...json)
+    .action(async (options: JsonOption & FolderOption & { readonly yes: boolean }) =>
+      (await import('../checkpoints.ts')).checkpointsClear(context, options),
+    )
+  checkpoints
     .command('prune')
     .summary('remove old checkpoints')
     .description(
