@@ -1,40 +1,21 @@
 /**
- * The pages of one conversation: one context of the browser with its tabs, of which the newest is the current one.
+ * What a conversation does with its pages, which are tabs of one context of the browser.
  */
-
-import type { BrowserContext, Dialog, Locator, Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { sleep } from '../../lib/timers.ts'
-import type { ConversationPages, DevToolsCommand, PageConsole, PageImage, PageSnapshot, PageState } from './contract.ts'
+import type { ConversationPages, DevToolsCommand, PageImage, PageSnapshot, PageState } from './contract.ts'
 import { checkCommand, isPageAddress } from './devtools-commands.ts'
 import { BrowserFailure, toBrowserFailure } from './failure.ts'
+import { load, settle } from './navigate.ts'
 import { shortenSnapshot, toPlaywrightRef } from './snapshot.ts'
-
-export interface ConversationPagesDeps {
-  /** Opens the context with the first page. Rejects with `BrowserFailure`. */
-  openContext(): Promise<BrowserContext>
-  /** Rejects with `BrowserFailure` for an address that pages may not have. */
-  checkUrl(url: string, signal: AbortSignal): Promise<void>
-  /** Whether the proxy has refused this host since it was started. */
-  wasRefused(url: string): boolean
-  readonly settings: () => PageSettings
-}
-
-export interface PageSettings {
-  readonly command_timeout: number
-  readonly dialog_policy: 'auto_dismiss' | 'auto_accept' | 'must_respond'
-  readonly max_pages: number
-}
+import { type ConversationPagesDeps, createTabs, type Tabs } from './tabs.ts'
+import { within } from './within.ts'
 
 export interface OpenPages extends ConversationPages {
   /** Never rejects. */
   close(): Promise<void>
 }
 
-const maxMessages = 200
-const maxMessageChars = 1_000
-const maxDialogs = 5
-/** A page that has shown its text is ready enough. */
-const restOfLoadingMs = 5_000
 const afterInputMs = 2_000
 const eventDelayMs = 100
 
@@ -140,240 +121,6 @@ export function createConversationPages(deps: ConversationPagesDeps): OpenPages 
   }
 }
 
-interface Tabs {
-  /** The page that calls work on; throws `BrowserFailure`. */
-  current(): Page
-  /** The same, opened if there is none. */
-  open(signal: AbortSignal): Promise<Page>
-  hasCrashed(page: Page): boolean
-  /** Closes a page that does not answer. */
-  drop(page: Page): Promise<void>
-  stateOf(page: Page): Promise<PageState>
-  /** Forgets the dialogs so far. */
-  takeDialogs(): readonly ShownDialog[]
-  console(clear: boolean): PageConsole
-  targets(): Promise<unknown>
-  byTarget(id: string): Promise<Page>
-  close(): Promise<void>
-}
-
-interface ShownDialog {
-  readonly type: string
-  readonly message: string
-}
-
-function createTabs({ openContext, settings }: ConversationPagesDeps): Tabs {
-  let context: Promise<BrowserContext> | undefined
-  let pages: readonly Page[] = []
-  let dialogs: readonly ShownDialog[] = []
-  let messages: PageConsole['messages'] = []
-  let errors: PageConsole['errors'] = []
-  let refusedTabs = 0
-  const crashed = new WeakSet<Page>()
-  const targetIds = new WeakMap<Page, string>()
-
-  function answerDialog(dialog: Dialog): void {
-    dialogs = [...dialogs, { type: dialog.type(), message: dialog.message().slice(0, maxMessageChars) }].slice(
-      -maxDialogs,
-    )
-    const accepts = settings().dialog_policy === 'auto_accept' || ['alert', 'beforeunload'].includes(dialog.type())
-    void (accepts ? dialog.accept() : dialog.dismiss()).catch(ignore)
-  }
-
-  function watch(page: Page): void {
-    if (pages.length >= settings().max_pages) {
-      refusedTabs += 1
-      void page.close().catch(ignore)
-      return
-    }
-    pages = [...pages, page]
-    page.on('close', () => {
-      pages = pages.filter((other) => other !== page)
-    })
-    page.on('crash', () => {
-      crashed.add(page)
-      pages = pages.filter((other) => other !== page)
-      void page.close().catch(ignore)
-    })
-    page.on('dialog', answerDialog)
-    page.on('console', (line) => {
-      const entry = { type: line.type(), text: line.text().slice(0, maxMessageChars) }
-      messages = [...messages.slice(1 - maxMessages), entry]
-    })
-    page.on('pageerror', (error) => {
-      errors = [...errors.slice(1 - maxMessages), error.message.slice(0, maxMessageChars)]
-    })
-  }
-
-  async function openContextOnce(): Promise<BrowserContext> {
-    const opened = await openContext()
-    opened.on('page', watch)
-    opened.on('close', () => {
-      context = undefined
-      pages = []
-    })
-    return opened
-  }
-
-  async function idOf(page: Page): Promise<string> {
-    const known = targetIds.get(page)
-    if (known !== undefined) return known
-    const session = await page.context().newCDPSession(page)
-    try {
-      const { targetInfo } = await session.send('Target.getTargetInfo')
-      targetIds.set(page, targetInfo.targetId)
-      return targetInfo.targetId
-    } finally {
-      await session.detach()
-    }
-  }
-
-  return {
-    current() {
-      const page = pages.at(-1)
-      if (page === undefined) throw new BrowserFailure('no_page', 'No page is open. Call browser_navigate first.')
-      return page
-    },
-    async open(signal) {
-      const page = pages.at(-1)
-      if (page !== undefined) return page
-      context ??= openContextOnce()
-      const opening = context
-      try {
-        const opened = await within(opening, 60_000, signal)
-        const first = await opened.newPage()
-        // The event of the context may come later.
-        if (!pages.includes(first)) watch(first)
-        return first
-      } catch (error) {
-        if (context === opening) context = undefined
-        // It may open after all, and no one else would close it.
-        void opening.then((opened) => opened.close()).catch(ignore)
-        signal.throwIfAborted()
-        throw toBrowserFailure(error, 'browser_not_started')
-      }
-    },
-    hasCrashed: (page) => crashed.has(page),
-    async drop(page) {
-      pages = pages.filter((other) => other !== page)
-      await page.close().catch(ignore)
-    },
-    async stateOf(page) {
-      const shown = dialogs
-      dialogs = []
-      const note =
-        refusedTabs === 0 ? undefined : `${refusedTabs} tabs were closed at once: there are browser.max_pages already.`
-      refusedTabs = 0
-      return {
-        url: page.url(),
-        title: await page.title(),
-        ...(pages.length > 1 && { tabs: pages.length }),
-        ...(shown.length > 0 && { dialogs: shown }),
-        ...(note !== undefined && { note }),
-      }
-    },
-    takeDialogs() {
-      const shown = dialogs
-      dialogs = []
-      return shown
-    },
-    console(clear) {
-      const found = { messages, errors }
-      if (clear) [messages, errors] = [[], []]
-      return found
-    },
-    async targets() {
-      const infos = pages.map(async (page) => ({ targetId: await idOf(page), type: 'page', url: page.url() }))
-      return { targetInfos: await Promise.all(infos) }
-    },
-    async byTarget(id) {
-      for (const page of pages) if ((await idOf(page)) === id) return page
-      throw new BrowserFailure('command_refused', 'This conversation has no such page. Target.getTargets lists them.')
-    },
-    async close() {
-      const open = context
-      context = undefined
-      pages = []
-      await open?.then((opened) => opened.close()).catch(ignore)
-    },
-  }
-}
-
-/** Opens an address, as far as its text is there. */
-async function load(
-  { wasRefused }: Pick<ConversationPagesDeps, 'wasRefused'>,
-  page: Page,
-  url: string,
-  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
-): Promise<void> {
-  const visited: string[] = []
-  const onRequest = (request: { isNavigationRequest(): boolean; frame(): unknown; url(): string }) => {
-    if (request.isNavigationRequest() && request.frame() === page.mainFrame()) visited.push(request.url())
-  }
-  page.on('request', onRequest)
-  try {
-    const response = await goTo(page, url, { waitUntil: 'domcontentloaded', timeout: timeoutMs, signal })
-    // With this status the proxy refuses what is not encrypted.
-    if (response?.status() !== 403 || !isRefused(visited, wasRefused)) return
-  } catch (error) {
-    signal.throwIfAborted()
-    const failure = toBrowserFailure(error, 'unreachable')
-    if (failure.code === 'timeout') await leave(page)
-    if (!isRefused(visited, wasRefused)) throw failure
-  } finally {
-    page.off('request', onRequest)
-  }
-  await leave(page)
-  throw notAllowed()
-}
-
-/** Shows an empty page. The error page of the address that was left may come in between, and would end the next call. */
-async function leave(page: Page): Promise<void> {
-  for (let attempt = 1; attempt <= 5 && !page.isClosed(); attempt += 1) {
-    try {
-      await page.goto('about:blank')
-      if ((await page.evaluate('location.href')) === 'about:blank') return
-    } catch {
-      await sleep(eventDelayMs)
-    }
-  }
-}
-
-/** The error page of an earlier navigation, or a script of the page, may still interrupt a new one. */
-async function goTo(page: Page, url: string, options: Parameters<Page['goto']>[1] = {}): ReturnType<Page['goto']> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await page.goto(url, options)
-    } catch (error) {
-      if (attempt === 3 || !(error instanceof Error && error.message.includes('interrupted by another'))) throw error
-    }
-  }
-}
-
-/** The proxy answered the last address of the redirects. */
-function isRefused(visited: readonly string[], wasRefused: (url: string) => boolean): boolean {
-  const last = visited.at(-1)
-  return last !== undefined && wasRefused(last)
-}
-
-export function notAllowed(): BrowserFailure {
-  return new BrowserFailure(
-    'url_not_allowed',
-    'The address is not allowed: it does not lead to a public host. An operator can permit private ones (browser.allow_private_urls).',
-  )
-}
-
-/** Waits for the rest of a page. Resolves with a note if it goes on. */
-async function settle(page: Page, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    await page.waitForLoadState('load', { timeout: restOfLoadingMs, signal })
-    return undefined
-  } catch {
-    signal.throwIfAborted()
-    return 'The page is still loading parts.'
-  }
-}
-
 async function fill(field: Locator, text: string, options: { timeout: number; signal: AbortSignal }): Promise<void> {
   const isChoice = await field.evaluate((element: unknown) => Object(element).tagName === 'SELECT')
   if (isChoice) await field.selectOption({ label: text }, options)
@@ -418,25 +165,6 @@ function toImages(found: unknown): readonly PageImage[] {
       { src: short, alt: String(alt ?? '').slice(0, 300), width: Number(width) || 0, height: Number(height) || 0 },
     ]
   })
-}
-
-/** A page whose script never ends does not answer. */
-async function within<T>(work: Promise<T>, limitMs: number, signal: AbortSignal): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  let onAbort: (() => void) | undefined
-  const limit = new Promise<never>((_, reject) => {
-    const hangs = () => new BrowserFailure('page_hangs', 'The page does not answer, so it was closed.')
-    timer = setTimeout(() => reject(hangs()), limitMs)
-    onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
-  work.catch(ignore)
-  try {
-    return await Promise.race([work, limit])
-  } finally {
-    clearTimeout(timer)
-    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort)
-  }
 }
 
 function ignore(): void {

@@ -5,13 +5,9 @@
 import type { Logger } from '../../lib/log.ts'
 import type { BrowserProcess } from './browser-process.ts'
 import type { ConversationPages } from './contract.ts'
-import {
-  type ConversationPagesDeps,
-  createConversationPages,
-  type OpenPages,
-  type PageSettings,
-} from './conversation-pages.ts'
+import { createConversationPages, type OpenPages } from './conversation-pages.ts'
 import { BrowserFailure } from './failure.ts'
+import type { ConversationPagesDeps, PageSettings } from './tabs.ts'
 
 export interface BrowserPoolDeps extends Pick<ConversationPagesDeps, 'checkUrl' | 'wasRefused'> {
   /** Rejects with `BrowserFailure`. */

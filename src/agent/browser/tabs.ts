@@ -1,0 +1,190 @@
+/**
+ * The tabs of one conversation, of which the newest is the current one, and what its pages have said: dialogs, console, errors.
+ */
+import type { BrowserContext, Dialog, Page } from 'playwright-core'
+import type { PageConsole, PageState } from './contract.ts'
+import { BrowserFailure, toBrowserFailure } from './failure.ts'
+import { within } from './within.ts'
+
+export interface ConversationPagesDeps {
+  /** Opens the context with the first page. Rejects with `BrowserFailure`. */
+  openContext(): Promise<BrowserContext>
+  /** Rejects with `BrowserFailure` for an address that pages may not have. */
+  checkUrl(url: string, signal: AbortSignal): Promise<void>
+  /** Whether the proxy has refused this host since it was started. */
+  wasRefused(url: string): boolean
+  readonly settings: () => PageSettings
+}
+
+export interface PageSettings {
+  readonly command_timeout: number
+  readonly dialog_policy: 'auto_dismiss' | 'auto_accept' | 'must_respond'
+  readonly max_pages: number
+}
+
+const maxMessages = 200
+const maxMessageChars = 1_000
+const maxDialogs = 5
+
+export interface Tabs {
+  /** The page that calls work on; throws `BrowserFailure`. */
+  current(): Page
+  /** The same, opened if there is none. */
+  open(signal: AbortSignal): Promise<Page>
+  hasCrashed(page: Page): boolean
+  /** Closes a page that does not answer. */
+  drop(page: Page): Promise<void>
+  stateOf(page: Page): Promise<PageState>
+  /** Forgets the dialogs so far. */
+  takeDialogs(): readonly ShownDialog[]
+  console(clear: boolean): PageConsole
+  targets(): Promise<unknown>
+  byTarget(id: string): Promise<Page>
+  close(): Promise<void>
+}
+
+interface ShownDialog {
+  readonly type: string
+  readonly message: string
+}
+
+export function createTabs({ openContext, settings }: ConversationPagesDeps): Tabs {
+  let context: Promise<BrowserContext> | undefined
+  let pages: readonly Page[] = []
+  let dialogs: readonly ShownDialog[] = []
+  let messages: PageConsole['messages'] = []
+  let errors: PageConsole['errors'] = []
+  let refusedTabs = 0
+  const crashed = new WeakSet<Page>()
+  const targetIds = new WeakMap<Page, string>()
+
+  function answerDialog(dialog: Dialog): void {
+    dialogs = [...dialogs, { type: dialog.type(), message: dialog.message().slice(0, maxMessageChars) }].slice(
+      -maxDialogs,
+    )
+    const accepts = settings().dialog_policy === 'auto_accept' || ['alert', 'beforeunload'].includes(dialog.type())
+    void (accepts ? dialog.accept() : dialog.dismiss()).catch(ignore)
+  }
+
+  function watch(page: Page): void {
+    if (pages.length >= settings().max_pages) {
+      refusedTabs += 1
+      void page.close().catch(ignore)
+      return
+    }
+    pages = [...pages, page]
+    page.on('close', () => {
+      pages = pages.filter((other) => other !== page)
+    })
+    page.on('crash', () => {
+      crashed.add(page)
+      pages = pages.filter((other) => other !== page)
+      void page.close().catch(ignore)
+    })
+    page.on('dialog', answerDialog)
+    page.on('console', (line) => {
+      const entry = { type: line.type(), text: line.text().slice(0, maxMessageChars) }
+      messages = [...messages.slice(1 - maxMessages), entry]
+    })
+    page.on('pageerror', (error) => {
+      errors = [...errors.slice(1 - maxMessages), error.message.slice(0, maxMessageChars)]
+    })
+  }
+
+  async function openContextOnce(): Promise<BrowserContext> {
+    const opened = await openContext()
+    opened.on('page', watch)
+    opened.on('close', () => {
+      context = undefined
+      pages = []
+    })
+    return opened
+  }
+
+  async function idOf(page: Page): Promise<string> {
+    const known = targetIds.get(page)
+    if (known !== undefined) return known
+    const session = await page.context().newCDPSession(page)
+    try {
+      const { targetInfo } = await session.send('Target.getTargetInfo')
+      targetIds.set(page, targetInfo.targetId)
+      return targetInfo.targetId
+    } finally {
+      await session.detach()
+    }
+  }
+
+  return {
+    current() {
+      const page = pages.at(-1)
+      if (page === undefined) throw new BrowserFailure('no_page', 'No page is open. Call browser_navigate first.')
+      return page
+    },
+    async open(signal) {
+      const page = pages.at(-1)
+      if (page !== undefined) return page
+      context ??= openContextOnce()
+      const opening = context
+      try {
+        const opened = await within(opening, 60_000, signal)
+        const first = await opened.newPage()
+        // The event of the context may come later.
+        if (!pages.includes(first)) watch(first)
+        return first
+      } catch (error) {
+        if (context === opening) context = undefined
+        // It may open after all, and no one else would close it.
+        void opening.then((opened) => opened.close()).catch(ignore)
+        signal.throwIfAborted()
+        throw toBrowserFailure(error, 'browser_not_started')
+      }
+    },
+    hasCrashed: (page) => crashed.has(page),
+    async drop(page) {
+      pages = pages.filter((other) => other !== page)
+      await page.close().catch(ignore)
+    },
+    async stateOf(page) {
+      const shown = dialogs
+      dialogs = []
+      const note =
+        refusedTabs === 0 ? undefined : `${refusedTabs} tabs were closed at once: there are browser.max_pages already.`
+      refusedTabs = 0
+      return {
+        url: page.url(),
+        title: await page.title(),
+        ...(pages.length > 1 && { tabs: pages.length }),
+        ...(shown.length > 0 && { dialogs: shown }),
+        ...(note !== undefined && { note }),
+      }
+    },
+    takeDialogs() {
+      const shown = dialogs
+      dialogs = []
+      return shown
+    },
+    console(clear) {
+      const found = { messages, errors }
+      if (clear) [messages, errors] = [[], []]
+      return found
+    },
+    async targets() {
+      const infos = pages.map(async (page) => ({ targetId: await idOf(page), type: 'page', url: page.url() }))
+      return { targetInfos: await Promise.all(infos) }
+    },
+    async byTarget(id) {
+      for (const page of pages) if ((await idOf(page)) === id) return page
+      throw new BrowserFailure('command_refused', 'This conversation has no such page. Target.getTargets lists them.')
+    },
+    async close() {
+      const open = context
+      context = undefined
+      pages = []
+      await open?.then((opened) => opened.close()).catch(ignore)
+    },
+  }
+}
+
+function ignore(): void {
+  // What cannot be closed is closed already, and the caller has the error.
+}
