@@ -11,7 +11,7 @@ import { createLocalEnvironment } from '../../src/agent/environments/local-envir
 import { checkpointBefore } from '../../src/flows/checkpoints.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
-test('a folder of keys, a read-only folder and a hidden one are not kept, whoever causes the change', async (t) => {
+test('a folder of keys, a read-only folder and a hidden one are not kept for anyone', async (t) => {
   const root = realpathSync(tempHome(t))
   for (const name of ['.ssh', 'work', 'hidden', 'shown']) mkdirSync(join(root, name))
   const access = (path: string) =>

@@ -18,7 +18,7 @@ export interface ChangedPath {
   readonly cwd: string
   /** The path is a directory. */
   readonly isDirectory: boolean
-  /** Whether whoever causes the change may write in a folder, which is a real path. Others are not kept. Default: all. */
+  /** Whether the person who causes the change may write in a folder, which is a real path. Others are not kept. Default: all. */
   mayWrite?(folder: string): Promise<boolean>
 }
 
