@@ -2,7 +2,8 @@
  * What a turn needs of the agent: the configured model, the tools and the environment of a session. Loaded with the first
  * turn, so that an idle daemon does not pay for it.
  */
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { Checkpoints } from '../agent/checkpoints/checkpoints.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import type { Environment } from '../agent/environments/environment.ts'
@@ -292,7 +293,8 @@ async function filesOfConversation(deps: AgentServicesDeps, turnId: string): Pro
 function createPlaceAccess(deps: AgentServicesDeps): Pick<AgentServices, 'recoverPlaces' | 'openPlaces'> {
   return {
     async recoverPlaces() {
-      if (/^(?:local|bwrap|none)$/.test(deps.settings().terminal.backend)) return
+      const isHere = /^(?:local|bwrap|none)$/.test(deps.settings().terminal.backend)
+      if (isHere && !existsSync(join(deps.home.root, 'sandboxes'))) return
       const places = await import('./remote-places.ts')
       await places.recoverPlaces(deps)
     },

@@ -1,6 +1,7 @@
 /**
  * Creates the environments of `terminal.backend` where that is not this machine. Imported when such a place is configured.
  */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentConfig } from '../agent/config.ts'
 import type { Environment } from '../agent/environments/environment.ts'
@@ -46,11 +47,20 @@ export async function openRemotePlaces(deps: RemotePlacesDeps): Promise<RemotePl
 /** An engine that has just been started may be slow. */
 const recoverTimeoutMs = 120_000
 
-/** Finds or removes what an earlier process has left in the configured place. Never rejects. */
+/** Finds or removes what an earlier process has left in the configured place, and in containers used before. Never rejects. */
 export async function recoverPlaces(deps: RemotePlacesDeps): Promise<void> {
   const { backend } = deps.settings().terminal
+  const earlier = containerKinds.filter((name) => existsSync(join(deps.home.root, 'sandboxes', name)))
+  for (const name of new Set([backend, ...earlier])) await recoverPlace(name, deps)
+}
+
+/** Each keeps a folder of its name below `sandboxes` of the home. */
+const containerKinds = ['docker', 'singularity']
+
+async function recoverPlace(backend: string, deps: RemotePlacesDeps): Promise<void> {
   try {
-    await (await openRemotePlaces(deps))?.recover(AbortSignal.timeout(recoverTimeoutMs))
+    const kind = await findKind(backend, deps)
+    if (kind !== undefined) await placesOf(kind, backend, deps).recover(AbortSignal.timeout(recoverTimeoutMs))
   } catch (error) {
     deps.log.warn(
       { event: 'environment.not_recovered', backend, err: error },
@@ -67,7 +77,9 @@ function findKind(
   const known = placeKinds.get(name)
   if (known !== undefined) return known
   const loading = loadEnvironmentKind(name, (one) => pluginEnvironments?.(one))
-  if (builtInBackends.includes(name)) placeKinds.set(name, loading)
+  if (!builtInBackends.includes(name)) return loading
+  placeKinds.set(name, loading)
+  loading.catch(() => placeKinds.delete(name))
   return loading
 }
 

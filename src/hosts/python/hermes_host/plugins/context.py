@@ -9,7 +9,12 @@ from difflib import get_close_matches
 from ..requests import GatewayError
 
 # Registrations of Hermes that this gateway does not support, as far as their names resemble supported ones.
-UNSUPPORTED = frozenset(["register_cli_command", "register_slack_action_handler", "register_telegram_handler"])
+UNSUPPORTED = {
+    "register_cli_command": "this gateway does not support it",
+    "register_slack_action_handler": "this gateway does not support it",
+    "register_telegram_handler": "this gateway does not support it",
+    "register_terminal_environment": "an environment is written in TypeScript (ctx.registerEnvironment), so terminal.backend cannot name this one",
+}
 
 
 class PeriodicTaskSpec:
@@ -119,7 +124,8 @@ class PluginContext:
         """A plugin whose other registrations work must not fail because of one that does not exist here."""
         given = keywords.get("name", args[0] if args else None)
         label = given if isinstance(given, str) else ""
-        self._module.send_request("warn", [f"ctx.{method}({label!r}) has no effect: this gateway does not support it"], block=True)
+        reason = UNSUPPORTED.get(method, "this gateway does not support it")
+        self._module.send_request("warn", [f"ctx.{method}({label!r}) has no effect: {reason}"], block=True)
         return InertRegistration(label)
 
     # Information
