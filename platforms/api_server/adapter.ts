@@ -27,7 +27,11 @@ const defaultOptions: ApiServerOptions = { maxConcurrent: 64, maxRuns: 10, keepA
 
 export function createApiServer(context: PlatformContext, given: Partial<ApiServerOptions> = {}): PlatformAdapter {
   const configured = context.options['max_concurrent_runs']
-  const options = { ...defaultOptions, ...(typeof configured === 'number' ? { maxRuns: Math.max(1, configured) } : {}), ...given }
+  const options = {
+    ...defaultOptions,
+    ...(typeof configured === 'number' ? { maxRuns: Math.max(1, configured) } : {}),
+    ...given,
+  }
   const waiting = createPendingRequests()
   const created = Math.floor(context.clock() / 1000)
   /** Aborts when the gateway stops. Pending requests fail; their turns continue. */

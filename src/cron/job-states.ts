@@ -2,10 +2,10 @@
  * Pausing, resuming, running and stopping jobs.
  */
 import type { Store } from '../store/store.ts'
+import type { JobMaker, JobResult, Jobs } from './contract.ts'
 import { findVisibleJob } from './find-job.ts'
 import { timeOf, timeText } from './job.ts'
 import type { StoredJob } from './job-store.ts'
-import type { JobMaker, JobResult, Jobs } from './jobs.ts'
 import { minOwnMinutes } from './limits.ts'
 import type { Schedule } from './schedule.ts'
 

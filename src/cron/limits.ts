@@ -3,8 +3,8 @@
  */
 import type { Authority } from '../message/authority.ts'
 import type { Transaction } from '../store/query.ts'
+import type { JobRequest } from './contract.ts'
 import { countJobs, countJobsOf, makerOf } from './job-store.ts'
-import type { JobRequest } from './jobs.ts'
 import type { Schedule } from './schedule.ts'
 
 const maxJobs = 10_000

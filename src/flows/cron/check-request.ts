@@ -2,8 +2,8 @@
  * Checks the names in a request for a job before it is stored, so that a mistake is said at once and not by a failed run.
  */
 import { join, sep } from 'node:path'
+import type { JobMaker, JobRequest } from '../../cron/contract.ts'
 import { findVisibleJob } from '../../cron/find-job.ts'
-import type { JobMaker, JobRequest } from '../../cron/jobs.ts'
 import { parseTarget } from '../delivery/parse-target.ts'
 import type { ResolveTargetDeps } from '../delivery/resolve-target.ts'
 import { findScript } from '../run-script.ts'

@@ -2,8 +2,8 @@
  * What can be done with jobs, in one form for the tool `cronjob`, `/cron`, `hermes cron` and `POST /api/jobs` (contract hermes.md §4.8).
  */
 import { z } from 'zod'
+import type { JobMaker, Jobs } from '../../cron/contract.ts'
 import type { Job } from '../../cron/job.ts'
-import type { JobMaker, Jobs } from '../../cron/jobs.ts'
 
 const names = z.union([z.string().transform((text) => text.split(',').map((name) => name.trim())), z.array(z.string())])
 

@@ -4,8 +4,8 @@
 
 import { createHash } from 'node:crypto'
 import type { JobServices } from '../../commands/jobs.ts'
+import type { JobMaker } from '../../cron/contract.ts'
 import type { Job } from '../../cron/job.ts'
-import type { JobMaker } from '../../cron/jobs.ts'
 import { HermesError } from '../../lib/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { Authority } from '../../message/authority.ts'
