@@ -16,7 +16,8 @@ export interface SecretFilesDeps {
 const secretDirectories = ['/run/secrets', '/var/run/secrets']
 /** Hidden files in the user's home are settings, keys and histories, except caches. */
 const publicDirectories = ['.cache']
-const secretFilePattern = /^\.env\b|^(?:state\.db|gateway\.token|auth\.json|config\.yaml|webhook_subscriptions\.json)\b/i
+const secretFilePattern =
+  /^\.env\b|^(?:state\.db|gateway\.token|auth\.json|config\.yaml|webhook_subscriptions\.json)\b/i
 /** Directories of the gateway with the data of other people, or with settings. */
 const privateOwnDirectories = ['profiles', 'memories', 'cron', 'platforms', 'pairing', 'hooks', 'plugins', 'mcp-tokens']
 /** The part of a file that is searched for a key. */
