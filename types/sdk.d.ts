@@ -1861,7 +1861,7 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly hint: 'Restore the other files one by one: `/rollback <number> <file>`.';
         };
         readonly 'checkpoints/failed': {
-            readonly meaning: 'git could not read or write the checkpoints of a folder.';
+            readonly meaning: 'Git could not read or write the checkpoints of a folder.';
             readonly hint: 'The message contains the reason. Check the space and the permissions below `checkpoints` in HERMES_HOME.';
         };
         readonly 'environment/unreachable': {

@@ -79,10 +79,14 @@ export function createGroup(parent: Command, name: string, description: string):
   return parent.command(name).description(description).usage('<command> [options]').helpCommand(false)
 }
 
+/** So that a line fits into a terminal. The help of a group lists all. */
+const maxNames = 7
+
 /** `sessions list|show|search`, `chat`. The options of a command are shown in its own help. */
 function subcommandTerm(this: Help, command: Command): string {
-  const inner = command.commands.map((one) => one.name()).join('|')
-  if (inner !== '') return `${command.name()} ${inner}`
+  const names = command.commands.map((one) => one.name())
+  if (names.length > 0)
+    return `${command.name()} ${names.length > maxNames ? `${names.slice(0, maxNames - 1).join('|')}|...` : names.join('|')}`
   const args = command.registeredArguments.map((one) => `<${one.name()}>`)
   return [command.name(), ...args].join(' ')
 }

@@ -289,7 +289,7 @@ export const errorCatalogue = {
     hint: 'Restore the other files one by one: `/rollback <number> <file>`.',
   },
   'checkpoints/failed': {
-    meaning: 'git could not read or write the checkpoints of a folder.',
+    meaning: 'Git could not read or write the checkpoints of a folder.',
     hint: 'The message contains the reason. Check the space and the permissions below `checkpoints` in HERMES_HOME.',
   },
   'environment/unreachable': {

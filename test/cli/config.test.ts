@@ -75,12 +75,15 @@ test('config schema prints a JSON Schema that includes the installed platforms',
 })
 
 test('keys of Hermes without an effect are notes, and its security settings degrade the gateway', async (t) => {
-  const home = homeWith(t, 'curator: {}\ncron: {x: 1}\napprovals: {mode: smart}\nsecurity: {a: 1}\nmcp_server: 1\n')
+  const home = homeWith(
+    t,
+    'curator: {}\ncontext_engine: {x: 1}\napprovals: {mode: smart}\nsecurity: {a: 1}\nmcp_server: 1\n',
+  )
   const { code, stdout } = await runInProcess(home.root, ['config', 'check', '--json'])
   assert.equal(code, 0)
   const { problems, warnings, notes, degraded } = JSON.parse(stdout)
   const pathsOf = (issues: { path: string }[]) => issues.map(({ path }) => path)
-  assert.deepEqual([problems, pathsOf(warnings), pathsOf(notes)], [[], ['mcp_server'], ['curator', 'cron']])
+  assert.deepEqual([problems, pathsOf(warnings), pathsOf(notes)], [[], ['mcp_server'], ['curator', 'context_engine']])
   assert.deepEqual(
     degraded.map((reason: string) => /^config\.yaml:\d+:\d+ {2}([\w.]+): /.exec(reason)?.[1]),
     ['security.a'],
@@ -88,7 +91,7 @@ test('keys of Hermes without an effect are notes, and its security settings degr
   const text = (await runInProcess(home.root, ['config', 'check'])).stdout
   assert.deepEqual(text.match(/^\w+(?= )/gm)?.sort(), ['degraded', 'note', 'note', 'warning'])
   const status = JSON.parse((await runInProcess(home.root, ['status', '--json'])).stdout)
-  assert.deepEqual(pathsOf(status.config.notes), ['curator', 'cron'])
+  assert.deepEqual(pathsOf(status.config.notes), ['curator', 'context_engine'])
   const doctor = JSON.parse((await runInProcess(home.root, ['doctor', '--json', '--offline'])).stdout)
   const about = doctor.findings.filter(
     ({ subject, state }: { subject: string; state: string }) => subject === 'Config' && state === 'note',

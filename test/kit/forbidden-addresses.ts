@@ -160,12 +160,20 @@ function portOf(address: AddressInfo | string | null): number {
   return address.port
 }
 
-/** Records each address with which this process opens a connection from now on, as `address:port`. */
-export function recordConnections(t: TestContext): readonly string[] {
+/**
+ * Records each address with which this process opens a connection to one of these ports, or to those of HTTP, as `address:port`. Other
+ * tests of the process may use other ports.
+ */
+export function recordConnections(t: TestContext, ports: readonly number[]): readonly string[] {
   const attempts: string[] = []
+  const watched = new Set([...ports, 22, 80, 443, 6379])
   const record = (message: unknown) => {
     const socket: unknown = Object(message).socket
-    if (socket instanceof Socket) socket.on('connectionAttempt', (address, port) => attempts.push(`${address}:${port}`))
+    if (socket instanceof Socket) {
+      socket.on('connectionAttempt', (address, port) => {
+        if (watched.has(port)) attempts.push(`${address}:${port}`)
+      })
+    }
   }
   subscribe('net.client.socket', record)
   t.after(() => unsubscribe('net.client.socket', record))

@@ -144,9 +144,11 @@ describe('the home', () => {
         'media',
         'media/pictures',
         'workspace',
+        'checkpoints',
         'logs',
         'cache',
         'cache/config.last-good.yaml',
+        'cache/results',
       ],
     )
   })

@@ -167,7 +167,7 @@ for (const { name, open } of fetchers)
     )
     const configured = new Set([`${publicAddress}:${server.port}`])
     const attempt = await open(t, configured, server.origin)
-    const connections = recordConnections(t)
+    const connections = recordConnections(t, [inner.port, server.port])
     const outside = () => connections.filter((one) => !configured.has(one))
 
     assert.equal(await attempt(`${server.origin}/picture.png`), undefined)
@@ -206,7 +206,7 @@ test('a service that reads pages is not asked for other addresses', { skip }, as
 test('a skill is not installed from an address', async (t) => {
   const root = join(tempHome(t), 'skills')
   mkdirSync(root, { recursive: true })
-  const connections = recordConnections(t)
+  const connections = recordConnections(t, [1])
   for (const source of forbiddenUrls(1)) {
     if (source === '') continue
     const lock = <T>(_file: string, work: () => Promise<T>) => work()
@@ -241,7 +241,7 @@ for (const named of ['resource_metadata', 'authorization_servers', ...endpoints]
     const inner = await startFileServer(t, (response) => response.end('{}'))
     for (const bad of forbiddenLocations(inner.port).filter((one) => one.startsWith('http') && !one.includes('@'))) {
       const server = await startLoginServer(t, named, bad)
-      const connections = recordConnections(t)
+      const connections = recordConnections(t, [inner.port])
       const shown: string[] = []
       const guarded = createGuardedFetch(`${server.origin}/mcp`, testRules())
       const ended = login({

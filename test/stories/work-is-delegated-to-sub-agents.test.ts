@@ -124,6 +124,7 @@ test('if all tools are disabled, the request has no tools', async (t) => {
           'skills',
           'web',
           'code_execution',
+          'cronjob',
         ],
       },
     },
