@@ -2,6 +2,7 @@
  * Parses the command line and runs a command, whose module is loaded on demand.
  */
 import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
 import type { CliContext } from './context.ts'
 
 type Process = Pick<NodeJS.Process, 'argv' | 'stdout' | 'stderr' | 'env' | 'exit'> & {
@@ -61,22 +62,28 @@ function flushOutput(output: NodeJS.WriteStream): Promise<void> {
 
 /** Runs a command and resolves with its exit code. Never rejects. */
 export async function runCommand(args: readonly string[], context: CliContext): Promise<number> {
-  const [{ buildProgram }, { resolveHelpRequest }, { reportError }, { takeProfileOption }] = await Promise.all([
-    import('./program.ts'),
+  const [{ resolveHelpRequest }, { reportError }, { takeProfileOption }] = await Promise.all([
     import('./help.ts'),
     import('./exit-codes.ts'),
     import('./profile-selection.ts'),
   ])
   try {
-    const program = buildProgram(context)
     // The context was created for the profile.
     const commandWords = takeProfileOption(args).words
+    const program = await openProgram(context, commandWords)
     const words = commandWords.length === 0 ? ['--help'] : resolveHelpRequest(program, commandWords)
     await program.parseAsync(words, { from: 'user' })
     return context.exitCode
   } catch (error) {
     return reportError(error, context)
   }
+}
+
+/** The daemon keeps what it has loaded for as long as it runs, so it defines the commands of the gateway alone. */
+async function openProgram(context: CliContext, [group, command]: readonly string[]): Promise<Command> {
+  if (group === 'gateway' && command === 'run')
+    return (await import('./gateway-program.ts')).buildGatewayProgram(context)
+  return (await import('./program.ts')).buildProgram(context)
 }
 
 /**
