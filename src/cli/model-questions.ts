@@ -16,6 +16,7 @@ import { createDisplay, type Display, toSingleLine } from './display.ts'
 import { type ModelAccess, openModels } from './model-access.ts'
 import { describeCurrent, modelShow, printCheck, printEdited, probeModel } from './model-report.ts'
 import { openQuestions, type Questions } from './questions.ts'
+import { sandboxProposal } from './sandbox-proposal.ts'
 import { readSettings } from './settings.ts'
 import { browserProposal, findUnusedBrowser } from './unused-browser.ts'
 
@@ -38,7 +39,12 @@ export async function setup(context: CliContext): Promise<void> {
   if ((await offerImport(context)) === 'imported') return
   output.write('The agent needs a model. This asks for the provider, its key and the model.\n\n')
   if (!(await askInTerminal(context))) return
-  const browser = findUnusedBrowser(await readSettings(context))
+  const settings = await readSettings(context)
+  const { config } = settings
+  const searchPath = config.environment().values['PATH'] ?? ''
+  const sandbox = sandboxProposal({ terminal: config.current().terminal, searchPath, platform: process.platform })
+  if (sandbox !== '') output.write(`\n${sandbox}\n`)
+  const browser = findUnusedBrowser(settings)
   if (browser !== undefined) output.write(`\nThe browser ${browser} is installed. ${browserProposal}\n`)
   output.write('\nNext: `hermes chat` for a first question, `hermes gateway run` for the page and your chats.\n')
 }
