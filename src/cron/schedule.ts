@@ -49,7 +49,6 @@ export async function parseSchedule(text: string, context: ScheduleContext): Pro
 interface Duration {
   readonly kind: 'once' | 'interval'
   readonly minutes: number
-  readonly words: string
 }
 
 /** `30m`, `in 30 minutes`, `every 2h`, `every hour`. */
@@ -65,7 +64,7 @@ function parseDurationWords(words: string, bareDuration: ScheduleContext['bareDu
   const minutes = Number(count ?? 1) * size
   if (minutes <= 0) return undefined
   const isInterval = lead === 'every' || (lead === undefined && bareDuration === 'every')
-  return { kind: isInterval ? 'interval' : 'once', minutes, words }
+  return { kind: isInterval ? 'interval' : 'once', minutes }
 }
 
 function toTimed({ kind, minutes }: Duration, now: number): ParsedSchedule {

@@ -12,7 +12,7 @@ export interface RemoteClient {
    */
   readonly endMs?: number
   /**
-   * Starts the container, or opens the connection, unless it is there already: it is called before each command. Concurrent
+   * Starts the container or opens the connection. Does nothing if the place is ready. Called before each command. Concurrent
    * calls share one attempt, and a call after a failed one tries again. Rejects with `HermesError` `environment/...`.
    */
   start(signal: AbortSignal): Promise<void>

@@ -7,9 +7,8 @@ import { join } from 'node:path'
 import { isHermesError, messageOf } from '../../../lib/errors.ts'
 import { locateProfile } from '../../../lib/profiles.ts'
 import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../kind.ts'
-import { createRemoteEnvironment } from '../remote-environment.ts'
 import { type ClientProgram, clientEnvironment } from './client-program.ts'
-import { commandVariables, conversationKey, removeConversationFolders, sharedKey } from './command-variables.ts'
+import { removeConversationFolders, sharedKey } from './command-variables.ts'
 import { type ContainerPlan, type ContainerSettings, labelNames, ownLabels } from './docker-arguments.ts'
 import { createDockerClient } from './docker-client.ts'
 import {
@@ -21,24 +20,15 @@ import {
   requireEngineProgram,
   stopContainer,
 } from './docker-engine.ts'
-import { createExposedFiles, type ExposedFiles, withExposedFiles } from './exposed-files.ts'
+import { createExposedFiles, type ExposedFiles } from './exposed-files.ts'
 import { homeLabel, knownHomeLabel } from './home-label.ts'
 import { mountedDirectory, reachesMachine, workingDirectory } from './machine-folders.ts'
 import { createRecovery } from './recovery.ts'
-import { type SharedClient, shareClient } from './shared-client.ts'
+import { createSharedPlaces } from './shared-places.ts'
 
 type Request = Omit<EnvironmentRequest<ContainerSettings>, 'sessionId'>
 
-/** The container of one key, which may not have been started yet. */
-interface Place {
-  readonly client: SharedClient
-  readonly files: ExposedFiles
-  /** Of the environment that was created or started last: its settings count for the next start. */
-  request: Request
-}
-
 export function createDockerKind(): EnvironmentKind<ContainerSettings> {
-  const places = new Map<string, Place>()
   let engine: Promise<Engine> | undefined
   const recover = createRecovery(recoverContainers)
 
@@ -53,42 +43,29 @@ export function createDockerKind(): EnvironmentKind<ContainerSettings> {
     }
   }
 
-  const createPlace = (key: string, request: Request): Place => {
+  const open = (key: string, latest: () => Request) => {
+    const request = latest()
     const directory = join(directoryOf(request), key)
     const files = createExposedFiles(request.attachmentsDirectory, join(directory, 'attachments'))
     const client = createDockerClient({
-      plan: () => planOf(place.request, { key, directory, files }),
-      engine: (signal) => requireEngine(place.request, signal),
+      plan: () => planOf(latest(), { key, directory, files }),
+      engine: (signal) => requireEngine(latest(), signal),
       async removed() {
         if (key !== sharedKey) await rm(directory, { recursive: true, force: true })
       },
-      announce: (text) => place.request.announce?.(text),
+      announce: (text) => latest().announce?.(text),
       lifetimeMs: request.settings.lifetime_seconds === 0 ? undefined : request.settings.lifetime_seconds * 1_000,
       log: request.log,
     })
-    const shared = shareClient(client, () => {
-      if (key !== sharedKey) places.delete(key)
-    })
-    const place: Place = { client: shared, files, request }
-    return place
+    return { client, files }
   }
 
   return {
-    create(request) {
-      const { settings, sessionId } = request
-      const key = settings.container_persistent ? sharedKey : conversationKey(sessionId)
-      const place = places.get(key) ?? createPlace(key, request)
-      places.set(key, place)
-      const client = place.client.join(() => {
-        place.request = request
-      })
-      const environment = createRemoteEnvironment(client, {
-        cwd: workingDirectory(request),
-        variables: commandVariables(request),
-        isContainer: !reachesMachine(settings),
-      })
-      return withExposedFiles(environment, place.files)
-    },
+    create: createSharedPlaces({
+      open,
+      workingDirectory,
+      isContainer: (settings) => !reachesMachine(settings),
+    }),
     check: (request, signal) => checkDocker(request, signal),
     recover: recover.once,
   }

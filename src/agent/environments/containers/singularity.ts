@@ -8,15 +8,14 @@ import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isHermesError, messageOf } from '../../../lib/errors.ts'
 import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../kind.ts'
-import { createRemoteEnvironment } from '../remote-environment.ts'
 import { type ClientProgram, clientEnvironment } from './client-program.ts'
-import { commandVariables, conversationKey, removeConversationFolders, sharedKey } from './command-variables.ts'
+import { removeConversationFolders, sharedKey } from './command-variables.ts'
 import type { ContainerSettings } from './docker-arguments.ts'
-import { createExposedFiles, type ExposedFiles, withExposedFiles } from './exposed-files.ts'
+import { createExposedFiles } from './exposed-files.ts'
 import { homeLabel, knownHomeLabel } from './home-label.ts'
 import { containerDirectory } from './machine-folders.ts'
 import { createRecovery } from './recovery.ts'
-import { type SharedClient, shareClient } from './shared-client.ts'
+import { createSharedPlaces } from './shared-places.ts'
 import { createSingularityClient, type InstancePlan, stopInstance } from './singularity-client.ts'
 import { fetchSingularityImage, imageFile } from './singularity-image.ts'
 import { listInstances, requireSingularity, singularityVersion } from './singularity-program.ts'
@@ -32,53 +31,29 @@ export interface SingularitySettings
 
 type Request = Omit<EnvironmentRequest<SingularitySettings>, 'sessionId'>
 
-interface Place {
-  readonly client: SharedClient
-  readonly files: ExposedFiles
-  request: Request
-}
-
 export function createSingularityKind(): EnvironmentKind<SingularitySettings> {
-  const places = new Map<string, Place>()
   const recover = createRecovery(recoverInstances)
 
-  const createPlace = (key: string, request: Request): Place => {
+  const open = (key: string, latest: () => Request) => {
+    const request = latest()
     const directory = join(directoryOf(request), 'places', key)
     const files = createExposedFiles(request.attachmentsDirectory, join(directory, 'attachments'))
     const client = createSingularityClient({
       async plan(signal) {
-        await recover.beforeStart(place.request, signal)
+        await recover.beforeStart(latest(), signal)
         await files.prepare()
-        return await planOf(place.request, directory, signal)
+        return await planOf(latest(), directory, signal)
       },
       async closed() {
         if (key !== sharedKey) await rm(directory, { recursive: true, force: true })
       },
       log: request.log,
     })
-    const shared = shareClient(client, () => {
-      if (key !== sharedKey) places.delete(key)
-    })
-    const place: Place = { client: shared, files, request }
-    return place
+    return { client, files }
   }
 
   return {
-    create(request) {
-      const { settings, sessionId } = request
-      const key = settings.container_persistent ? sharedKey : conversationKey(sessionId)
-      const place = places.get(key) ?? createPlace(key, request)
-      places.set(key, place)
-      const client = place.client.join(() => {
-        place.request = request
-      })
-      const environment = createRemoteEnvironment(client, {
-        cwd: containerDirectory(request),
-        variables: commandVariables(request),
-        isContainer: true,
-      })
-      return withExposedFiles(environment, place.files)
-    },
+    create: createSharedPlaces({ open, workingDirectory: containerDirectory, isContainer: () => true }),
     check: checkSingularity,
     recover: recover.once,
   }
