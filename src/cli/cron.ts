@@ -110,7 +110,7 @@ function describe({
   last_status,
   deliver,
 }: ListedJob): string {
-  const when = next_run_at ?? (state === '' ? 'waits for nothing' : state)
+  const when = next_run_at ?? (state === '' ? 'no next time' : state)
   const last = last_status ? [`last ${last_status}`] : []
   const times = schedule_display || schedule?.display || ''
   return [id, name, times, `next: ${when}`, ...last, `to ${[deliver].flat().join(',')}`].join(' · ')

@@ -11,7 +11,7 @@ import { type Job, parseJob, timeOf, timeText } from './job.ts'
 export interface StoredJob {
   readonly job: Job
   readonly authority: Authority
-  /** ms since 1970; null: it waits for nothing. */
+  /** ms since 1970; null: there is no next run. */
   readonly nextRunAt: number | null
   /** The run that has not ended. `seq`: its event, null until that is stored. */
   readonly run: { readonly slot: number; readonly seq: number | null; readonly scriptStarted: boolean } | null

@@ -86,5 +86,5 @@ export function describeJob(job: Job): string {
 function stateText({ state, last_error }: Job): string {
   if (state === 'paused') return 'paused'
   if (state === 'error') return `needs repair: ${last_error}`
-  return state === 'completed' ? 'completed' : 'waits for nothing'
+  return state === 'completed' ? 'completed' : 'no next time'
 }
