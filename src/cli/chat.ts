@@ -7,9 +7,8 @@ import { createChatClient } from './chat-client.ts'
 import { createChatPictures } from './chat-pictures.ts'
 import { runInteractive, runQuery } from './chat-screen.ts'
 import type { CliContext } from './context.ts'
-import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { createDisplay, toSingleLine } from './display.ts'
-import { startEmbeddedGateway } from './embedded-gateway.ts'
+import { type Endpoint, interceptSignals, openEndpoint } from './endpoint.ts'
 import { readSettings } from './settings.ts'
 
 export interface ChatOptions {
@@ -23,21 +22,6 @@ export interface ChatOptions {
   readonly image?: readonly string[]
 }
 
-/** The gateway that the chat uses. */
-interface ChatEndpoint {
-  readonly url: string
-  readonly token: string
-  readonly model: string
-  readonly degraded: readonly string[]
-  /** The plugins that could not be loaded. */
-  readonly plugins: readonly { readonly id: string; readonly state: string; readonly reason: string }[]
-  /** Whether another process runs the turn, so that only its notices tell what it waits for. */
-  readonly isDaemon: boolean
-  /** Warnings that may explain a failed question. */
-  warnings(): readonly string[]
-  close(): Promise<void>
-}
-
 /** Sets the exit code: 0, 1 for a failure, 130 when interrupted. Throws when the chat cannot start. */
 export async function chat(context: CliContext, options: ChatOptions): Promise<void> {
   const { query: requested, session } = options
@@ -48,7 +32,7 @@ export async function chat(context: CliContext, options: ChatOptions): Promise<v
   }
   const signals = interceptSignals()
   try {
-    const endpoint = await openEndpoint(context)
+    const endpoint = await openEndpoint(context, { platform: 'cli' })
     try {
       const toolsets =
         options.toolsets === undefined ? undefined : await readToolsets(options.toolsets, endpoint, context, session)
@@ -90,28 +74,10 @@ export async function chat(context: CliContext, options: ChatOptions): Promise<v
   }
 }
 
-async function openEndpoint(context: CliContext): Promise<ChatEndpoint> {
-  const settings = await readSettings(context)
-  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
-  if (daemon === undefined) return { ...(await startEmbeddedGateway(context)), isDaemon: false }
-  warnVersionMismatch(context, daemon)
-  const { url, token, report } = daemon
-  return {
-    url,
-    token,
-    model: report.provider === 'demo' ? 'demo' : report.model,
-    degraded: report.degraded,
-    plugins: report.plugins,
-    isDaemon: true,
-    warnings: () => [],
-    close: () => Promise.resolve(),
-  }
-}
-
 /** Throws `cli/usage`, `cli/not-found`. */
 async function readToolsets(
   text: string,
-  { url, token }: ChatEndpoint,
+  { url, token }: Endpoint,
   context: CliContext,
   session: string | undefined,
 ): Promise<string[]> {
@@ -133,7 +99,7 @@ async function readToolsets(
   return names
 }
 
-function printGreeting(context: CliContext, { model, degraded }: ChatEndpoint): void {
+function printGreeting(context: CliContext, { model, degraded }: Endpoint): void {
   if (context.input.isTTY !== true || context.output.isTTY !== true) return
   const display = createDisplay(context.output, context.environment)
   const name = model === 'demo' ? 'the offline demonstration (no model is configured)' : toSingleLine(model)
@@ -148,7 +114,7 @@ function reportDemonstration({ input, output, errors }: CliContext, interactive:
 }
 
 /** The answer may differ without the plugin. */
-function reportPlugins({ errors }: CliContext, { plugins }: ChatEndpoint): void {
+function reportPlugins({ errors }: CliContext, { plugins }: Endpoint): void {
   for (const { id, state, reason } of plugins)
     errors.write(`hermes: ${toSingleLine(`plugin ${id} (${state}): ${reason}`)}\n`)
 }
@@ -161,23 +127,4 @@ function printResumeHint(context: CliContext, session: string): void {
 
 function printWarnings({ errors }: CliContext, reasons: readonly string[]): void {
   for (const reason of new Set(reasons)) errors.write(`hermes: ${toSingleLine(reason)}\n`)
-}
-
-/** The first signal stops the turn and exits gracefully; the second one ends the process at once. */
-function interceptSignals(): { readonly signal: AbortSignal; remove(): void } {
-  const stopRequested = new AbortController()
-  const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
-  const names = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
-  const onSignal = (name: NodeJS.Signals) => {
-    const known = names.find((one) => one === name)
-    if (stopRequested.signal.aborted) process.exit(128 + (known === undefined ? 0 : numbers[known]))
-    stopRequested.abort()
-  }
-  for (const name of names) process.on(name, onSignal)
-  return {
-    signal: stopRequested.signal,
-    remove: () => {
-      for (const name of names) process.off(name, onSignal)
-    },
-  }
 }

@@ -1,6 +1,6 @@
 /**
- * Runs a gateway in this process, for a chat on a home without a running daemon. It only serves the terminal, on a port of
- * its own, and logs to the file.
+ * Runs a gateway in this process, for a front end on a home without a running daemon. It only serves the platform of the front
+ * end, on a port of its own, and logs to the file.
  */
 import { Console } from 'node:console'
 import { pluginDirectories } from '../app/compose-plugins.ts'
@@ -11,11 +11,11 @@ import { createEmbeddedLog } from './embedded-log.ts'
 import { explainLock } from './home-lock.ts'
 import { installProcessErrorHandlers } from './process-errors.ts'
 
-/** The platform of `hermes chat`. */
-const terminalPlatform = 'cli'
+/** `cli`: the terminal. `acp`: an editor. */
+export type EmbeddedPlatform = 'cli' | 'acp'
 
 /** Throws the errors of a start, such as `home/locked` when another process uses this home. */
-export async function startEmbeddedGateway(context: CliContext) {
+export async function startEmbeddedGateway(context: CliContext, platform: EmbeddedPlatform) {
   const { home, version, environment, platformDirectories, program: commandLine } = context
   const log = createEmbeddedLog(context.errors, Date.now)
   const errorHandlers = installProcessErrorHandlers({
@@ -37,7 +37,7 @@ export async function startEmbeddedGateway(context: CliContext) {
     environment,
     platformDirectories,
     commandLine,
-    onlyPlatforms: [terminalPlatform],
+    onlyPlatforms: [platform],
     runAsPlugin: errorHandlers.runAsPlugin,
     log: { stream: { write: log.write }, pretty: false },
   }).catch((error: unknown) => {
@@ -52,10 +52,10 @@ export async function startEmbeddedGateway(context: CliContext) {
   errorHandlers.logTo(gateway.log)
   await gateway.initialConnectsDone()
   const { model, provider, degraded, plugins, platforms } = gateway.status()
-  const terminal = platforms[terminalPlatform]
-  if (terminal?.state !== 'connected') {
+  const served = platforms[platform]
+  if (served?.state !== 'connected') {
     await close()
-    throw new HermesError('platform/connect-failed', `(${terminalPlatform}: ${terminal?.reason ?? 'not installed'})`)
+    throw new HermesError('platform/connect-failed', `(${platform}: ${served?.reason ?? 'not installed'})`)
   }
   return {
     url: gateway.url,

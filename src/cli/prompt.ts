@@ -43,7 +43,7 @@ async function readPreview(context: CliContext, platform: string): Promise<Previ
     warnVersionMismatch(context, daemon)
     return await fetchPreview(daemon, platform)
   }
-  const gateway = await startEmbeddedGateway(context)
+  const gateway = await startEmbeddedGateway(context, 'cli')
   try {
     for (const { id, state, reason } of gateway.plugins)
       context.errors.write(`hermes: ${toSingleLine(`plugin ${id} (${state}): ${reason}`)}\n`)
