@@ -10,7 +10,7 @@ import type { CommandContext, CommandDefinition, CommandReply } from '../command
 import type { CommandRegistry } from '../commands/registry.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { stripTerminalEscapes } from '../lib/terminal-escapes.ts'
+import { stripTerminalEscapes } from '../lib/visible-text.ts'
 import type { SessionScope, VisibleRow } from '../store/sqlite/visible-sessions.ts'
 import { sessionScopeOf } from './session-scope.ts'
 import type { CommandTurn } from './turn-access.ts'

@@ -11,54 +11,52 @@ import {
   createSessionResourcePool,
   type SessionResourcePool,
   type SessionResourcesDeps,
-  withVariables,
 } from '../agent/environments/session-resources.ts'
 import type { AgentTools } from '../agent/loop/agent-tools.ts'
 import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
 import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
 import type { Provider } from '../agent/models/provider.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
-import type { LoadedTools } from '../agent/tools/registry.ts'
-import type { ConversationPicture, ToolContext } from '../agent/tools/tool.ts'
+import type { ToolContext } from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import type { CronConfig } from '../cron/config.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import { sleep } from '../lib/timers.ts'
 import type { Authority } from '../message/authority.ts'
-import { isAttended, type MessageEvent } from '../message/event.ts'
+import { isAttended } from '../message/event.ts'
 import type { SessionSource } from '../message/source.ts'
-import type { ChatMessage, ToolCall } from '../message/transcript.ts'
+import type { ToolCall } from '../message/transcript.ts'
 import type { AccountPolicy } from '../platforms/accounts.ts'
 import type { RoleSettings } from '../platforms/config.ts'
-import { changeSessionSetting } from '../sessions/session-state.ts'
-import type { MessageFilter } from '../sessions/transcript.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from './agent-models.ts'
 import type { Browsers } from './browser-access.ts'
 import type { MediaServices } from './media-services.ts'
 import type { RemotePlaces } from './remote-places.ts'
-import type { ResultFiles } from './result-files.ts'
 import { createSandboxSockets } from './sandbox-sockets.ts'
 import { type CallingTurn, createToolAccess, type ToolAccessDeps, type ToolTurn } from './tool-access.ts'
+import { createToolContexts, type FileChange, type ToolContextDeps } from './tool-context.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
 import type { Turn } from './turn/claim.ts'
 import type { TurnAccessDeps } from './turn-access.ts'
-import { createAgentTools, createSessionToolSnapshots, toolListOf, withoutTool } from './turn-tools.ts'
+import {
+  belowCeiling,
+  createAgentTools,
+  createSessionToolSnapshots,
+  type OpenTools,
+  selectSessionTools,
+  toolListOf,
+  withoutToolsOfPeople,
+  withoutUser,
+} from './turn-tools.ts'
 
 export interface AgentServicesDeps
   extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings' | 'media' | 'canSeePictures' | 'canSchedule'>,
     Omit<AgentModelsDeps, 'settings' | 'home'>,
-    Omit<ToolAccessDeps, 'settings' | 'environment' | 'home'> {
+    Omit<ToolAccessDeps, 'settings' | 'environment' | 'home'>,
+    Omit<ToolContextDeps, 'settings' | 'home' | 'commandReports'> {
   readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & CronConfig & { readonly roles: RoleSettings }
-  /** Paths of the downloaded files of the conversation to which the turn belongs. */
-  attachmentsOf(turnId: string): Promise<readonly string[]>
-  /** Results that were too long for the model. Absent: none are stored. */
-  readonly resultFiles?: Pick<ResultFiles, 'shorten' | 'of'>
   /** Messages about background commands. Absent: none come. */
   readonly commandReports?: CommandReportAccess
-  /** The pictures of the conversation to which the turn belongs. Absent: there are none. */
-  picturesOf?(turnId: string): Promise<readonly ConversationPicture[]>
-  /** Also those that summaries have replaced. Rejects `store/...`. */
-  findMessages(sessionId: string, filter: MessageFilter): Promise<readonly ChatMessage[]>
   /** A sandbox was opened. Undefined: none is configured, or the next one is not open yet. */
   onSandbox(sandbox: Sandbox | undefined): void
   /** A turn starts although no sandbox works. Rejects `store/...`. */
@@ -127,21 +125,14 @@ export interface AgentServices extends AgentModels {
 type TurnElsewhere = Pick<Turn, 'id' | 'event'>
 
 /** Messages about background commands. Their code is loaded with the first of them. */
-export interface CommandReportAccess {
-  /** What a call of this turn may use; nothing where no message can come later. */
-  watchesOf(turn: CallingTurn, callId: string): Pick<ToolContext, 'commandWatches'>
+export interface CommandReportAccess extends NonNullable<ToolContextDeps['commandReports']> {
   /** Reports the commands of the last process as lost. Rejects `store/...`. */
   reportLost(): Promise<void>
   close(): void
 }
 
-/** The tools without the ceiling of a role. */
-interface OpenTools extends Pick<LoadedTools, 'resolve'> {
-  readonly tools: AgentTools
-}
-
 export function createAgentServices(deps: AgentServicesDeps): AgentServices {
-  const { log, settings, isShared } = deps
+  const { settings, isShared } = deps
   let runtime: ToolRuntime | undefined
   let isSandboxMissing = false
   const sockets = createSandboxSockets(deps)
@@ -154,7 +145,6 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   })
   const places = createPlaceNotices(deps)
   const cwd = () => workingDirectory(deps)
-  const environmentFor = createEnvironments(deps, async (turn) => sockets.variablesOf(turn, await sandbox.get()))
   const models = createAgentModels(deps)
   const accessOf = createToolAccess({ ...deps, browser }, models, async (turn, name) => {
     const { all, resolve } = await openSessionTools(turn)
@@ -188,34 +178,13 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     return runtime
   }
 
-  const toolContextFor = (
-    { sessionId, turnId, turn }: { sessionId: string; turnId: string; turn: CallingTurn },
-    transcript: () => readonly ChatMessage[],
-    call: ToolCall,
-    signal: AbortSignal,
-  ): ToolContext => {
-    // A sub-agent begins where its parent works.
-    const isOwn = sessionId === turn.sessionId
-    const { persistent_shell: lasts } = settings().terminal
-    const start = isOwn
-      ? ((lasts ? turn.settings?.directory : undefined) ?? turn.event?.task?.directory)
-      : resources.directoryOf(turn.sessionId)
-    const { environment, shell, ...others } = resources.getOrCreate(sessionId, transcript, start)
-    places.used(environment, sessionId, turn)
-    return {
-      environment: environmentFor(environment, { sessionId, turn, transcript, call }),
-      ...others,
-      ...{ sessionId, turnId, callId: call.id, signal, authority: turn.authority },
-      attachments: () => filesOfConversation(deps, conversationTurnOf(turn)),
-      pictures: async () => (await deps.picturesOf?.(conversationTurnOf(turn))) ?? [],
-      log: log.child({ turn: turnId, tool: call.name }),
-      ...resultLimits(deps, settings().agent.max_tool_result_chars, turn, call.id),
-      ...(lasts && shellAccess(shell, isOwn ? turn : undefined)),
-      ...(isOwn && deps.commandReports?.watchesOf(turn, call.id)),
-      ...checkpoints.contextOf({ environment, turn, turnId, authority: turn.authority, signal }),
-      ...accessOf(call, turn),
-    }
-  }
+  const toolContextFor = createToolContexts(deps, {
+    resources,
+    accessOf,
+    environmentUsed: places.used,
+    turnVariables: async (turn) => sockets.variablesOf(turn, await sandbox.get()),
+    beforeChange: checkpoints.contextOf,
+  })
 
   /** What the session is offered, before the role of a person takes any away. */
   const openSessionTools = async ({ sessionId, authority, event, toolNames }: ToolTurn) => {
@@ -283,11 +252,19 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   }
 }
 
-/** Only downloads: a platform may name any path. */
-async function filesOfConversation(deps: AgentServicesDeps, turnId: string): Promise<readonly string[]> {
-  const found = await deps.attachmentsOf(turnId)
-  const downloads = found.filter((path) => resolve(path).startsWith(`${deps.home.media}/`))
-  return [...downloads, ...((await deps.resultFiles?.of(turnId)) ?? [])]
+/** Tells the people of the turn that uses a place what they wait for. */
+function createPlaceNotices({ announcePlace, log }: AgentServicesDeps) {
+  const turns = createLruCache<TurnElsewhere>(1_000)
+  return {
+    used({ isSandboxed }: Environment, sessionId: string, { id, event }: CallingTurn): void {
+      if (event !== undefined && isSandboxed === undefined) turns.set(sessionId, { id, event })
+    },
+    announce(sessionId: string, text: string): void {
+      const turn = turns.get(sessionId)
+      if (turn === undefined) return
+      announcePlace?.(turn, text).catch((err) => log.error({ event: 'notice.not_stored', err }, text))
+    },
+  }
 }
 
 function createPlaceAccess(deps: AgentServicesDeps): Pick<AgentServices, 'recoverPlaces' | 'openPlaces'> {
@@ -303,81 +280,6 @@ function createPlaceAccess(deps: AgentServicesDeps): Pick<AgentServices, 'recove
       return await openRemotePlaces(deps)
     },
   }
-}
-
-/** Tells the people of the turn that uses a place what they wait for. */
-function createPlaceNotices({ announcePlace, log }: AgentServicesDeps) {
-  const turns = createLruCache<TurnElsewhere>(maxSkillSessions)
-  return {
-    used({ isSandboxed }: Environment, sessionId: string, { id, event }: CallingTurn): void {
-      if (event !== undefined && isSandboxed === undefined) turns.set(sessionId, { id, event })
-    },
-    announce(sessionId: string, text: string): void {
-      const turn = turns.get(sessionId)
-      if (turn === undefined) return
-      announcePlace?.(turn, text).catch((err) => log.error({ event: 'notice.not_stored', err }, text))
-    },
-  }
-}
-
-/** More is truncated before secrets are taken out of it and it is stored as a file. */
-const maxStoredChars = 2_000_000
-
-/** What is too long for the model is stored as a file of the turn. */
-function resultLimits(
-  { resultFiles }: Pick<AgentServicesDeps, 'resultFiles'>,
-  maxResultChars: number,
-  turn: CallingTurn,
-  callId: string,
-): Pick<ToolContext, 'limits' | 'storeResult'> {
-  // A plugin outside of turns has no conversation that could read it.
-  if (resultFiles === undefined || turn.sessionKey === undefined) return { limits: { maxResultChars } }
-  return {
-    limits: { maxResultChars, maxStoredChars },
-    storeResult: (result) => resultFiles.shorten({ turnId: conversationTurnOf(turn), callId }, result, maxResultChars),
-  }
-}
-
-/** What a command leaves to the next one. Where that begins is stored with the result; not outside of turns. */
-function shellAccess(
-  shell: ToolContext['shell'],
-  { sessionKey }: Partial<CallingTurn> = {},
-): Pick<ToolContext, 'shell' | 'storeDirectory'> {
-  const access = shell === undefined ? {} : { shell }
-  if (sessionKey === undefined) return access
-  const ignore = () => undefined
-  return {
-    ...access,
-    storeDirectory: (path) => ({
-      write: () => changeSessionSetting(sessionKey, 'directory', path),
-      committed: ignore,
-      rolledBack: ignore,
-    }),
-  }
-}
-
-/** A sub-agent in the background works for the conversation of its parent. */
-function conversationTurnOf({ event, id }: CallingTurn): string {
-  return event?.task?.delegation?.turnId ?? id
-}
-
-/** Without the tools that the role of the person may not use. */
-async function belowCeiling(
-  tools: AgentTools,
-  {
-    isShared,
-    resolve,
-    authority,
-    event,
-    list,
-  }: Pick<AgentServicesDeps, 'isShared'> &
-    Pick<OpenTools, 'resolve'> &
-    Pick<ToolTurn, 'authority'> & { readonly event: MessageEvent | undefined; readonly list: readonly string[] },
-): Promise<AgentTools> {
-  if (list.every((entry) => entry === '*') && list.length > 0) return tools
-  const { withCeiling } = await import('../agent/loop/role-ceiling.ts')
-  const filtersSchemas = event === undefined || !isShared(event.source)
-  return withCeiling(tools, { resolve, authority, list, filtersSchemas })
 }
 
 /** The resources of sessions, to which their pages in the browser belong. The code of the browser is loaded with its first call. */
@@ -414,16 +316,7 @@ function createCheckpointAccess(deps: AgentServicesDeps, sandbox: () => Promise<
   })
   return {
     get: opened.get,
-    contextOf({
-      environment,
-      turn,
-      turnId,
-      authority,
-      signal,
-    }: Pick<ToolContext, 'environment' | 'turnId' | 'authority' | 'signal'> & { readonly turn: CallingTurn }): Pick<
-      ToolContext,
-      'beforeChange'
-    > {
+    contextOf({ environment, turn, turnId, authority, signal }: FileChange): Pick<ToolContext, 'beforeChange'> {
       const isHere = environment.kind === 'local' || environment.kind === 'bwrap'
       if (!isHere || !deps.settings().checkpoints.enabled) return {}
       return {
@@ -444,23 +337,6 @@ function createCheckpointAccess(deps: AgentServicesDeps, sandbox: () => Promise<
 async function openMedia(deps: AgentServicesDeps, { servers }: AgentModels): Promise<MediaServices> {
   const { createMediaServices } = await import('./media-services.ts')
   return createMediaServices({ ...deps, servers, clock: Date.now, sleep })
-}
-
-/** What only a turn that a person has begun may use. */
-function withoutToolsOfPeople(
-  tools: AgentTools,
-  task: MessageEvent['task'],
-  mayScheduledTurnsSchedule: boolean,
-): AgentTools {
-  if (task === undefined) return tools
-  const own = withoutTool(tools, 'memory', 'A background task has no memory.')
-  if (task.route !== 'cron' || mayScheduledTurnsSchedule) return own
-  return withoutTool(own, 'cronjob', 'A scheduled turn cannot schedule jobs (cron.allow_agent_scheduling).')
-}
-
-function withoutUser(tools: AgentTools): AgentTools {
-  const quiet = withoutTool(tools, 'text_to_speech', 'No user listens in this turn.')
-  return withoutTool(quiet, 'clarify', 'No user can be asked in this turn.')
 }
 
 /** Text that is added to requests and stored nowhere. Its code is loaded where some is configured. */
@@ -501,88 +377,6 @@ function createEphemeralText({
     ephemeralPrompt,
     ephemeralProblem: () => problem,
   }
-}
-
-/** The tools of a new session; undefined for all. */
-async function selectSessionTools(
-  { toolsets, platform_toolsets, custom_toolsets }: AgentConfig,
-  { tools, resolve }: OpenTools,
-  platform: string,
-  requested: readonly string[] | undefined,
-): Promise<ReadonlySet<string> | undefined> {
-  const ofPlatform = Object.hasOwn(platform_toolsets, platform) ? platform_toolsets[platform] : undefined
-  const list = requested ?? ofPlatform ?? (platform === 'webhook' ? ['hermes-webhook'] : toolsets)
-  const all = tools.schemas().map(({ name }) => {
-    const { toolset = '', isOptional = false } = resolve(name) ?? {}
-    return { name, toolset, isOptional }
-  })
-  if (list.length === 1 && list[0] === 'all' && !all.some(({ isOptional }) => isOptional)) return undefined
-  const { selectTools } = await import('../agent/toolsets/select-tools.ts')
-  const selected = selectTools(list, all, custom_toolsets)
-  return new Set(
-    [...selected].filter((name) => resolve(name)?.requires.every((other) => selected.has(other)) !== false),
-  )
-}
-
-const maxSkillSessions = 1_000
-
-interface SkillUse {
-  /** This process has read a skill in the session, or found that it was read before. */
-  loads: boolean
-  isHistoryRead: boolean
-}
-
-interface EnvironmentRequest {
-  readonly sessionId: string
-  readonly turn: CallingTurn
-  readonly call: ToolCall
-  transcript(): readonly ChatMessage[]
-}
-
-/**
- * Adds variables to the environment of the commands of a turn: those of the turn, and those of the skills that its conversation has
- * loaded. A guest does not get the latter: their values are secrets of the operator.
- */
-function createEnvironments(
-  { skills, findMessages }: Pick<AgentServicesDeps, 'skills' | 'findMessages'>,
-  turnVariables: (turn: CallingTurn) => Promise<Readonly<Record<string, string>>>,
-) {
-  const sessions = createLruCache<SkillUse>(maxSkillSessions)
-  const useOf = (sessionId: string): SkillUse => {
-    const use = sessions.get(sessionId) ?? { loads: false, isHistoryRead: false }
-    sessions.set(sessionId, use)
-    return use
-  }
-  return (environment: Environment, { sessionId, turn, call, transcript }: EnvironmentRequest): Environment => {
-    // Its programs talk to the gateway from inside the sandbox of this machine.
-    const ofTurn =
-      environment.isSandboxed === undefined ? environment : withVariables(environment, () => turnVariables(turn))
-    const use = useOf(sessionId)
-    if (call.name === skillLoads.toolName) use.loads = true
-    if (skills === undefined || turn.authority.role === 'guest') return ofTurn
-    // Cheap, because each call asks: most conversations have loaded none.
-    if (use.isHistoryRead && !use.loads && !transcript().some(namesSkill)) return ofTurn
-    const ofSkills = async (): Promise<Readonly<Record<string, string>>> => {
-      const earlier = use.isHistoryRead ? [] : await findMessages(sessionId, skillLoads)
-      use.loads ||= earlier.length > 0
-      const variables =
-        use.loads || transcript().some(namesSkill)
-          ? await (await skills()).variablesOf({ sessionId, transcript, earlier })
-          : {}
-      use.isHistoryRead = true
-      return variables
-    }
-    return withVariables(ofTurn, ofSkills, { outsideSandbox: true })
-  }
-}
-
-/** What loads a skill into a conversation: a call of the tool, or `/name` in a message. */
-const skillLoads: MessageFilter = { toolName: 'skill_view', userStart: '[Skill of the user:' }
-
-/** Whether a message has loaded a skill, so that the variables of skills have to be found. */
-function namesSkill(message: ChatMessage): boolean {
-  if (message.role === 'user') return message.content.startsWith(skillLoads.userStart)
-  return message.role === 'assistant' && message.toolCalls?.some(({ name }) => name === skillLoads.toolName) === true
 }
 
 /** Opens a value with the first call, and with the next call after a failure, which may be a full disk. */

@@ -6,7 +6,7 @@ import type { CommandPolicy } from '../agent/command-policy/policy.ts'
 import type { Environment } from '../agent/environments/environment.ts'
 import type { CommandContext } from '../commands/command.ts'
 import type { Logger } from '../lib/log.ts'
-import { stripTerminalEscapes } from '../lib/terminal-escapes.ts'
+import { stripTerminalEscapes } from '../lib/visible-text.ts'
 
 export interface QuickCommandDeps {
   /** A shell of its own for this command. Rejects when commands do not run on this machine. */

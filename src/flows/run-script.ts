@@ -5,7 +5,7 @@ import { realpath } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import type { Environment } from '../agent/environments/environment.ts'
 import { systemCode } from '../lib/errors.ts'
-import { stripTerminalEscapes } from '../lib/terminal-escapes.ts'
+import { stripTerminalEscapes } from '../lib/visible-text.ts'
 
 export interface RunScriptDeps {
   /** `scripts/` of the home. */

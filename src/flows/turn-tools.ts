@@ -12,7 +12,14 @@ import type { ToolContext } from '../agent/tools/tool.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import { toVisibleText } from '../lib/visible-text.ts'
 import type { Authority } from '../message/authority.ts'
+import type { MessageEvent } from '../message/event.ts'
+import type { SessionSource } from '../message/source.ts'
 import type { RoleSettings } from '../platforms/config.ts'
+
+/** The tools without the ceiling of a role. */
+export interface OpenTools extends Pick<LoadedTools, 'resolve'> {
+  readonly tools: AgentTools
+}
 
 interface TurnToolsDeps {
   readonly settings: () => Pick<AgentConfig, 'agent' | 'terminal'> & { readonly roles: RoleSettings }
@@ -165,4 +172,66 @@ function withSchemas(tools: AgentTools, schemas: readonly ToolSchema[]): AgentTo
             error: `There is no tool ${JSON.stringify(call.name)}. There are: ${[...names].join(', ')}.`,
           },
   }
+}
+
+/** The tools of a new session; undefined for all. */
+export async function selectSessionTools(
+  {
+    toolsets,
+    platform_toolsets,
+    custom_toolsets,
+  }: Pick<AgentConfig, 'toolsets' | 'platform_toolsets' | 'custom_toolsets'>,
+  { tools, resolve }: OpenTools,
+  platform: string,
+  requested: readonly string[] | undefined,
+): Promise<ReadonlySet<string> | undefined> {
+  const ofPlatform = Object.hasOwn(platform_toolsets, platform) ? platform_toolsets[platform] : undefined
+  const list = requested ?? ofPlatform ?? (platform === 'webhook' ? ['hermes-webhook'] : toolsets)
+  const all = tools.schemas().map(({ name }) => {
+    const { toolset = '', isOptional = false } = resolve(name) ?? {}
+    return { name, toolset, isOptional }
+  })
+  if (list.length === 1 && list[0] === 'all' && !all.some(({ isOptional }) => isOptional)) return undefined
+  const { selectTools } = await import('../agent/toolsets/select-tools.ts')
+  const selected = selectTools(list, all, custom_toolsets)
+  return new Set(
+    [...selected].filter((name) => resolve(name)?.requires.every((other) => selected.has(other)) !== false),
+  )
+}
+
+interface CeilingOptions extends Pick<OpenTools, 'resolve'> {
+  readonly authority: Authority
+  readonly event: MessageEvent | undefined
+  /** What the configuration permits to the role. */
+  readonly list: readonly string[]
+  /** Several people write in the session of this source. */
+  isShared(source: SessionSource): boolean
+}
+
+/** Without the tools that the role of the person may not use. */
+export async function belowCeiling(
+  tools: AgentTools,
+  { isShared, resolve, authority, event, list }: CeilingOptions,
+): Promise<AgentTools> {
+  if (list.every((entry) => entry === '*') && list.length > 0) return tools
+  const { withCeiling } = await import('../agent/loop/role-ceiling.ts')
+  const filtersSchemas = event === undefined || !isShared(event.source)
+  return withCeiling(tools, { resolve, authority, list, filtersSchemas })
+}
+
+/** What only a turn that a person has begun may use. */
+export function withoutToolsOfPeople(
+  tools: AgentTools,
+  task: MessageEvent['task'],
+  mayScheduledTurnsSchedule: boolean,
+): AgentTools {
+  if (task === undefined) return tools
+  const own = withoutTool(tools, 'memory', 'A background task has no memory.')
+  if (task.route !== 'cron' || mayScheduledTurnsSchedule) return own
+  return withoutTool(own, 'cronjob', 'A scheduled turn cannot schedule jobs (cron.allow_agent_scheduling).')
+}
+
+export function withoutUser(tools: AgentTools): AgentTools {
+  const quiet = withoutTool(tools, 'text_to_speech', 'No user listens in this turn.')
+  return withoutTool(quiet, 'clarify', 'No user can be asked in this turn.')
 }

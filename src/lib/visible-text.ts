@@ -1,6 +1,7 @@
 /**
- * Makes characters visible that change how a text is shown, or that cannot be seen: control characters, marks of the writing
- * direction, characters without width, and the tag characters that can hide a whole text.
+ * Makes a text safe to show. Removes escape sequences for terminals, and makes characters visible that change how a text is shown,
+ * or that cannot be seen: control characters, marks of the writing direction, characters without width, and the tag characters
+ * that can hide a whole text.
  */
 
 /** Line breaks and tabs stay. Variation selectors of emoji stay, too. */
@@ -65,4 +66,23 @@ function unitsOf(character: string): string {
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .join('')
+}
+
+/**
+ * Control sequences (colours, movements), strings such as titles and links with their end, and short sequences. No quantifier
+ * crosses the next escape character, so that the time grows linearly; that of `stripVTControlCharacters` of Node does not.
+ */
+const escapeSequences = new RegExp(
+  [
+    String.raw`(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]`,
+    String.raw`(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)`,
+    String.raw`\u001b[ -/]*[0-~]`,
+  ].join('|'),
+  'g',
+)
+
+/** The text without escape sequences. Other control characters, line breaks and tabs stay. */
+export function stripTerminalEscapes(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
+  return /[\u001b\u0090-\u009f]/.test(text) ? text.replace(escapeSequences, '') : text
 }

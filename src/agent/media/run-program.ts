@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { systemCode } from '../../lib/errors.ts'
 import { terminateProcessGroup } from '../../lib/process-group.ts'
-import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
+import { stripTerminalEscapes } from '../../lib/visible-text.ts'
 import { type EnvironmentVariables, filterEnvironment } from '../environments/local-environment.ts'
 import { MediaFailure } from './media-failure.ts'
 

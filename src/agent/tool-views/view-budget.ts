@@ -1,8 +1,7 @@
 /**
  * How much of a result a view shows. Texts keep their beginning, or both of their ends.
  */
-import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
-import { toVisibleText } from '../../lib/visible-text.ts'
+import { stripTerminalEscapes, toVisibleText } from '../../lib/visible-text.ts'
 
 export interface ViewLimits {
   /** Of one text. */

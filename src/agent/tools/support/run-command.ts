@@ -2,8 +2,7 @@
  * Runs the commands of the tool `terminal`, after the command policy has allowed them. Loaded with the first command.
  */
 import { HermesError } from '../../../lib/errors.ts'
-import { stripTerminalEscapes } from '../../../lib/terminal-escapes.ts'
-import { toVisibleText } from '../../../lib/visible-text.ts'
+import { stripTerminalEscapes, toVisibleText } from '../../../lib/visible-text.ts'
 import type {
   BackgroundCommand,
   ExecuteOptions,

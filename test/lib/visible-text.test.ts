@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
-import { stripTerminalEscapes } from '../../src/lib/terminal-escapes.ts'
+import { stripTerminalEscapes } from '../../src/lib/visible-text.ts'
 
 const cases: readonly (readonly [string, string, string])[] = [
   ['colours', '\u001b[1;31mred\u001b[0m', 'red'],
