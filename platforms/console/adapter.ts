@@ -1,6 +1,7 @@
 /**
- * The console platform (`cli`): the chats of `hermes chat`. A closed terminal needs no delivery, because it reads the history
- * when it is opened. Sending therefore always succeeds.
+ * The console platforms: the chats of `hermes chat` (`cli`), and those of editors (`acp`, `platforms/acp`). A closed client needs no
+ * delivery, because it reads the history when it is opened. Sending therefore always succeeds. The routes begin with the name of
+ * the platform.
  */
 
 import type { Attachment, OutboundMessage, PlatformAdapter, PlatformContext, SessionSource } from '#sdk'
@@ -20,6 +21,9 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   /** A button of open questions, by the id of their message. */
   const askedMessages = new Map<string, string>()
 
+  const route = (method: 'GET' | 'POST', name: string, handle: (request: Request) => Promise<Response> | Response) =>
+    context.route({ method, path: `/${context.platform}/${name}`, access: 'token', handle })
+
   return {
     // A terminal needs no splitting and updates quickly.
     limits: { maxChars: 1_000_000, unit: 'utf16' },
@@ -28,11 +32,12 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     drawsCursor: true,
     showsButtons: true,
     async connect() {
-      context.route({ method: 'POST', path: '/cli/messages', access: 'token', handle: receive })
-      context.route({ method: 'POST', path: '/cli/press', access: 'token', handle: press })
-      context.route({ method: 'POST', path: '/cli/stop', access: 'token', handle: stop })
-      context.route({ method: 'GET', path: '/cli/stream', access: 'token', handle: stream })
-      context.route({ method: 'GET', path: '/cli/outcome', access: 'token', handle: outcome })
+      route('POST', 'messages', receive)
+      route('POST', 'press', press)
+      route('POST', 'stop', stop)
+      route('GET', 'stream', stream)
+      route('GET', 'outcome', outcome)
+      route('GET', 'tool', (request) => viewToolCall(context, request))
     },
     async disconnect() {
       closing.abort(new HermesError('http/starting'))
@@ -101,7 +106,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       ...(toolsets === undefined ? {} : { toolsets: parseToolsets(toolsets) }),
       ...(attachments.length === 0 ? {} : { attachments }),
     }
-    const accepted = await context.accept(event, [brand<EventKey>(`cli:${chatId}:${messageId}`)])
+    const accepted = await context.accept(event, [brand<EventKey>(`${context.platform}:${chatId}:${messageId}`)])
     if (accepted.status === 'refused') throw new HermesError('inbox/refused', accepted.reason)
     remember(chatId, accepted.seq)
     return Response.json({ seq: accepted.seq }, { status: 202 })
@@ -148,6 +153,15 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       enough.abort()
     }
   }
+}
+
+/** What an ended tool call did: a `ToolView`. */
+async function viewToolCall({ toolCalls }: PlatformContext, request: Request): Promise<Response> {
+  const query = new URL(request.url).searchParams
+  const call = { turnId: query.get('turn') ?? '', callId: query.get('call') ?? '' }
+  const view = await toolCalls.view(parseId('chat', query.get('chat')), call, { whole: true })
+  if (view === undefined) throw new HermesError('http/not-found', 'There is no such tool call in this chat.')
+  return Response.json(view)
 }
 
 async function parseBody(request: Request): Promise<Readonly<Record<string, unknown>>> {

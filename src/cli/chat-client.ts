@@ -12,6 +12,8 @@ export interface ChatClientOptions {
   readonly baseUrl: string
   readonly token: string
   readonly fetch: typeof fetch
+  /** The console platform that is talked to. Default: `cli`. */
+  readonly platform?: 'cli' | 'acp'
   /** The name of the conversation: letters, digits and . _ @ -, at most 128 characters. Default: a new conversation. */
   readonly chat?: string
   /** The toolsets of a new conversation. */
@@ -43,10 +45,11 @@ const textFields = { text: z.string(), turnId: z.string().optional() }
 const buttonSchema = z.object({ id: z.string(), label: z.string(), isText: z.boolean().optional() })
 const questionFields = { id: z.string(), buttons: z.array(buttonSchema).optional() }
 const kindSchema = z.enum(['message', 'notice'])
+const callFields = { turnId: z.string().exactOptional(), callId: z.string().exactOptional() }
 const activitySchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('turn-started') }),
-  z.object({ kind: z.literal('tool-started'), tool: z.string(), label: z.string() }),
-  z.object({ kind: z.literal('tool-ended'), tool: z.string(), ok: z.boolean(), summary: z.string() }),
+  z.object({ kind: z.literal('tool-started'), ...callFields, tool: z.string(), label: z.string() }),
+  z.object({ kind: z.literal('tool-ended'), ...callFields, tool: z.string(), ok: z.boolean(), summary: z.string() }),
   z.object({ kind: z.literal('turn-ended') }),
 ])
 const chatEventSchema = z.discriminatedUnion('type', [
@@ -74,6 +77,7 @@ const turnResultSchema = z.object({
   model: z.string(),
   usage: z.object({ inputTokens: z.number(), outputTokens: z.number() }),
   errorCode: z.string().exactOptional(),
+  cutOff: z.enum(['length', 'content_filter']).exactOptional(),
 })
 const pressResultSchema = z.object({ status: z.enum(['taken', 'stale', 'refused']), text: z.string() })
 const limitsSchema = z.object({ piece_bytes: z.int().positive() })
@@ -91,7 +95,7 @@ const maxStalled = 5
 export type UploadedFile = z.output<typeof fileSchema> & { readonly id: string }
 
 export function createChatClient(options: ChatClientOptions): ChatClient {
-  const { baseUrl, token, newId = () => crypto.randomUUID(), sleep = realSleep } = options
+  const { baseUrl, token, platform = 'cli', newId = () => crypto.randomUUID(), sleep = realSleep } = options
   const chat = options.chat ?? newId()
 
   return {
@@ -100,7 +104,14 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
       const alone = unattended ? { attended: false } : {}
       const limited = options.toolsets === undefined ? {} : { toolsets: options.toolsets }
       const named = files.length === 0 ? {} : { files }
-      const response = await call('/cli/messages', signal, { chat, id: newId(), text, ...alone, ...limited, ...named })
+      const response = await call(`/${platform}/messages`, signal, {
+        chat,
+        id: newId(),
+        text,
+        ...alone,
+        ...limited,
+        ...named,
+      })
       return acceptedSchema.parse(await response.json()).seq
     },
     async upload(name, content, signal) {
@@ -123,7 +134,7 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     async waitForResult(seq, signal) {
       for (let failures = 0; ; ) {
         try {
-          const response = await call(`/cli/outcome?seq=${seq}`, signal)
+          const response = await call(`/${platform}/outcome?seq=${seq}`, signal)
           if (response.status === 200) return turnResultSchema.parse(await response.json())
           failures = 0
           await response.body?.cancel()
@@ -135,11 +146,11 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
       }
     },
     async press(button, message, signal) {
-      const response = await call('/cli/press', signal, { chat, button, message })
+      const response = await call(`/${platform}/press`, signal, { chat, button, message })
       return pressResultSchema.parse(await response.json())
     },
     async stop(seq, signal) {
-      const response = await call('/cli/stop', signal, { chat, ...(seq === undefined ? {} : { seq }) })
+      const response = await call(`/${platform}/stop`, signal, { chat, ...(seq === undefined ? {} : { seq }) })
       await response.body?.cancel()
     },
     events,
@@ -160,7 +171,7 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
   async function* readStream(position: StreamPosition, signal: AbortSignal): AsyncGenerator<ChatEvent> {
     const after = position.cursor === undefined ? '' : `&after=${encodeURIComponent(position.cursor)}`
     try {
-      const response = await call(`/cli/stream?chat=${encodeURIComponent(chat)}${after}`, signal)
+      const response = await call(`/${platform}/stream?chat=${encodeURIComponent(chat)}${after}`, signal)
       for await (const event of parseEvents(response)) {
         if (event.type === 'ready') Object.assign(position, { cursor: event.cursor, failures: 0 })
         yield event
