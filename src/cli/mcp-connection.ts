@@ -6,10 +6,12 @@ import { join } from 'node:path'
 import type { ServerCatalogue } from '../agent/mcp/catalogue.ts'
 import { createCatalogueCache } from '../agent/mcp/catalogue-cache.ts'
 import type { McpServerConfig } from '../agent/mcp/config.ts'
+import { routeSdkWarnings } from '../agent/mcp/sdk-warnings.ts'
 import { createServerOpener } from '../flows/mcp-servers.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
 import type { CliContext } from './context.ts'
+import { toSingleLine } from './display.ts'
 import type { Settings } from './settings.ts'
 
 /** Throws `cli/not-found` with the names that exist. */
@@ -28,7 +30,7 @@ export function findServer(name: string, { config }: Pick<Settings, 'config'>): 
  * Rejects with `McpFailure`, or with the reason of the signal.
  */
 export async function askServer(
-  context: Pick<CliContext, 'home' | 'version'>,
+  context: Pick<CliContext, 'home' | 'version' | 'errors'>,
   { config, secrets }: Pick<Settings, 'config' | 'secrets'>,
   [name, settings]: readonly [string, McpServerConfig],
   signal: AbortSignal,
@@ -53,10 +55,14 @@ export async function askServer(
     random: Math.random,
     log: silentLog,
   })
+  const stopRouting = routeSdkWarnings(console, (text) =>
+    context.errors.write(`hermes: ${name}: ${toSingleLine(text)}\n`),
+  )
   try {
     return await connection.catalogue(signal)
   } finally {
     await connection.close()
+    stopRouting()
   }
 }
 

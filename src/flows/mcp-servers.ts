@@ -10,6 +10,7 @@ import type { McpConfig, McpServerConfig } from '../agent/mcp/config.ts'
 import { McpFailure } from '../agent/mcp/failure.ts'
 import { createLoginStore } from '../agent/mcp/login-store.ts'
 import type { AnswerSampling } from '../agent/mcp/sampling.ts'
+import { routeSdkWarnings } from '../agent/mcp/sdk-warnings.ts'
 import { createMcpServers, type McpServers } from '../agent/mcp/servers.ts'
 import type { Transport } from '../agent/mcp/transport.ts'
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
@@ -52,6 +53,9 @@ export interface McpRuntime extends McpServers {
 export function openMcpServers(deps: McpRuntimeDeps): McpRuntime {
   const { home, auxiliary, clock, log } = deps
   const opener = createServerOpener(deps)
+  const stopRouting = routeSdkWarnings(console, (text) =>
+    log.warn({ event: 'mcp.sdk_warning', text }, 'the SDK for MCP servers has warned'),
+  )
   const servers = createMcpServers({
     ...deps,
     cache: createCatalogueCache(home.mcpCache),
@@ -88,6 +92,10 @@ export function openMcpServers(deps: McpRuntimeDeps): McpRuntime {
     reconfigured() {
       opener.reset()
       servers.reconfigured()
+    },
+    async close() {
+      await servers.close()
+      stopRouting()
     },
   }
 }

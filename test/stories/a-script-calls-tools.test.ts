@@ -56,7 +56,6 @@ test('the command policy refuses in a script what it refuses outside', async (t)
 test('plugins see each call of a script, and can reject it', async (t) => {
   const body = `
     ctx.registerHook('pre_tool_call', (payload) => {
-      console.error('SEEN', payload.tool_name)
       if (payload.tool_name === 'read_file') return { action: 'block', message: 'not this file' }
     })`
   const { result } = await runScript(t, 'from hermes_tools import read_file\nprint(read_file("x"))', {

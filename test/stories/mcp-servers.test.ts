@@ -6,7 +6,11 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { login } from '../../src/agent/mcp/login.ts'
+import { createLoginStore } from '../../src/agent/mcp/login-store.ts'
+import { createGuardedFetch } from '../../src/flows/guarded-fetch.ts'
 import { startHttpServer } from '../agent/mcp/http-server.ts'
+import { serverSettings } from '../agent/mcp/support.ts'
 import { sandboxSkip } from '../agent/sandbox/victim.ts'
 import type { RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
@@ -129,4 +133,26 @@ test('a conversation keeps its tools, and later ones have what a server added', 
     gateway.model.requests.map((request) => toolNames(request).length),
     [0, 0, 3],
   )
+})
+
+test('what the SDK warns about is in the log', async (t) => {
+  const server = await startHttpServer(t, { oauth: true })
+  const settings = { url: server.url, auth: 'oauth' } as const
+  const gateway = await startTestGateway(t, {
+    config: { roles, mcp_servers: { notes: settings } },
+    async prepare(home) {
+      await login({
+        server: 'notes',
+        url: server.url,
+        settings: serverSettings({ command: undefined, ...settings }),
+        store: createLoginStore(home.mcpTokens, 'notes'),
+        fetch: createGuardedFetch(server.url).fetch,
+        showAddress: (address) => void fetch(address),
+        signal: new AbortController().signal,
+      })
+      server.revokeAll()
+    },
+  })
+  await gateway.say('hello')
+  assert.match(await gateway.waitForLog({ event: 'mcp.sdk_warning' }), /invalid_grant/)
 })

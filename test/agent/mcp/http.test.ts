@@ -13,6 +13,7 @@ import { type LoginOptions, login } from '../../../src/agent/mcp/login.ts'
 import { createLoginStore, type LoginStore } from '../../../src/agent/mcp/login-store.ts'
 import { createTokenSource } from '../../../src/agent/mcp/oauth.ts'
 import { contentText } from '../../../src/agent/mcp/result-text.ts'
+import { routeSdkWarnings } from '../../../src/agent/mcp/sdk-warnings.ts'
 import { createGuardedFetch } from '../../../src/flows/guarded-fetch.ts'
 import { asRecord } from '../../../src/lib/json.ts'
 import { silentLog } from '../../../src/lib/log.ts'
@@ -182,7 +183,13 @@ test('a login that was revoked asks for another one', async (t) => {
   const store = createLoginStore(join(tempHome(t), 'mcp-tokens'), 'remote')
   await logIn(server, store)
   server.revokeAll()
+  const warnings: string[] = []
+  t.after(routeSdkWarnings(console, (text) => warnings.push(text)))
   await assert.rejects(connect(t, server, { store }).look('rain'), { code: 'login_needed' })
+  assert.deepEqual(
+    warnings.map((text) => text.includes('invalid_grant')),
+    [true],
+  )
 })
 
 test('a return of the browser that does not belong to the login is ignored', async (t) => {
