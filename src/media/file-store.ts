@@ -3,7 +3,7 @@
  * Pictures that models can look at are in the folder of pictures, the others beside it.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { link, open, realpath, rename, stat, utimes } from 'node:fs/promises'
+import { type FileHandle, link, open, realpath, rename, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { HermesError, isHermesError, systemCode } from '../lib/errors.ts'
 import { ensureDirectory, isOpenedAt, openExactly } from '../lib/files.ts'
@@ -101,16 +101,18 @@ export async function openStoredFile(
   if (!servedPath.test(name)) return undefined
   try {
     const path = join(await realpath(folder), name)
-    const file = await openExactly(path)
-    const stats = await file.stat()
-    if (!stats.isFile() || !(await isOpenedAt(file, path))) {
-      await file.close()
-      return undefined
+    let file: FileHandle | undefined = await openExactly(path)
+    try {
+      const stats = await file.stat()
+      if (!stats.isFile() || !(await isOpenedAt(file, path))) return undefined
+      const { mimeType } = await detectContent(file)
+      // It closes the file at its end.
+      const content = file.createReadStream({ start: 0 })
+      file = undefined
+      return { mimeType, bytes: stats.size, content, close: () => content.destroy() }
+    } finally {
+      await file?.close()
     }
-    const { mimeType } = await detectContent(file)
-    // It closes the file at its end.
-    const content = file.createReadStream({ start: 0 })
-    return { mimeType, bytes: stats.size, content, close: () => content.destroy() }
   } catch (error) {
     if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(systemCode(error) ?? '')) return undefined
     throw error

@@ -85,8 +85,9 @@ test('a page that asks for a file before it is kept gets it', async (t) => {
   const next = { kind: 'image' as const, fileName: 'two.png', deliveryId }
   const entry = toWireEntry({ id: '2', from: 'agent', kind: 'message', text: '', at: 0, files: [next] })
   const asked = file(`${entry.files?.[0]?.path}?new`)
-  await gateway.sendFile('two.png', 'image/png', new Uint8Array(createPng({ seed: 2 })))
-  assert.equal((await asked).status, 200)
+  const picture = createPng({ seed: 2 })
+  await gateway.sendFile('two.png', 'image/png', new Uint8Array(picture))
+  assert.deepEqual(Buffer.from(await (await asked).arrayBuffer()), picture)
 })
 
 for (const path of ['../gateway.token', 'uploads/upload-0000000001.part', 'pictures/none.png', '%2e%2e/secret', '']) {
@@ -120,13 +121,16 @@ function linkOf(path: string): string {
 
 test('what a browser could run is served as bytes', async (t) => {
   const { upload, send, file, history } = await setUp(t)
-  await upload('upload-0000000001', Buffer.from('<!doctype html><script>alert(1)</script>'), 'page.html')
-  await upload('upload-0000000002', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"></svg>'), 'drawing.svg')
+  const contents = ['<!doctype html><script>alert(1)</script>', '<svg xmlns="http://www.w3.org/2000/svg"></svg>']
+  await upload('upload-0000000001', Buffer.from(contents[0] ?? ''), 'page.html')
+  await upload('upload-0000000002', Buffer.from(contents[1] ?? ''), 'drawing.svg')
   await send(['upload-0000000001', 'upload-0000000002'])
   const [entry] = await history()
-  for (const { path } of entry.files) {
+  for (const [index, { path }] of entry.files.entries()) {
     const served = await file(path)
     assert.equal(served.headers.get('content-type'), 'application/octet-stream')
     assert.equal(served.headers.get('x-content-type-options'), 'nosniff')
+    // A response that is not read keeps its file open.
+    assert.equal(await served.text(), contents[index])
   }
 })

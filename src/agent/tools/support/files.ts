@@ -109,9 +109,13 @@ async function openDirectory(path: string): Promise<FileHandle> {
     throw error
   })
   if (directory === undefined) return createDirectory(path)
-  if (await isOpenedAt(directory, path)) return directory
-  await directory.close()
-  throw new Error(`${path} was replaced while it was being opened`)
+  try {
+    if (!(await isOpenedAt(directory, path))) throw new Error(`${path} was replaced while it was being opened`)
+    return directory
+  } catch (error) {
+    await directory.close()
+    throw error
+  }
 }
 
 async function createDirectory(path: string): Promise<FileHandle> {
