@@ -32,6 +32,7 @@ export function composeApprovals(context: AppContext, parts: ApprovalParts): App
     log,
     settings,
     emit: parts.events.emit,
+    emitsEvents: parts.events.emitsEvents,
     adapter: platforms.adapter,
     // The turn that asked goes on at the next start, and finds the answer.
     isOpen: () => isOpen() || storesForNextStart(),

@@ -40,11 +40,15 @@ import type { Core, PauseControl } from './core.ts'
 /** @param auxiliary called after the composition */
 export function composeCore(context: AppContext, auxiliary: Auxiliary): Core {
   const { options, settings, accountDirectory, store, modelCalls, clock, random, log } = context
-  const { emitsEvents } = accountDirectory
   const concurrency = () => settings().agent.max_concurrent_turns
   let lastSession: SessionKey | undefined
 
-  const events = createGatewayEvents({ listeners: options.listeners ?? [], hooks: () => hooks, emitsEvents, log })
+  const events = createGatewayEvents({
+    listeners: options.listeners ?? [],
+    hooks: () => hooks,
+    emitsEvents: accountDirectory.emitsEvents,
+    log,
+  })
   const engine = createEmbeddedEngine({
     log,
     random,
@@ -94,7 +98,7 @@ export function composeCore(context: AppContext, auxiliary: Auxiliary): Core {
     turnResults,
     emit: events.emit,
     clock,
-    emitsEvents,
+    emitsEvents: events.emitsEvents,
     onSessionReplaced(replaced) {
       gatewayHooks.sessionReplaced(replaced)
       notifyMemory(replaced)

@@ -29,7 +29,7 @@ const selectAny = query((db) => db.selectFrom('cron_jobs').select('id').limit(1)
 
 export function composeCron(
   context: AppContext,
-  { inbox, turnResults, outbox, sessionServices }: Core,
+  { inbox, turnResults, outbox, sessionServices, events }: Core,
   {
     agentServices,
     skills,
@@ -61,6 +61,7 @@ export function composeCron(
       ...{ inbox, turnResults, outbox, stopping, clock, random: systemRandom, log, failpoint, setTimer },
       openShell: agentServices.openShell,
       stopTurn: sessionServices.stopEvent,
+      onFired: events.jobFired,
       usualProvider: () => agentServices.describe().provider,
       sleep,
       currentAuthority: (authority) => accountDirectory.lowerAuthority(authority, causedBy(authority)),

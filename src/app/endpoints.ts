@@ -5,6 +5,7 @@
 
 import { type AdminRoutesDeps, adminRoutes, type CommandMenu } from '../flows/admin-routes.ts'
 import { type AgentRoutesDeps, agentRoutes } from '../flows/agent-routes.ts'
+import type { EventFeed } from '../flows/events/event-feed.ts'
 import { hookRoutes } from '../flows/hook-routes.ts'
 import { createPlatformContext, type PlatformContextDeps } from '../flows/platform-context.ts'
 import type { FileServices } from '../flows/platform-files.ts'
@@ -204,8 +205,32 @@ function composeHttp(
       ...pluginRoutes(plugins, config.reload, redact),
       ...agentRoutes({ knownTools, previewPrompt }),
       ...uploadRoutes(context, files),
+      eventRoute(context, core),
     ],
   })
+}
+
+/** Loads the feed of events with the first client. */
+function eventRoute({ store, stopping, clock, log }: AppContext, { events, outbox }: Core): HttpRoute {
+  let feed: Promise<EventFeed> | undefined
+  const open = async () =>
+    (await import('../flows/events/event-feed.ts')).createEventFeed({
+      ...{ store, events, withhold: outbox.withhold, clock, stopping, log },
+      setTimer(call, ms) {
+        const timer = setTimeout(call, ms).unref()
+        return () => clearTimeout(timer)
+      },
+    })
+  return {
+    method: 'GET',
+    path: '/api/events',
+    access: 'token',
+    async handle(request) {
+      const { handleEventRequest } = await import('../flows/events/event-requests.ts')
+      feed ??= open()
+      return await handleEventRequest(request, await feed, stopping)
+    },
+  }
 }
 
 /** What menus of commands show. */

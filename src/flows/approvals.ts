@@ -42,6 +42,7 @@ export interface ApprovalsDeps {
   readonly settings: () => ApprovalsConfig
   adapter(target: Target): PlatformAdapter | undefined
   readonly emit: HookEventListener
+  emitsEvents(source: SessionSource): boolean
   isOpen(): boolean
   readonly plugins: ApprovalListener
   /** Takes secrets out of what users are shown. */
@@ -84,7 +85,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     newId: uuid7,
     isOpen,
     emit,
-    emitsEvents: accountDirectory.emitsEvents,
+    emitsEvents: deps.emitsEvents,
     access: (source: SessionSource) => accountDirectory.access({ source }),
     isShared: accountDirectory.isShared,
     roleOf,

@@ -4,12 +4,14 @@
 
 import type { HookRegistry } from '../hooks/registry.ts'
 import type { Logger } from '../lib/log.ts'
-import { type HookEventListener, truncateForHooks } from '../message/hook-events.ts'
+import { type HookContext, type HookEventListener, truncateForHooks } from '../message/hook-events.ts'
 import { isReservedPlatform, type SessionSource } from '../message/source.ts'
 import type { FinishedMessage } from '../outbox/context.ts'
+import type { TurnActivity } from '../platforms/adapter.ts'
 import type { GatewayHooks } from '../plugins/gateway-hooks.ts'
 import { platformOf } from '../sessions/session-key.ts'
 import { hookMessagePrefix } from './hook-host-api.ts'
+import type { Turn } from './turn/claim.ts'
 
 export interface GatewayEventsDeps {
   readonly listeners: readonly HookEventListener[]
@@ -20,7 +22,21 @@ export interface GatewayEventsDeps {
   readonly log: Logger
 }
 
+/** Sees what happens on every platform, also on those whose gateway events hooks do not receive. Must neither throw nor wait. */
+export interface GatewayObserver {
+  readonly event: HookEventListener
+  activity(turn: Turn, activity: TurnActivity): void
+  /** @param slot the time for which the job runs, ms */
+  jobFired(job: { readonly id: string; readonly name: string }, slot: number): void
+}
+
 export interface GatewayEvents {
+  /** Whether an event of this platform has a receiver. */
+  emitsEvents(source: Pick<SessionSource, 'platform'>): boolean
+  /** Adds an observer until the returned function is called. While there is none, nothing is done for it. */
+  observe(observer: GatewayObserver): () => void
+  readonly activity: GatewayObserver['activity']
+  readonly jobFired: GatewayObserver['jobFired']
   /** Notifies hooks and listeners. */
   readonly emit: HookEventListener
   /** Notifies listeners within the process, without the hooks. */
@@ -30,6 +46,7 @@ export interface GatewayEvents {
 }
 
 export function createGatewayEvents({ listeners, hooks, emitsEvents, log }: GatewayEventsDeps): GatewayEvents {
+  const observers = new Set<GatewayObserver>()
   const notifyListeners: HookEventListener = (name, context) => {
     for (const listener of listeners) {
       try {
@@ -41,16 +58,34 @@ export function createGatewayEvents({ listeners, hooks, emitsEvents, log }: Gate
     }
   }
   const emit: HookEventListener = (name, context) => {
+    for (const observer of observers) observer.event(name, context)
+    if (observers.size > 0 && !isForHooks(context, emitsEvents)) return
     hooks()?.emit(name, context)
     notifyListeners(name, context)
   }
   return {
+    emitsEvents: (source) => observers.size > 0 || emitsEvents(source),
+    observe(observer) {
+      observers.add(observer)
+      return () => void observers.delete(observer)
+    },
+    activity(turn, activity) {
+      for (const observer of observers) observer.activity(turn, activity)
+    },
+    jobFired(job, slot) {
+      for (const observer of observers) observer.jobFired(job, slot)
+    },
     emit,
     notifyListeners,
     messageFinished(message) {
       if (emitsEvents(message.target)) emitDeliveryEvent(message, emit)
     },
   }
+}
+
+/** An observer has the events of all platforms emitted. */
+function isForHooks(context: HookContext, emitsEvents: GatewayEventsDeps['emitsEvents']): boolean {
+  return !('platform' in context) || emitsEvents(context)
 }
 
 /**

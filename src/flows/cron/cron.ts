@@ -57,6 +57,8 @@ export interface CronDeps
   readonly random: RandomBytes
   readonly log: Logger
   readonly setTimer: (call: () => void, ms: number) => () => void
+  /** A run begins. Must neither throw nor wait. */
+  onFired(job: { readonly id: string; readonly name: string }, slot: number): void
   failpoint(point: string): void
 }
 
@@ -97,6 +99,7 @@ export async function openCron(deps: CronDeps): Promise<Cron> {
     ...{ store, clock, log, failpoint: deps.failpoint, setTimer: deps.setTimer },
     settings: () => ({ catchUp: settings().cron.catch_up_missed, timeZone: timeZone() }),
     begin(claimed) {
+      if (claimed.kind === 'run') deps.onFired(claimed.stored.job, claimed.slot)
       runs.begin(claimed)
       mirror.changed()
     },

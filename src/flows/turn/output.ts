@@ -56,6 +56,8 @@ export interface TurnProgressDeps {
   usageOf(turn: Pick<Turn, 'id' | 'sessionId'>): Promise<Usage>
   /** The adapter of a connected account. */
   adapter(target: Target): Pick<PlatformAdapter, 'activity'> | undefined
+  /** Must neither throw nor wait. */
+  onActivity?(turn: Turn, activity: TurnActivity): void
   readonly log: Logger
 }
 
@@ -92,7 +94,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   const answered = messageId === undefined ? {} : { messageId }
   let trouble: TroubleWatch | undefined
   const withhold = withholdingBy(deps)
-  const publish = (activity: TurnActivity) => publishActivity(deps, target, activity)
+  const publish = (activity: TurnActivity) => publishActivity(deps, turn, target, activity)
   const status = createStatus(deps, turn, target, typing.signal)
   let text = ''
   let hasSpoken = turn.resumed && ownCalls(turn).includes('text_to_speech')
@@ -303,7 +305,13 @@ async function footerOf(deps: TurnProgressDeps, turn: Turn, result: TurnRunResul
   }
 }
 
-function publishActivity({ adapter, log }: TurnProgressDeps, target: Target, activity: TurnActivity): void {
+function publishActivity(
+  { adapter, onActivity, log }: TurnProgressDeps,
+  turn: Turn,
+  target: Target,
+  activity: TurnActivity,
+): void {
+  onActivity?.(turn, activity)
   try {
     adapter(target)?.activity?.(target, activity)
   } catch (error) {
