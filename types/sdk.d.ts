@@ -1751,6 +1751,30 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly meaning: 'Too many large requests are being read.';
             readonly hint: 'Try again later. Requests with the bearer token are always read.';
         };
+        readonly 'sessions/not-found': {
+            readonly meaning: 'There is no such session or message.';
+            readonly hint: '`GET /api/sessions` lists the sessions. Encode an id in a path: `encodeURIComponent(id)`.';
+        };
+        readonly 'sessions/busy': {
+            readonly meaning: 'A turn of the conversation runs or waits.';
+            readonly hint: 'Stop it with /stop, or wait for its end, and try again.';
+        };
+        readonly 'approvals/not-found': {
+            readonly meaning: 'There is no such question.';
+            readonly hint: '`GET /api/approvals/pending` lists the questions that wait for an answer.';
+        };
+        readonly 'approvals/answered': {
+            readonly meaning: 'The question was answered before.';
+            readonly hint: 'Nothing was changed. `GET /api/approvals/pending` lists the questions that still wait.';
+        };
+        readonly 'approvals/expired': {
+            readonly meaning: 'The question is no longer open: its time is over, or the turn that asked has ended.';
+            readonly hint: 'Nothing was changed. `GET /api/approvals/pending` lists the questions that still wait.';
+        };
+        readonly 'approvals/refused': {
+            readonly meaning: 'This question needs the answer of another person.';
+            readonly hint: 'An owner other than the person who asked answers it in the chat.';
+        };
         readonly 'inbox/too-large': {
             readonly meaning: 'The message is larger than the gateway accepts.';
             readonly hint: 'Send the message as a file or in parts. The limit is `inbox.max_message_kb`.';
@@ -4358,7 +4382,7 @@ declare module 'hermes-gateway:platforms/adapter' {
     }
     /** An HTTP route of a platform, with the web standard types `Request` and `Response`. */
     export interface HttpRoute {
-        readonly method: 'GET' | 'POST' | 'DELETE';
+        readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
         /** An exact path, or one ending in `/*`. */
         readonly path: string;
         /**

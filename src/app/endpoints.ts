@@ -5,6 +5,7 @@
 
 import { type AdminRoutesDeps, adminRoutes, type CommandMenu } from '../flows/admin-routes.ts'
 import { type AgentRoutesDeps, agentRoutes } from '../flows/agent-routes.ts'
+import type { ApiDeps } from '../flows/api/handle-request.ts'
 import type { EventFeed } from '../flows/events/event-feed.ts'
 import { hookRoutes } from '../flows/hook-routes.ts'
 import { createPlatformContext, type PlatformContextDeps } from '../flows/platform-context.ts'
@@ -188,6 +189,7 @@ function composeHttp(
         pairing: core.pairing.admin,
         send: composeSend(context, core),
         jobs: async (body) => (await import('../flows/cron/job-services.ts')).handleJobRequest(cron.open, body),
+        api: composeLazyApi(context, core),
         homeChannels: async () => (await import('../flows/delivery/home-channels.ts')).readHomeChannels(context),
         pause: core.pause,
         menu: menuOf(core, skills),
@@ -230,6 +232,16 @@ function eventRoute({ store, stopping, clock, log }: AppContext, { events, outbo
       feed ??= open()
       return await handleEventRequest(request, await feed, stopping)
     },
+  }
+}
+
+/** Loads the code with the first request. */
+function composeLazyApi(context: AppContext, core: Core): AdminRoutesDeps['api'] {
+  let deps: Promise<ApiDeps> | undefined
+  return async (request) => {
+    const { handleApiRequest } = await import('../flows/api/handle-request.ts')
+    deps ??= import('./compose-api.ts').then(({ composeApi }) => composeApi(context, core))
+    return await handleApiRequest(await deps, request)
   }
 }
 

@@ -56,6 +56,8 @@ export interface Questions {
   turnEnded(sessionKey: SessionKey): Promise<void>
   /** Sessions with a question whose turn is open, and what to call when that turn has ended. Empty for most sessions. */
   readonly turnEndListeners: ReadonlyMap<SessionKey, () => void>
+  /** For answers whose code is loaded with the first one. */
+  readonly deps: QuestionsDeps
 }
 
 type OpenQuestion = Pick<Question, 'kind' | 'sessionKey' | 'source'>
@@ -104,6 +106,7 @@ export function createQuestions(given: QuestionsDeps): Questions {
     },
     turnEnded: staleApprovals.turnEnded,
     turnEndListeners: staleApprovals.turnEndListeners,
+    deps,
   }
 }
 

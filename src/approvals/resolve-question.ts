@@ -118,7 +118,7 @@ function* applyEffect(
   after.wake(sessionKey)
 }
 
-function replyAddress({ source, sessionKey }: StoredQuestion) {
+export function replyAddress({ source, sessionKey }: StoredQuestion) {
   return { target: targetOf(source), sessionKey, kind: 'notice' as const }
 }
 
@@ -183,7 +183,7 @@ function resolvedText({ text }: Pick<Question, 'text'>, result: QuestionResult):
 }
 
 /** The last line of the text. */
-function resultLine(result: QuestionResult): string {
+export function resultLine(result: QuestionResult): string {
   switch (result.kind) {
     case 'chosen': {
       const by = result.by === undefined ? '' : ` — ${result.by}`

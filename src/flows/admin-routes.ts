@@ -34,6 +34,8 @@ export interface AdminRoutesDeps {
   homeChannels(): Promise<readonly unknown[]>
   /** Handles a request for scheduled jobs. Rejects `http/bad-request` and `store/...`. */
   jobs(body: unknown): Promise<unknown>
+  /** Answers a request of `apiPaths`; its code is loaded with the first one. */
+  api(request: Request): Promise<Response>
   readonly menu: CommandMenu
   readonly pause: { pause(reason: string): Promise<void>; resume(): Promise<boolean> }
   /** Starts the stop of the daemon. */
@@ -46,6 +48,19 @@ export interface AdminRoutesDeps {
 export type CommandMenu = Pick<PlatformContextDeps, 'commands' | 'commandsComplete'>
 
 const maxListRows = 200
+
+/** `flows/api` answers them. */
+const apiPaths = [
+  ['GET', '/api/sessions'],
+  ['GET', '/api/sessions/*'],
+  ['POST', '/api/sessions/*'],
+  ['PATCH', '/api/sessions/*'],
+  ['DELETE', '/api/sessions/*'],
+  ['GET', '/api/approvals/pending'],
+  ['POST', '/api/approvals/decide'],
+  ['GET', '/api/channels'],
+  ['GET', '/api/openapi.json'],
+] as const
 
 export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
   const { store, engine, outbox, clock } = deps
@@ -83,6 +98,7 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
     act('/api/outbox/retry', (id) => outbox.retry(id)),
     act('/api/outbox/drop', (id) => outbox.drop(id)),
     ...approvalRoutes({ store, ...deps.approvals }, get),
+    ...apiPaths.map(([method, path]): HttpRoute => ({ method, path, access: 'token', handle: deps.api })),
     ...pairingRoutes(deps, get),
     {
       method: 'POST',

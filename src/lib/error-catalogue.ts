@@ -179,6 +179,30 @@ export const errorCatalogue = {
     meaning: 'Too many large requests are being read.',
     hint: 'Try again later. Requests with the bearer token are always read.',
   },
+  'sessions/not-found': {
+    meaning: 'There is no such session or message.',
+    hint: '`GET /api/sessions` lists the sessions. Encode an id in a path: `encodeURIComponent(id)`.',
+  },
+  'sessions/busy': {
+    meaning: 'A turn of the conversation runs or waits.',
+    hint: 'Stop it with /stop, or wait for its end, and try again.',
+  },
+  'approvals/not-found': {
+    meaning: 'There is no such question.',
+    hint: '`GET /api/approvals/pending` lists the questions that wait for an answer.',
+  },
+  'approvals/answered': {
+    meaning: 'The question was answered before.',
+    hint: 'Nothing was changed. `GET /api/approvals/pending` lists the questions that still wait.',
+  },
+  'approvals/expired': {
+    meaning: 'The question is no longer open: its time is over, or the turn that asked has ended.',
+    hint: 'Nothing was changed. `GET /api/approvals/pending` lists the questions that still wait.',
+  },
+  'approvals/refused': {
+    meaning: 'This question needs the answer of another person.',
+    hint: 'An owner other than the person who asked answers it in the chat.',
+  },
   'inbox/too-large': {
     meaning: 'The message is larger than the gateway accepts.',
     hint: 'Send the message as a file or in parts. The limit is `inbox.max_message_kb`.',

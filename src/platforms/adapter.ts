@@ -445,7 +445,7 @@ export interface GatewayInfo {
 
 /** An HTTP route of a platform, with the web standard types `Request` and `Response`. */
 export interface HttpRoute {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** An exact path, or one ending in `/*`. */
   readonly path: string
   /**

@@ -160,10 +160,20 @@ const copyPrompt = query((db, p: { from: string; to: string }) =>
 
 /** Creates the session `newSessionId` with a copy of the current conversation and makes it the current one. */
 export function* branchSession(options: EpochOptions, from: string, title: string): Transaction<void> {
+  yield* createCopy(options, from, title)
+  yield* switchSession(options, 'branch')
+}
+
+/** Creates the session `newSessionId` with a copy of what the model knows of another. It has ended: no conversation goes on in it. */
+export function* copySession(options: EpochOptions, from: string, title: string): Transaction<void> {
+  yield* createCopy(options, from, title)
+  yield* exec(endSession, { id: options.newSessionId, reason: 'fork', now: options.now })
+}
+
+function* createCopy(options: EpochOptions, from: string, title: string): Transaction<void> {
   yield* createSession(options, title, from)
   yield* exec(copyMessages, { from, to: options.newSessionId })
   yield* exec(copyPrompt, { from, to: options.newSessionId })
-  yield* switchSession(options, 'branch')
 }
 
 const endSession = query((db, p: { id: string; reason: string; now: number }) =>

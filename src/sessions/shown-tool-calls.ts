@@ -49,15 +49,12 @@ export function* listShownToolCalls(chat: ChatRef, turnIds: readonly string[]): 
     if (!(yield* isTurnOf(chat, turnId))) continue
     const calls = (yield* rows(selectCalls, { turn_id: turnId, limit: left })).map(
       ({ call_id, name, state, result, started_at, ended_at }) => {
-        const { ok, label, summary } = asRecord(result === null ? undefined : parseJson(result))
-        const isDone = state === 'done' && result !== null
+        const outcome = outcomeOf({ state, result })
         return {
           turnId,
           callId: call_id,
           tool: name,
-          state: !isDone ? ('interrupted' as const) : ok === true ? ('done' as const) : ('failed' as const),
-          label: asString(label),
-          summary: asString(summary),
+          ...outcome,
           startedAt: started_at,
           endedAt: ended_at ?? started_at,
         }
@@ -67,6 +64,17 @@ export function* listShownToolCalls(chat: ChatRef, turnIds: readonly string[]): 
     shown.unshift(calls.reverse())
   }
   return shown.flat()
+}
+
+/** What people read of a call that has ended. */
+export function outcomeOf({ state, result }: { readonly state: string; readonly result: string | null }) {
+  const { ok, label, summary } = asRecord(result === null ? undefined : parseJson(result))
+  const isDone = state === 'done' && result !== null
+  return {
+    state: !isDone ? ('interrupted' as const) : ok === true ? ('done' as const) : ('failed' as const),
+    label: asString(label),
+    summary: asString(summary),
+  }
 }
 
 const selectCall = query((db, p: { turn_id: string; call_id: string }) =>

@@ -15,6 +15,8 @@ const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   http: 'HTTP',
   inbox: 'Incoming messages',
   pairing: 'Pairing',
+  sessions: 'Stored sessions',
+  approvals: 'Approvals',
   platform: 'Platforms',
   provider: 'The model provider',
   agent: 'The agent and its tools',

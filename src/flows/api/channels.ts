@@ -1,0 +1,37 @@
+/**
+ * `/api/channels`: the chats to which messages can be sent.
+ */
+import { z } from 'zod'
+import { listAllTargets } from '../delivery/list-targets.ts'
+import { formatTarget, type ResolveTargetDeps } from '../delivery/resolve-target.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
+import type { ApiRequest } from './handle-request.ts'
+import { parseInput } from './parse-input.ts'
+import { type ApiChannels, channelsQuery } from './shapes.ts'
+
+export type ChannelsApiDeps = ResolveTargetDeps
+
+export async function listChannels(deps: ChannelsApiDeps, { query, signal }: ApiRequest): Promise<ApiChannels> {
+  const { platform, limit, cursor } = parseInput(channelsQuery, query)
+  const list = ['channels', platform]
+  const [after = ''] = decodeCursor(list, cursor, z.tuple([z.string()])) ?? []
+  const found = (await listAllTargets(deps, { platform }, signal))
+    .map((one) => ({ ...one, text: formatTarget(one.target) }))
+    .filter(({ text }) => text > after)
+    .sort((a, b) => (a.text < b.text ? -1 : 1))
+  const page = found.slice(0, limit)
+  const last = found.length > limit ? page.at(-1) : undefined
+  return {
+    channels: page.map(({ target, kind, name, text }) => ({
+      target: text,
+      platform: target.platform,
+      account: target.account,
+      chat_id: target.chatId,
+      thread_id: target.threadId ?? null,
+      kind,
+      name: name ?? null,
+      connected: deps.adapter(target) !== undefined,
+    })),
+    next_cursor: last === undefined ? null : encodeCursor(list, [last.text]),
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Answers the requests of the JSON API. Loaded with the first one.
+ */
+import type { z } from 'zod'
+import { HermesError } from '../../lib/errors.ts'
+import { type ApprovalsApiDeps, decide, listPending } from './approvals.ts'
+import { type ChannelsApiDeps, listChannels } from './channels.ts'
+import { parseInput } from './parse-input.ts'
+import { answerSessions, type SessionsApiDeps } from './sessions.ts'
+
+export interface ApiDeps extends SessionsApiDeps, ApprovalsApiDeps, ChannelsApiDeps {
+  /** The OpenAPI document. */
+  openApi(): Promise<unknown>
+}
+
+/** Rejects `http/…`, `sessions/…`, `approvals/…` and `store/…`. */
+export async function handleApiRequest(deps: ApiDeps, request: Request): Promise<Response> {
+  const url = new URL(request.url)
+  const [, , resource = '', ...segments] = url.pathname.split('/')
+  const asked: ApiRequest = {
+    method: request.method,
+    path: segments.map(decodeSegment),
+    query: Object.fromEntries(url.searchParams),
+    body: (shape) => readBody(request, shape),
+    signal: request.signal,
+  }
+  switch (resource) {
+    case 'sessions':
+      return Response.json(await answerSessions(deps, asked))
+    case 'approvals':
+      return Response.json(asked.method === 'GET' ? await listPending(deps, asked) : await decide(deps, asked))
+    case 'channels':
+      return Response.json(await listChannels(deps, asked))
+    case 'openapi.json':
+      return Response.json(await deps.openApi())
+    default:
+      throw new HermesError('http/not-found', url.pathname)
+  }
+}
+
+export interface ApiRequest {
+  readonly method: string
+  /** What follows the name of the resource, decoded. */
+  readonly path: readonly string[]
+  readonly query: Readonly<Record<string, string>>
+  /** Rejects `http/bad-request`. */
+  body<Shape extends z.ZodType>(shape: Shape): Promise<z.output<Shape>>
+  readonly signal: AbortSignal
+}
+
+/** Ids of platforms contain slashes and colons, which a client encodes. */
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch (cause) {
+    throw new HermesError('http/bad-request', `The path contains an invalid escape: ${segment.slice(0, 100)}`, {
+      cause,
+    })
+  }
+}
+
+async function readBody<Shape extends z.ZodType>(request: Request, shape: Shape): Promise<z.output<Shape>> {
+  const text = await request.text()
+  let value: unknown
+  try {
+    value = text === '' ? {} : JSON.parse(text)
+  } catch (cause) {
+    throw new HermesError('http/bad-request', 'The body is not JSON.', { cause })
+  }
+  return parseInput(shape, value)
+}

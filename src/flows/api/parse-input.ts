@@ -1,0 +1,14 @@
+/**
+ * Parses what a client has sent, by the shapes that the OpenAPI document shows.
+ */
+import type { z } from 'zod'
+import { HermesError } from '../../lib/errors.ts'
+
+/** Throws `http/bad-request`, which names the field. */
+export function parseInput<Shape extends z.ZodType>(shape: Shape, value: unknown): z.output<Shape> {
+  const parsed = shape.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const field = issue?.path.join('.') ?? ''
+  throw new HermesError('http/bad-request', `${field === '' ? '' : `${field}: `}${issue?.message ?? 'invalid'}`)
+}

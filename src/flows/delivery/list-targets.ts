@@ -1,0 +1,54 @@
+/**
+ * The chats to which the owner may send: home channels, the chats with a conversation, and the channels that the platforms list.
+ */
+import type { Target } from '../../message/source.ts'
+import { toLabel } from '../../message/untrusted-text.ts'
+import { findHomeChannels } from './home-channels.ts'
+import { findKnownChats } from './known-chats.ts'
+import { formatTarget, type ResolveTargetDeps } from './resolve-target.ts'
+
+export interface ListedTarget {
+  readonly target: Target
+  readonly kind: 'home' | 'known' | 'channel'
+  /** People choose these names: one line, without signs that change the text around it. */
+  readonly name?: string
+}
+
+const maxNameChars = 200
+const lookupTimeoutMs = 10_000
+
+/** Each target once. A platform that does not answer has no channels. Rejects `store/…`. */
+export async function listAllTargets(
+  deps: ResolveTargetDeps,
+  { platform }: { readonly platform?: string | undefined },
+  signal: AbortSignal,
+): Promise<readonly ListedTarget[]> {
+  const accounts = deps.accountDirectory
+    .list()
+    .filter((one) => one.blocked === undefined && (platform === undefined || one.platform.name === platform))
+  const names = new Set(accounts.map((one) => one.platform.name))
+  const { homes, known } = await deps.store.run(function* () {
+    const chats = []
+    for (const name of names) chats.push(...(yield* findKnownChats({ platform: name })))
+    return { homes: yield* findHomeChannels(accounts), known: chats }
+  })
+  const listed = new Map<string, ListedTarget>()
+  const add = (target: Target, kind: ListedTarget['kind'], name: string | undefined) => {
+    const key = formatTarget(target)
+    if (listed.has(key)) return
+    listed.set(key, { target, kind, ...(name === undefined ? {} : { name: toLabel(name, maxNameChars) }) })
+  }
+  for (const { target, name } of homes) add(target, 'home', name)
+  for (const { target, name } of known) add(target, 'known', name)
+  const until = AbortSignal.any([signal, AbortSignal.timeout(lookupTimeoutMs)])
+  for (const one of accounts) {
+    const of = { platform: one.platform.name, account: one.account }
+    const found =
+      (await deps
+        .adapter(of)
+        ?.findChats?.('#', until)
+        .catch(() => [])) ?? []
+    for (const { chatId, name } of found) add({ ...of, chatId }, 'channel', `#${name}`)
+  }
+  return [...listed.values()]
+}
