@@ -14,8 +14,15 @@ import { installProcessErrorHandlers } from './process-errors.ts'
 /** `cli`: the terminal. `acp`: an editor. */
 export type EmbeddedPlatform = 'cli' | 'acp'
 
-/** Throws the errors of a start, such as `home/locked` when another process uses this home. */
-export async function startEmbeddedGateway(context: CliContext, platform: EmbeddedPlatform) {
+/**
+ * Throws the errors of a start, such as `home/locked` when another process uses this home.
+ * @param others platforms that are connected too, as far as they are set up
+ */
+export async function startEmbeddedGateway(
+  context: CliContext,
+  platform: EmbeddedPlatform,
+  others: readonly string[] = [],
+) {
   const { home, version, environment, platformDirectories, program: commandLine } = context
   const log = createEmbeddedLog(context.errors, Date.now)
   const errorHandlers = installProcessErrorHandlers({
@@ -37,18 +44,19 @@ export async function startEmbeddedGateway(context: CliContext, platform: Embedd
     environment,
     platformDirectories,
     commandLine,
-    onlyPlatforms: [platform],
+    onlyPlatforms: [platform, ...others],
     runAsPlugin: errorHandlers.runAsPlugin,
     log: { stream: { write: log.write }, pretty: false },
   }).catch((error: unknown) => {
     restoreProcess()
     throw explainLock(error, home)
   })
-  // Stops at once: open work of other conversations continues when a daemon starts.
-  const close = async () => {
-    await gateway.stop(AbortSignal.abort())
+  const stop = async (force?: AbortSignal) => {
+    await gateway.stop(force)
     restoreProcess()
   }
+  // Stops at once: open work of other conversations continues when a daemon starts.
+  const close = () => stop(AbortSignal.abort())
   errorHandlers.logTo(gateway.log)
   await gateway.initialConnectsDone()
   const { model, provider, degraded, plugins, platforms } = gateway.status()
@@ -65,5 +73,7 @@ export async function startEmbeddedGateway(context: CliContext, platform: Embedd
     plugins,
     warnings: log.warnings,
     close,
+    /** Stops when turns have ended and messages are sent, within the usual limits. */
+    drain: () => stop(),
   }
 }

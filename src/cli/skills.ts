@@ -5,40 +5,19 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { InstallError, installSkills } from '../agent/skills/install-skill.ts'
 import { isSkillName, type Skill, type SkillProblem, skillFile } from '../agent/skills/skill.ts'
-import { createSkills, type Skills } from '../agent/skills/skills.ts'
 import { listLinkedFiles, readInstructions } from '../agent/skills/view-skill.ts'
-import { bundledSkillsDirectory, credentialsOf, withheldVariables } from '../app/compose-skills.ts'
 import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { HermesError } from '../lib/errors.ts'
 import { writeFileAtomic } from '../lib/files.ts'
-import { silentLog } from '../lib/log.ts'
 import { withFileLock } from '../store/sqlite/file-lock.ts'
 import type { CliContext } from './context.ts'
 import { type Cell, createDisplay, type Display, reportEmptyList, toSingleLine, toVisibleLines } from './display.ts'
 import { exitCodes } from './exit-codes.ts'
-import { assertHomeUsable, readSettings } from './settings.ts'
+import { openSkills } from './open-skills.ts'
+import { assertHomeUsable } from './settings.ts'
 
 interface JsonOption {
   readonly json: boolean
-}
-
-async function openSkills(context: CliContext): Promise<Skills> {
-  const { config, catalogue } = await readSettings(context)
-  return createSkills({
-    root: context.home.skills,
-    home: context.home.root,
-    bundled: bundledSkillsDirectory,
-    settings: config.current,
-    environment: () => config.environment().values,
-    withheld: withheldVariables(catalogue),
-    credentials: () => credentialsOf(config.current(), config.environment().values),
-    // Plugins are not loaded: they could have effects.
-    pluginSkills: () => [],
-    onListed: () => undefined,
-    lock: withFileLock,
-    log: silentLog,
-    failpoint: () => undefined,
-  })
 }
 
 export async function skillsList(context: CliContext, { json }: JsonOption): Promise<void> {

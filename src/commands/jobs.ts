@@ -13,7 +13,7 @@ export interface JobServices {
 }
 
 export interface JobCommand {
-  readonly action: 'create' | 'list' | 'pause' | 'resume' | 'run' | 'stop' | 'remove'
+  readonly action: 'create' | 'list' | 'show' | 'update' | 'pause' | 'resume' | 'run' | 'stop' | 'remove'
   /** Its id, or its name. */
   readonly job_id?: string
   readonly schedule?: string

@@ -23,7 +23,7 @@ export function* claimRun(id: string, context: DueContext): Transaction<ClaimedR
   const stored = yield* findJob(id)
   if (stored === undefined || stored.nextRunAt === null) return { kind: 'none' }
   const { job, nextRunAt, run } = stored
-  const decision = decideDue({ schedule: job.schedule, nextRunAt }, context)
+  const decision = decide(stored, nextRunAt, context)
   if (decision.kind === 'wait') return { kind: 'none' }
   if (decision.kind === 'retire') {
     const retired: StoredJob = { ...stored, job: missedJob(job, context.now), nextRunAt: null }
@@ -42,6 +42,13 @@ export function* claimRun(id: string, context: DueContext): Transaction<ClaimedR
   const claimed = begin(ahead, decision, nextRunAt, context.now)
   yield* saveJob(claimed)
   return { kind: 'run', stored: claimed, slot: decision.slot }
+}
+
+/** What an event has asked for is carried out, however late that is. */
+function decide({ job }: StoredJob, nextRunAt: number, context: DueContext): DueDecision {
+  if (job.pending_events === undefined) return decideDue({ schedule: job.schedule, nextRunAt }, context)
+  const decision = decideDue({ schedule: job.schedule, nextRunAt }, { ...context, catchUp: true })
+  return decision.kind === 'retire' ? { kind: 'fire', slot: nextRunAt, how: 'catch_up', next: null } : decision
 }
 
 type Ahead = Extract<DueDecision, { readonly kind: 'fire' | 'skip' }>
@@ -76,7 +83,14 @@ function begin(
     ...stored,
     nextRunAt: isLast ? null : stored.nextRunAt,
     run: { slot, seq: null, scriptStarted: false },
-    job: { ...job, repeat: { ...job.repeat, completed }, last_dispatch: dispatch, pending_slot: null },
+    job: {
+      ...job,
+      repeat: { ...job.repeat, completed },
+      last_dispatch: dispatch,
+      pending_slot: null,
+      pending_events: undefined,
+      run_events: job.pending_events,
+    },
   }
 }
 

@@ -3,6 +3,7 @@
  */
 import type { Authority } from '../message/authority.ts'
 import type { Target } from '../message/source.ts'
+import type { Transaction } from '../store/query.ts'
 import type { Job } from './job.ts'
 
 /** What a person or the agent may set. An absent field stays as it is. */
@@ -31,6 +32,14 @@ export interface JobMaker {
   readonly newId?: string
 }
 
+/** Something that happened outside, and lets a job run. */
+export interface JobEvent {
+  /** What the agent is told. It is data. */
+  readonly text: string
+  /** In the transaction that lets the job run. */
+  stored(): Transaction<void>
+}
+
 export type JobResult = { readonly ok: true; readonly job: Job } | { readonly ok: false; readonly problem: string }
 
 export interface Jobs {
@@ -40,8 +49,11 @@ export interface Jobs {
   update(name: string, request: JobRequest, maker: JobMaker): Promise<JobResult>
   pause(name: string, reason: string, maker: JobMaker): Promise<JobResult>
   resume(name: string, maker: JobMaker): Promise<JobResult>
-  /** Makes it due now, also while it is paused. An interval counts from then. */
-  run(name: string, maker: JobMaker): Promise<JobResult>
+  /**
+   * Makes it due now, also while it is paused. An interval counts from then. Events that come while it runs lead to one run
+   * after that.
+   */
+  run(name: string, maker: JobMaker, event?: JobEvent): Promise<JobResult>
   /** Ends the run that goes on now. */
   stop(name: string, maker: JobMaker): Promise<JobResult>
   /** A run that has begun goes on, and is not delivered. */

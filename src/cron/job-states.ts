@@ -1,8 +1,10 @@
 /**
  * Pausing, resuming, running and stopping jobs.
  */
+
+import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
-import type { JobMaker, JobResult, Jobs } from './contract.ts'
+import type { JobEvent, JobMaker, JobResult, Jobs } from './contract.ts'
 import { findVisibleJob } from './find-job.ts'
 import { timeOf, timeText } from './job.ts'
 import type { StoredJob } from './job-store.ts'
@@ -14,7 +16,13 @@ export type ChangeJob = (
   name: string,
   maker: JobMaker,
   changeJob: (stored: StoredJob) => StoredJob | { readonly problem: string },
+  /** In the same transaction, when it was changed. */
+  also?: () => Transaction<void>,
 ) => Promise<JobResult>
+
+/** Further ones are refused, so that their senders try again later. */
+const maxEvents = 50
+const maxEventChars = 8_000
 
 export interface StateChangesDeps {
   readonly store: Pick<Store, 'run'>
@@ -33,6 +41,26 @@ export function createStateChanges({
   firstTime,
   stopTurn,
 }: StateChangesDeps): Pick<Jobs, 'pause' | 'resume' | 'run' | 'stop'> {
+  function runNow(stored: StoredJob, { authority }: JobMaker): StoredJob | { readonly problem: string } {
+    if (stored.run !== null) return { problem: `"${stored.job.name}" runs already.` }
+    const now = clock()
+    const last = timeOf(stored.job.last_run_at) ?? 0
+    if (authority.role !== 'owner' && now - last < minOwnMinutes * 60_000)
+      return { problem: `"${stored.job.name}" has run within the last ${minOwnMinutes} minutes.` }
+    return { ...stored, nextRunAt: now, job: { ...stored.job, manual_run_at: timeText(now) } }
+  }
+
+  function addEvent(stored: StoredJob, { text }: JobEvent): StoredJob | { readonly problem: string } {
+    const { job, run, nextRunAt } = stored
+    const waiting = job.pending_events ?? []
+    if (waiting.length >= maxEvents) return { problem: `"${job.name}" has ${maxEvents} events that wait.` }
+    const now = clock()
+    const pending_events = [...waiting, text.slice(0, maxEventChars).toWellFormed()]
+    // The slot of a run is its name, so a run that goes on keeps the job waiting.
+    if (run !== null) return { ...stored, job: { ...job, pending_events, pending_slot: timeText(now) } }
+    return { ...stored, nextRunAt: Math.min(nextRunAt ?? now, now), job: { ...job, pending_events } }
+  }
+
   return {
     pause: (name, reason, maker) =>
       change(name, maker, (stored) => ({
@@ -56,15 +84,13 @@ export function createStateChanges({
       )
     },
 
-    run: (name, maker) =>
-      change(name, maker, (stored) => {
-        if (stored.run !== null) return { problem: `"${stored.job.name}" runs already.` }
-        const now = clock()
-        const last = timeOf(stored.job.last_run_at) ?? 0
-        if (maker.authority.role !== 'owner' && now - last < minOwnMinutes * 60_000)
-          return { problem: `"${stored.job.name}" has run within the last ${minOwnMinutes} minutes.` }
-        return { ...stored, nextRunAt: now, job: { ...stored.job, manual_run_at: timeText(now) } }
-      }),
+    run: (name, maker, event) =>
+      change(
+        name,
+        maker,
+        (stored) => (event === undefined ? runNow(stored, maker) : addEvent(stored, event)),
+        event?.stored,
+      ),
 
     async stop(name, maker) {
       const found = await findVisibleJob(store, name, maker.authority)

@@ -190,6 +190,11 @@ export function* listRunningJobs(): Transaction<readonly StoredJob[]> {
   return (yield* rows(selectRunning, {})).map(toStored)
 }
 
+/** A job as it is shown: with its next time, and whether it runs now. */
+export function toShownJob({ job, nextRunAt, run }: Pick<StoredJob, 'job' | 'nextRunAt' | 'run'>): Job {
+  return { ...job, next_run_at: timeText(nextRunAt), ...(run === null ? {} : { state: 'running' }) }
+}
+
 /** Creates or replaces a job. `next_run_at` of its record follows `nextRunAt`. */
 export function* saveJob({ job, authority, nextRunAt, run }: StoredJob): Transaction<void> {
   yield* exec(upsert, {

@@ -2,6 +2,7 @@
  * A scheduled job, as `cron/jobs.json` holds it (contract hermes.md §4.8). Fields that this version does not know are kept.
  */
 import { z } from 'zod'
+import { isRecord } from '../lib/json.ts'
 import { shorten } from '../lib/shorten.ts'
 
 const text = z
@@ -28,10 +29,14 @@ const scheduleSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('cron'), expr: z.string().min(1).max(200), display: z.string().default('') }),
 ])
 
+const events = z.array(z.string()).optional().catch(undefined)
+
 const originSchema = z
   .looseObject({ platform: z.string(), chat_id: z.coerce.string(), chat_name: text, thread_id: text })
   .nullish()
   .transform((value) => value ?? null)
+
+const states = ['scheduled', 'paused', 'completed', 'error', 'running'] as const
 
 /** An id is a part of a path. */
 export const jobIdPattern = /^[\w-]{1,64}$/
@@ -66,7 +71,11 @@ export const jobSchema = z.looseObject({
     .boolean()
     .nullish()
     .transform((value) => value !== false),
-  state: z.enum(['scheduled', 'paused', 'completed', 'error', 'running']).catch('scheduled'),
+  /** `running` is shown, and never stored: the run of a job is a state of its own. */
+  state: z
+    .enum(states)
+    .catch('scheduled')
+    .transform((state): (typeof states)[number] => (state === 'running' ? 'scheduled' : state)),
   paused_at: time,
   paused_reason: text,
   created_at: time,
@@ -91,6 +100,9 @@ export const jobSchema = z.looseObject({
   origin: originSchema,
   enabled_toolsets: names,
   workdir: text,
+  /** What events have said that let the job run: for the next run, and for the one that goes on. Absent without one. */
+  pending_events: events,
+  run_events: events,
 })
 
 export type Job = z.output<typeof jobSchema>
@@ -99,13 +111,19 @@ export type Job = z.output<typeof jobSchema>
 export function parseJob(
   record: unknown,
 ): { readonly ok: true; readonly job: Job } | { readonly ok: false; readonly problem: string } {
-  const parsed = jobSchema.safeParse(record)
+  const parsed = jobSchema.safeParse(withSkills(record))
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     return { ok: false, problem: `${issue?.path.join('.') || 'the record'}: ${issue?.message ?? 'it cannot be read'}` }
   }
   const problem = payloadProblem(parsed.data)
   return problem === undefined ? { ok: true, job: withNames(parsed.data) } : { ok: false, problem }
+}
+
+/** Hermes' `skill` is the first of `skills`, and stands alone in old files. */
+function withSkills(record: unknown): unknown {
+  if (!isRecord(record) || record['skills'] !== undefined || typeof record['skill'] !== 'string') return record
+  return { ...record, skills: record['skill'] }
 }
 
 /** Why a job would have nothing to do; undefined when it has. */

@@ -21,6 +21,7 @@ import {
   type StoredJob,
   saveJob,
   storeWrittenFile,
+  toShownJob,
   type WrittenFile,
 } from './job-store.ts'
 import type { Schedule } from './schedule.ts'
@@ -144,7 +145,7 @@ export function createJobsFile({ path, store, clock, timeZone, authority, log }:
     await read()
     if (problem !== '') return
     const all = await readAllJobs(store)
-    const jobs = all.map(({ job, nextRunAt }) => ({ ...job, next_run_at: timeText(nextRunAt) }))
+    const jobs = all.map(toShownJob)
     const before = await readText()
     // Nothing is written where there never was a job.
     if (jobs.length === 0 && before === undefined) return
@@ -182,7 +183,11 @@ function addedJob(job: Job, authority: Authority, first: number | null): StoredJ
 function editedJob(old: StoredJob, edited: Job, first: number | null): StoredJob {
   const { job } = old
   const { last_run_at, last_status, last_error, last_delivery_error, last_dispatch, failure_streak } = job
-  const recorded = { last_run_at, last_status, last_error, last_delivery_error, last_dispatch, failure_streak }
+  const { pending_events, run_events } = job
+  const recorded = {
+    ...{ last_run_at, last_status, last_error, last_delivery_error, last_dispatch, failure_streak },
+    ...{ pending_events, run_events },
+  }
   const merged: Job = {
     ...edited,
     ...recorded,

@@ -9,7 +9,7 @@ import type { JobMaker, JobRequest, JobResult, Jobs } from './contract.ts'
 import { findVisibleJob, listVisibleJobs } from './find-job.ts'
 import { type Job, parseJob, timeOf, timeText } from './job.ts'
 import { type ChangeJob, createStateChanges } from './job-states.ts'
-import { findJob, removeJob, saveJob } from './job-store.ts'
+import { findJob, removeJob, saveJob, toShownJob } from './job-store.ts'
 import { countProblem, scheduleProblem } from './limits.ts'
 import { parseSchedule, type Schedule, type ScheduleContext } from './schedule.ts'
 
@@ -32,7 +32,7 @@ export function createJobs(deps: JobsDeps): Jobs {
   const { store, clock, random, changed } = deps
 
   /** Changes a job as it is stored now, so that a run at the same time loses nothing. */
-  const change: ChangeJob = async (name, maker, changeJob) => {
+  const change: ChangeJob = async (name, maker, changeJob, also) => {
     await deps.readFile()
     const found = await findVisibleJob(store, name, maker.authority)
     if ('problem' in found) return { ok: false, problem: found.problem }
@@ -43,7 +43,8 @@ export function createJobs(deps: JobsDeps): Jobs {
       const next = changeJob(stored)
       if ('problem' in next) return { ok: false, problem: next.problem }
       yield* saveJob(next)
-      return { ok: true, job: { ...next.job, next_run_at: timeText(next.nextRunAt) } }
+      if (also !== undefined) yield* also()
+      return { ok: true, job: toShownJob(next) }
     })
     if (result.ok) changed()
     return result
@@ -112,15 +113,17 @@ export function createJobs(deps: JobsDeps): Jobs {
       const nextRunAt = read === undefined ? undefined : await firstTime(read.schedule)
       return await change(name, maker, (stored) => {
         const schedule = read?.schedule ?? stored.job.schedule
+        // A paused job stays paused; a completed one begins again.
+        const isPaused = stored.job.state === 'paused'
+        const revived = isPaused ? {} : { state: 'scheduled', enabled: true }
         const parsed = parseJob({
           ...stored.job,
-          ...(read === undefined
-            ? {}
-            : { schedule, schedule_display: schedule.display, state: 'scheduled', enabled: true }),
+          ...(read === undefined ? {} : { schedule, schedule_display: schedule.display, ...revived }),
           ...fieldsOf(request),
         })
         if (!parsed.ok) return { problem: `The job was not changed: ${parsed.problem}.` }
-        return { ...stored, job: parsed.job, nextRunAt: nextRunAt === undefined ? stored.nextRunAt : nextRunAt }
+        const keepsTime = nextRunAt === undefined || isPaused
+        return { ...stored, job: parsed.job, nextRunAt: keepsTime ? stored.nextRunAt : nextRunAt }
       })
     },
 
@@ -132,20 +135,17 @@ export function createJobs(deps: JobsDeps): Jobs {
       if ('problem' in found) return { ok: false, problem: found.problem }
       await store.run(() => removeJob(found.job.id))
       changed()
-      return { ok: true, job: found.job }
+      return { ok: true, job: toShownJob(found) }
     },
 
     async find(name, maker) {
       const found = await findVisibleJob(store, name, maker.authority)
-      return 'problem' in found ? { ok: false, problem: found.problem } : { ok: true, job: found.job }
+      return 'problem' in found ? { ok: false, problem: found.problem } : { ok: true, job: toShownJob(found) }
     },
 
     async list(maker) {
       await deps.readFile()
-      const jobs = (await listVisibleJobs(store, maker.authority)).map(({ job, nextRunAt }) => ({
-        ...job,
-        next_run_at: timeText(nextRunAt),
-      }))
+      const jobs = (await listVisibleJobs(store, maker.authority)).map(toShownJob)
       const keyOf = ({ next_run_at }: Job) => timeOf(next_run_at) ?? Number.POSITIVE_INFINITY
       return jobs.sort((a, b) => keyOf(a) - keyOf(b))
     },

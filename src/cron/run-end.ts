@@ -105,7 +105,9 @@ function afterRun(stored: StoredJob, outcome: Outcome, deliveryError: string, no
   const { job } = stored
   const pending = typeof job['pending_slot'] === 'string' ? timeOf(job['pending_slot']) : null
   const isAllowed = job.repeat.times === null || job.repeat.completed < job.repeat.times
-  const nextRunAt = job.enabled && pending !== null && isAllowed ? pending : stored.nextRunAt
+  // Events have no grace, so they wait from now on.
+  const pendingAt = job.pending_events === undefined ? pending : now
+  const nextRunAt = job.enabled && pending !== null && isAllowed ? pendingAt : stored.nextRunAt
   const isOver = nextRunAt === null && job.enabled && job.state !== 'error'
   const status = !outcome.ok ? 'error' : deliveryError !== '' ? 'delivery_failed' : 'ok'
   return {
@@ -118,6 +120,7 @@ function afterRun(stored: StoredJob, outcome: Outcome, deliveryError: string, no
       ...(outcome.pauses === true && { state: 'paused' as const, enabled: false, paused_at: timeText(now) }),
       ...(outcome.pauses === true && { paused_reason: outcome.text }),
       pending_slot: null,
+      run_events: undefined,
       last_run_at: timeText(now),
       last_status: status,
       last_error: outcome.ok ? '' : outcome.text.slice(0, maxErrorChars).toWellFormed(),

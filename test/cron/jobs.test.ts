@@ -134,7 +134,8 @@ describe('jobs that are due', () => {
     await tick()
     assert.equal(started.length, 1)
     const found = await jobs.find(id, owner)
-    assert.ok(found.ok && found.job.state === 'paused' && found.job.next_run_at === null)
+    assert.ok(found.ok && found.job.state === 'running' && found.job.next_run_at === null)
+    assert.ok(!found.job.enabled && found.job.paused_at !== null)
   })
 })
 

@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander'
 import type { CliContext } from '../context.ts'
-import type { CronRequest } from '../cron.ts'
+import type { CronRequest } from '../cron-request.ts'
 import { createGroup } from '../help.ts'
 import { type JsonOption, json } from './options.ts'
 
@@ -29,11 +29,19 @@ export function addCronCommands(root: Command, context: CliContext): void {
     (await import('../cron.ts')).cronAction(context, request, isJson === true)
   cron
     .command('list')
+    .alias('ls')
     .description('list the jobs, the next one first')
     .option(...json)
     .action(async (options: JsonOption) =>
       (await import('../cron.ts')).cronList(context, { json: options.json === true }),
     )
+  cron
+    .command('tick')
+    .summary('carry out the jobs that are due, without a daemon')
+    .description(
+      'Carries out the jobs that are due now, sends their results and ends. A running gateway does that by itself, so that nothing is done then.',
+    )
+    .action(async () => (await import('../cron-tick.ts')).cronTick(context))
   cron
     .command('status')
     .summary('show which jobs need attention')
@@ -42,6 +50,7 @@ export function addCronCommands(root: Command, context: CliContext): void {
   withJobOptions(
     cron
       .command('create <schedule> [prompt]')
+      .alias('add')
       .summary('schedule a job')
       .description(
         'Schedules a job. The schedule is a duration (30m, in 2h), an interval (every 2h), a time (2027-01-31T09:00), days and a time (weekdays at 9am), or a cron expression ("0 9 * * 1-5").',
@@ -57,6 +66,7 @@ export function addCronCommands(root: Command, context: CliContext): void {
       .option('--prompt <text>', 'another message for the agent'),
   ).action((job: string, options: JobOptions) => act({ action: 'update', job_id: job, ...requestOf(options) }, options))
   const simple: readonly [string, string][] = [
+    ['show', 'show all that is stored of a job'],
     ['pause', 'keep a job from running'],
     ['resume', 'let a paused job run again'],
     ['run', 'run a job now'],
@@ -64,11 +74,12 @@ export function addCronCommands(root: Command, context: CliContext): void {
     ['remove', 'remove a job'],
   ]
   for (const [action, description] of simple) {
-    cron
+    const command = cron
       .command(`${action} <job>`)
       .description(description)
       .option(...json)
       .action((job: string, options: JsonOption) => act({ action, job_id: job }, options))
+    if (action === 'remove') command.alias('rm')
   }
 }
 
@@ -76,7 +87,7 @@ function withJobOptions(command: Command): Command {
   return command
     .option('--name <name>', 'what the job is called')
     .option('--deliver <targets>', 'local, all, or targets with commas between them')
-    .option('--repeat <times>', 'how often it runs; 0 for ever')
+    .option('--repeat <times>', 'how often it runs; 0 or forever for ever')
     .option('--skills <names>', 'skills to load, with commas between them')
     .option('--model <model>', 'the model of its turns')
     .option('--provider <name>', 'the provider of the model')
@@ -99,7 +110,7 @@ function requestOf({
   return {
     ...options,
     ...(agent ? {} : { no_agent: true }),
-    ...(repeat === undefined ? {} : { repeat: Number(repeat) }),
+    ...(repeat === undefined ? {} : { repeat: /^-?\d+$/.test(repeat) ? Number(repeat) : repeat }),
     ...(toolsets === undefined ? {} : { enabled_toolsets: toolsets }),
     ...(contextFrom === undefined ? {} : { context_from: contextFrom }),
   }

@@ -7,7 +7,7 @@ import type { CommandContext, CommandServices } from '../command.ts'
 import type { JobCommand } from '../jobs.ts'
 
 const usage =
-  'Write `/cron add every 2h | check the backups`, `/cron add weekdays at 9am | report the news`, or `/cron pause`, `resume`, `run`, `stop` or `remove` with the id or the name of a job.'
+  'Write `/cron add every 2h | check the backups`, `/cron add weekdays at 9am | report the news`, `/cron edit backups | every 4h | check the new backups too` (what is empty stays), or `/cron show`, `pause`, `resume`, `run`, `stop` or `remove` with the id or the name of a job.'
 
 const actions: Readonly<Record<string, JobCommand['action']>> = {
   add: 'create',
@@ -15,6 +15,9 @@ const actions: Readonly<Record<string, JobCommand['action']>> = {
   new: 'create',
   list: 'list',
   ls: 'list',
+  show: 'show',
+  edit: 'update',
+  update: 'update',
   pause: 'pause',
   resume: 'resume',
   run: 'run',
@@ -26,7 +29,9 @@ const actions: Readonly<Record<string, JobCommand['action']>> = {
 
 const done: Readonly<Record<JobCommand['action'], string>> = {
   list: '**Scheduled jobs**',
+  show: '**Scheduled job**',
   create: 'Scheduled:',
+  update: 'Changed:',
   pause: 'Paused:',
   resume: 'Goes on:',
   run: 'Starts now:',
@@ -34,7 +39,10 @@ const done: Readonly<Record<JobCommand['action'], string>> = {
   remove: 'Removed:',
 }
 
-const maxLineChars = 300
+/** Of a line. What is shown of one job may be longer. */
+function maxCharsOf(action: JobCommand['action']): number {
+  return action === 'show' ? 1_500 : 300
+}
 
 export async function cron(context: CommandContext, services: CommandServices): Promise<string> {
   const parsed = parse(context.args.trim())
@@ -42,7 +50,7 @@ export async function cron(context: CommandContext, services: CommandServices): 
   const result = await (await services.jobs()).run(parsed, context)
   if ('problem' in result) return result.problem
   if (result.lines.length === 0) return `There are no scheduled jobs. ${usage}`
-  const lines = result.lines.map((line) => `- ${toMarkdownLabel(services.withhold(line), maxLineChars)}`)
+  const lines = result.lines.map((line) => `- ${toMarkdownLabel(services.withhold(line), maxCharsOf(parsed.action))}`)
   return `${done[parsed.action]}\n\n${lines.join('\n')}`
 }
 
@@ -58,8 +66,20 @@ function parse(args: string): JobCommand | { readonly problem: string } {
     }
   }
   if (action === 'list') return { action }
+  if (action === 'update') return parseChange(rest)
   if (action !== 'create') return rest === '' ? { problem: `Name a job. ${usage}` } : { action, job_id: rest }
   const [, schedule = '', prompt = ''] = /^([^|\n]*)[|\n]([\s\S]*)$/.exec(rest) ?? []
   if (schedule.trim() === '' || prompt.trim() === '') return { problem: usage }
   return { action, schedule: schedule.trim(), prompt: prompt.trim() }
+}
+
+/** `<job> | <schedule> | <prompt>`; what is empty stays. */
+function parseChange(text: string): JobCommand | { readonly problem: string } {
+  const [, job = '', schedule = '', prompt = ''] = /^([^|\n]*)[|\n]([^|\n]*)(?:[|\n]([\s\S]*))?$/.exec(text) ?? []
+  if (job.trim() === '' || `${schedule}${prompt}`.trim() === '') return { problem: usage }
+  return {
+    ...{ action: 'update', job_id: job.trim() },
+    ...(schedule.trim() === '' ? {} : { schedule: schedule.trim() }),
+    ...(prompt.trim() === '' ? {} : { prompt: prompt.trim() }),
+  }
 }

@@ -7,7 +7,7 @@ export const cronCommand: CommandDefinition = {
   name: 'cron',
   aliases: ['jobs'],
   description: 'List and schedule jobs',
-  argsHint: '[add <schedule> | <prompt>, pause, resume, run, stop, remove <job>]',
+  argsHint: '[add <schedule> | <prompt>, show, edit, pause, resume, run, stop, remove <job>]',
   queue: 'control',
   run: async (context, services) => (await import('./cron-actions.ts')).cron(context, services),
 }

@@ -8,7 +8,8 @@ import { parseTarget } from '../delivery/parse-target.ts'
 import type { ResolveTargetDeps } from '../delivery/resolve-target.ts'
 import { findScript } from '../run-script.ts'
 
-export interface CheckRequestDeps extends Pick<ResolveTargetDeps, 'store' | 'accountDirectory'> {
+export interface CheckRequestDeps extends Pick<ResolveTargetDeps, 'store'> {
+  readonly accountDirectory: Pick<ResolveTargetDeps['accountDirectory'], 'list'>
   /** `scripts/` of the home. */
   readonly scripts: string
   /** Why a list of toolsets cannot be used: a sentence; '' if it can. */

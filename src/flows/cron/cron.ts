@@ -8,8 +8,7 @@ import type { CronConfig } from '../../cron/config.ts'
 import type { Jobs } from '../../cron/contract.ts'
 import { findVisibleJob } from '../../cron/find-job.ts'
 import { pruneCompletedJobs } from '../../cron/job-store.ts'
-import { createJobs } from '../../cron/jobs.ts'
-import { createJobsFile, type JobsFile } from '../../cron/jobs-file.ts'
+import type { JobsFile } from '../../cron/jobs-file.ts'
 import type { JobRun } from '../../cron/run-end.ts'
 import { createRuns } from '../../cron/runs.ts'
 import { createScheduler } from '../../cron/scheduler.ts'
@@ -25,10 +24,11 @@ import { cronPlatform } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { formatModelChoice } from '../conversation-model.ts'
 import { runScript } from '../run-script.ts'
-import { type CheckRequestDeps, checkJobRequest } from './check-request.ts'
+import type { CheckRequestDeps } from './check-request.ts'
 import { type DeliverResultDeps, deliverResult } from './deliver-result.ts'
 import { readLatestOutput, writeJobOutput } from './outputs.ts'
 import { jobPrompt } from './prompt.ts'
+import { openStoredJobs, timeZoneOf } from './stored-jobs.ts'
 
 export interface CronDeps
   extends Omit<DeliverResultDeps, 'outbox'>,
@@ -70,19 +70,22 @@ export interface Cron {
   stop(): Promise<void>
 }
 
-/** A person who can write the file is the owner of the machine. */
-const fileAuthority: Authority = { role: 'owner', platform: cronPlatform, chatType: 'dm' }
-
 /** A change is written after this, together with those that follow it. */
 const writeDelayMs = 500
 const dayMs = 86_400_000
 
 /** Reads the file, goes on with the runs of the last process, and starts the scheduler. Rejects `store/...`. */
 export async function openCron(deps: CronDeps): Promise<Cron> {
-  const { home, settings, store, clock, log } = deps
-  const timeZone = () => settings().timezone || new Intl.DateTimeFormat().resolvedOptions().timeZone
-  const path = join(home.cron, 'jobs.json')
-  const file = createJobsFile({ path, store, clock, timeZone, authority: fileAuthority, log })
+  const { settings, store, clock, log } = deps
+  const timeZone = () => timeZoneOf(settings())
+  const { jobs, file } = openStoredJobs({
+    ...deps,
+    settings: () => ({ timeZone: timeZone(), bareDuration: settings().cron.bare_duration }),
+    changed() {
+      mirror.changed()
+      scheduler.changed()
+    },
+  })
   const mirror = createMirror(deps, file)
   const runs = createRuns({
     ...{ store, clock, log, stopping: deps.stopping, failpoint: deps.failpoint },
@@ -105,17 +108,8 @@ export async function openCron(deps: CronDeps): Promise<Cron> {
     },
     readFile: () =>
       file.read().catch((error: unknown) => {
-        log.error({ event: 'cron.file_unreadable', path, err: error }, 'jobs.json could not be read')
+        log.error({ event: 'cron.file_unreadable', err: error }, 'jobs.json could not be read')
       }),
-  })
-  const jobs = createJobs({
-    ...{ store, clock, random: deps.random, stopTurn: deps.stopTurn, readFile: file.read },
-    check: (request, maker) => checkJobRequest({ ...deps, scripts: join(home.root, 'scripts') }, request, maker),
-    settings: () => ({ timeZone: timeZone(), bareDuration: settings().cron.bare_duration }),
-    changed() {
-      mirror.changed()
-      scheduler.changed()
-    },
   })
   await file.read()
   await runs.recover()

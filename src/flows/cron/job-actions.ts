@@ -8,7 +8,7 @@ import type { Job } from '../../cron/job.ts'
 const names = z.union([z.string().transform((text) => text.split(',').map((name) => name.trim())), z.array(z.string())])
 
 export const jobActionSchema = z.object({
-  action: z.enum(['create', 'list', 'update', 'pause', 'resume', 'run', 'stop', 'remove']),
+  action: z.enum(['create', 'list', 'show', 'update', 'pause', 'resume', 'run', 'stop', 'remove']),
   /** Of the job: its id, or its name. */
   job_id: z.string().max(200).optional(),
   name: z.string().max(200).optional(),
@@ -43,6 +43,8 @@ export async function runJobAction(jobs: Jobs, action: JobAction, maker: JobMake
   switch (kind) {
     case 'list':
       return { ok: true, action: kind, jobs: await jobs.list(maker) }
+    case 'show':
+      return one(kind, await jobs.find(which, maker))
     case 'create':
       return one(kind, await jobs.create(requestOf(action), maker))
     case 'update': {
@@ -75,12 +77,45 @@ function requestOf({ action: _action, job_id: _id, reason: _reason, skill, skill
 
 /** A job in one line of plain text. */
 export function describeJob(job: Job): string {
-  const next = job.next_run_at === null ? stateText(job) : `next ${job.next_run_at}`
+  const next = [
+    ...(job.state === 'running' ? ['runs now'] : []),
+    ...(job.next_run_at !== null ? [`next ${job.next_run_at}`] : job.state === 'running' ? [] : [stateText(job)]),
+  ].join(', ')
   const last =
     job.last_status === ''
       ? ''
       : ` · last ${job.last_status}${job.last_run_at === null ? '' : ` at ${job.last_run_at}`}`
   return `${job.id}  ${job.name} · ${job.schedule_display} · ${next}${last} · to ${job.deliver}`
+}
+
+/** All that a person may want to know of a job: one line for each field that it has. */
+export function describeJobFully(job: Job): readonly string[] {
+  const { origin, repeat, last_dispatch: dispatch } = job
+  const times =
+    repeat.times === null ? `${repeat.completed} times so far` : `${repeat.completed} of ${repeat.times} times`
+  const fields: readonly (readonly [string, string | null])[] = [
+    ['id', job.id],
+    ['name', job.name],
+    ['schedule', job.schedule_display],
+    ['state', job.state === 'running' ? 'runs now' : job.state === 'scheduled' ? 'waits' : stateText(job)],
+    ['next', job.next_run_at],
+    ['paused because', job.paused_reason],
+    ['ran', repeat.times === null && repeat.completed === 0 ? '' : times],
+    ['last', job.last_run_at === null ? '' : `${job.last_status} at ${job.last_run_at}`],
+    ['last error', job.last_error],
+    ['last delivery error', job.last_delivery_error],
+    ['late by', dispatch === null ? '' : `${dispatch.lateness_seconds} s (${dispatch.kind})`],
+    ['deliver', job.deliver],
+    ['made in', origin === null ? '' : `${origin.platform}:${origin.chat_name || origin.chat_id}`],
+    ['skills', job.skills.join(', ')],
+    ['model', [job.provider, job.model].filter((part) => part !== '').join(': ')],
+    ['toolsets', job.enabled_toolsets.join(', ')],
+    ['script', job.no_agent ? `${job.script} (without the agent)` : job.script],
+    ['directory', job.workdir],
+    ['gets the results of', job.context_from.join(', ')],
+    ['prompt', job.prompt],
+  ]
+  return fields.flatMap(([name, value]) => (value === null || value === '' ? [] : [`${name}: ${value}`]))
 }
 
 function stateText({ state, last_error }: Job): string {

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import type { Authority } from '../../message/authority.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
 import type { Cron } from './cron.ts'
-import { describeJob, type JobActionResult, jobActionSchema, runJobAction } from './job-actions.ts'
+import { describeJob, describeJobFully, type JobActionResult, jobActionSchema, runJobAction } from './job-actions.ts'
 
 /** An account other than the first is a part of the platform's name, as in targets that people write. */
 export function jobMaker(source: SessionSource, authority: Authority): JobMaker {
@@ -32,7 +32,10 @@ export function createJobServices(open: () => Promise<Pick<Cron, 'jobs'>>): JobS
     async run(action, { source, authority }) {
       const { jobs } = await open()
       const result = await runJobAction(jobs, jobActionSchema.parse(action), jobMaker(source, authority))
-      return result.ok ? { lines: result.jobs.map(describeJob) } : result
+      if (!result.ok) return result
+      return {
+        lines: result.jobs.flatMap((job) => (action.action === 'show' ? describeJobFully(job) : describeJob(job))),
+      }
     },
   }
 }

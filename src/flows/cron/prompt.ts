@@ -18,6 +18,7 @@ export function jobPrompt(job: Job, { scriptOutput, outputs }: JobContext): stri
   const blocks = [
     `[Scheduled job "${job.name}". No person reads along, so ask no questions. Your answer is delivered by the gateway; send it nowhere yourself. If there is nothing to report, answer only with [SILENT].]`,
     ...outputs.map(({ name, text }) => dataBlock(`Latest output of the job "${name}"`, text)),
+    ...(job.run_events ?? []).map((text) => dataBlock('Event that has let the job run', text)),
     ...(scriptOutput === undefined ? [] : [dataBlock('Output of the script of this job', scriptOutput)]),
     job.prompt,
   ]

@@ -1,0 +1,55 @@
+/**
+ * `hermes cron tick`: carries out the jobs that are due, in a gateway that runs only for that time.
+ */
+import { setTimeout } from 'node:timers/promises'
+import { type Job, timeOf } from '../cron/job.ts'
+import { cronPlatform } from '../message/source.ts'
+import { readErrorResponse } from './api-errors.ts'
+import type { CliContext } from './context.ts'
+import { parseJobs } from './cron-request.ts'
+import { listStoredJobs } from './cron-stored.ts'
+import { findRunningDaemon } from './daemon.ts'
+import { createDisplay, toSingleLine } from './display.ts'
+import { startEmbeddedGateway } from './embedded-gateway.ts'
+import { readSettings } from './settings.ts'
+
+const lookMs = 200
+
+/** Exit code 1 when a job failed. Throws the errors of a start, such as `home/locked`. */
+export async function cronTick(context: CliContext): Promise<void> {
+  const { token, catalogue } = await readSettings(context)
+  const daemon = await findRunningDaemon({ home: context.home, token, fetch })
+  const display = createDisplay(context.output, context.environment)
+  if (daemon !== undefined) return display.line('A gateway runs, and carries jobs out at their times.')
+  const due = (await listStoredJobs(context)).filter((job) => isOpen(job, Date.now()))
+  if (due.length === 0) return display.line('No job is due.')
+  // The results go to chats, so their platforms are connected.
+  const others = [...catalogue.platforms.map(({ name }) => name), cronPlatform]
+  const gateway = await startEmbeddedGateway(context, 'cli', others)
+  try {
+    let jobs = await readJobs(gateway)
+    while (jobs.some((job) => isOpen(job, Date.now()))) {
+      await setTimeout(lookMs)
+      jobs = await readJobs(gateway)
+    }
+    const ids = new Set(due.map(({ id }) => id))
+    for (const { id, name, last_status, last_error } of jobs.filter((job) => ids.has(job.id))) {
+      display.line(toSingleLine([id, name, last_status, last_error].filter((part) => part !== '').join(' · ')))
+      if (last_status !== 'ok') context.exitCode = 1
+    }
+  } finally {
+    await gateway.drain()
+  }
+}
+
+/** It runs, or its time has come. */
+function isOpen({ state, next_run_at }: Job, now: number): boolean {
+  const next = timeOf(next_run_at)
+  return state === 'running' || (next !== null && next <= now)
+}
+
+async function readJobs({ url, token }: { readonly url: string; readonly token: string }): Promise<readonly Job[]> {
+  const response = await fetch(`${url}/api/jobs`, { headers: { authorization: `Bearer ${token}` } })
+  if (!response.ok) throw await readErrorResponse(response)
+  return parseJobs(await response.json())
+}
