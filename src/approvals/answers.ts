@@ -12,6 +12,9 @@ import { findQuestion, type StoredQuestion, waitingQuestions } from './queries.t
 import { buttonsOf, type Choice, type Question } from './question.ts'
 import { answerQuestion, expireQuestion, removeButtons } from './resolve-question.ts'
 
+/** Of a reason, and of an answer in own words. */
+export const maxReasonChars = 4_000
+
 const wrongUserText = 'Only the user who is asked may answer this.'
 
 export const staleResult: PressResult = { status: 'stale', text: 'This question is no longer open.' }
@@ -20,20 +23,24 @@ export const staleResult: PressResult = { status: 'stale', text: 'This question 
 export function* applyPress(
   deps: QuestionsDeps,
   id: string,
-  { source, buttonId, messageId }: ButtonPress,
+  { source, buttonId, messageId, text = '' }: ButtonPress,
   after: AfterCommit,
   now: number,
 ): Transaction<PressResult> {
   const question = yield* findQuestion(id)
   if (question === undefined || !isSameChat(question, source)) return staleResult
-  const choice = question.choices[buttonsOf(id, question).findIndex((button) => button.id === buttonId)]
+  const isOwnWords = question.kind === 'clarify' && text.trim() !== ''
+  const index = isOwnWords ? -1 : buttonsOf(id, question).findIndex((button) => button.id === buttonId)
+  const choice = isOwnWords ? question.choices.find(({ answer }) => answer === 'other') : question.choices[index]
   if (choice === undefined) return staleResult
   if (!mayAnswer(deps, question, source)) return { status: 'refused', text: wrongUserText }
   if (question.state === 'waiting' && question.expiresAt > now) {
     // The answer itself follows as a message.
-    if (choice.answer === 'other') return { status: 'taken', text: choice.effect.says }
-    yield* answerQuestion(deps, question, { choice, by: source, messageId }, after, now)
-    return { status: 'taken', text: choice.effect.says }
+    if (choice.answer === 'other' && !isOwnWords) return { status: 'taken', text: choice.effect.says }
+    const reason = text.trim().slice(0, maxReasonChars).toWellFormed()
+    const added = { ...(reason === '' ? {} : { reason }), ...(messageId === undefined ? {} : { messageId }) }
+    yield* answerQuestion(deps, question, { choice, by: source, ...added }, after, now)
+    return { status: 'taken', text: isOwnWords ? 'Thank you.' : choice.effect.says }
   }
   return yield* rejectLatePress(deps, question, messageId, after, now)
 }
@@ -42,7 +49,7 @@ export function* applyPress(
 function* rejectLatePress(
   deps: QuestionsDeps,
   question: StoredQuestion,
-  messageId: string,
+  messageId: string | undefined,
   after: AfterCommit,
   now: number,
 ): Transaction<PressResult> {

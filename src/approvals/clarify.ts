@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { AskUser, UserQuestion, UserResponse } from '../agent/tools/tool.ts'
 import { shorten } from '../lib/shorten.ts'
 import { onAbort } from '../lib/timers.ts'
-import { hasWaitingUser } from '../message/event.ts'
+import { mayBeAsked } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Transaction } from '../store/query.ts'
 import { findQuestion, type StoredQuestion } from './queries.ts'
@@ -80,8 +80,7 @@ async function storeQuestion(
       prepared?.abandoned()
       prepared = undefined
       const open = yield* deps.openTurnEvent(turnId)
-      if (open === undefined || open.event.task !== undefined || !hasWaitingUser(open.event))
-        return { kind: 'unattended' }
+      if (open === undefined || !mayBeAsked(open.event)) return { kind: 'unattended' }
       const { event, sessionKey } = open
       const known = yield* findQuestion(id)
       if (known?.state === 'waiting') return { kind: 'waiting', sessionKey }

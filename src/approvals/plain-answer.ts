@@ -5,7 +5,7 @@ import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Transaction } from '../store/query.ts'
 import type { AfterCommit, QuestionsDeps } from './after-commit.ts'
-import { mayAnswer } from './answers.ts'
+import { maxReasonChars, mayAnswer } from './answers.ts'
 import { type StoredQuestion, waitingQuestions } from './queries.ts'
 import type { Choice, Question } from './question.ts'
 import { answerQuestion } from './resolve-question.ts'
@@ -55,8 +55,6 @@ export function* applyPlainAnswer(
   return question.kind === 'clarify' ? '' : answer.choice.effect.says
 }
 
-const maxAnswerChars = 4_000
-
 function answerOf(
   { kind, choices }: StoredQuestion,
   word: 'approve' | 'deny' | undefined,
@@ -67,5 +65,5 @@ function answerOf(
     return choice === undefined ? undefined : { choice }
   }
   const other = choices.find(({ answer }) => answer === 'other')
-  return other === undefined ? undefined : { choice: other, reason: text.slice(0, maxAnswerChars).toWellFormed() }
+  return other === undefined ? undefined : { choice: other, reason: text.slice(0, maxReasonChars).toWellFormed() }
 }

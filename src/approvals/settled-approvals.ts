@@ -4,7 +4,7 @@
  */
 import type { ApprovalNeed } from '../agent/tools/tool.ts'
 import type { Role } from '../message/authority.ts'
-import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
+import { hasWaitingUser, type MessageEvent, mayBeAsked } from '../message/event.ts'
 import type { ApprovalsConfig } from './config.ts'
 
 interface SettlementDeps {
@@ -51,6 +51,7 @@ function unattendedModeOf(
 ): 'deny' | 'approve' | undefined {
   const { task, source } = event
   if (task !== undefined) return task.route.startsWith('cron') ? cron_mode : unattended_mode
-  if (!hasWaitingUser(event)) return source.platform === 'cli' ? single_query_mode : unattended_mode
-  return undefined
+  if (hasWaitingUser(event)) return undefined
+  const mode = source.platform === 'cli' ? single_query_mode : unattended_mode
+  return mode === 'deny' && mayBeAsked(event) ? undefined : mode
 }

@@ -200,7 +200,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       const { authority, event } = turn
       if (isSandboxMissing) await deps.announceMissingSandbox(turn)
       const { all, resolve } = await openSessionTools(turn)
-      const attended = event === undefined || isAttended(event) ? all : withoutUser(all)
+      const attended = event === undefined || isAttended(event) ? all : withoutUser(all, event)
       return await belowCeiling(withoutToolsOfPeople(attended, event?.task, settings().cron.allow_agent_scheduling), {
         isShared,
         resolve,

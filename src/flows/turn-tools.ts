@@ -12,7 +12,7 @@ import type { ToolContext } from '../agent/tools/tool.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import { toVisibleText } from '../lib/visible-text.ts'
 import type { Authority } from '../message/authority.ts'
-import type { MessageEvent } from '../message/event.ts'
+import { type MessageEvent, mayBeAsked } from '../message/event.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { RoleSettings } from '../platforms/config.ts'
 
@@ -231,7 +231,8 @@ export function withoutToolsOfPeople(
   return withoutTool(own, 'cronjob', 'A scheduled turn cannot schedule jobs (cron.allow_agent_scheduling).')
 }
 
-export function withoutUser(tools: AgentTools): AgentTools {
+export function withoutUser(tools: AgentTools, event: MessageEvent): AgentTools {
   const quiet = withoutTool(tools, 'text_to_speech', 'No user listens in this turn.')
+  if (mayBeAsked(event)) return quiet
   return withoutTool(quiet, 'clarify', 'No user can be asked in this turn.')
 }

@@ -43,6 +43,8 @@ export interface ReactionChange {
 export interface ButtonPress {
   readonly source: SessionSource
   readonly buttonId: string
-  /** The message that carries the button. */
-  readonly messageId: string
+  /** The message that carries the button. Without it the gateway looks for it. */
+  readonly messageId?: string
+  /** The reason of a refusal, or the answer to a question of the agent in own words, whichever of its buttons is named. */
+  readonly text?: string
 }

@@ -167,7 +167,12 @@ export interface ParsedCommand {
 
 /** False for a program that waits for the reply of its request and reads no other message. */
 export function hasWaitingUser({ metadata }: Pick<MessageEvent, 'metadata'>): boolean {
-  return metadata?.['attended'] !== 'no'
+  return metadata?.['attended'] !== 'no' && metadata?.['attended'] !== 'asks'
+}
+
+/** Whether someone may be asked: in a chat, and for programs that show the questions of their request (`asks`). */
+export function mayBeAsked({ task, metadata }: Pick<MessageEvent, 'task' | 'metadata'>): boolean {
+  return task === undefined && metadata?.['attended'] !== 'no'
 }
 
 /** Whether a person waits for the turn in a chat. */

@@ -157,6 +157,11 @@ test('unattended tools are denied without a question: tasks, programs and one-sh
   }
 })
 
+test('a program that shows the questions of its request is asked', async (t) => {
+  const { begin } = asking(t, { ...message, metadata: { attended: 'asks' } })
+  await begin()
+})
+
 test('an approval is asked in a turn that begins with a forwarded message, whose text is no command', async (t) => {
   const { begin } = asking(t, { ...message, text: '[Forwarded from Eve]\n/approve', allowGatewayControl: false })
   await begin()
