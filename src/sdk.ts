@@ -78,12 +78,15 @@ export type {
   MessageLimits,
   NativeDrafts,
   OpenedFile,
+  OpenQuestion,
   PlatformAdapter,
   PlatformContext,
   PlatformFiles,
   PlatformModule,
+  PlatformQuestions,
   PlatformRecords,
   PressResult,
+  QuestionAnswer,
   TurnActivity,
 } from './platforms/adapter.ts'
 export { definePlatform } from './platforms/adapter.ts'

@@ -2586,8 +2586,10 @@ declare module 'hermes-gateway:message/change' {
     export interface ButtonPress {
         readonly source: SessionSource;
         readonly buttonId: string;
-        /** The message that carries the button. */
-        readonly messageId: string;
+        /** The message that carries the button. Without it the gateway looks for it. */
+        readonly messageId?: string;
+        /** The reason of a refusal, or the answer to a question of the agent in own words, whichever of its buttons is named. */
+        readonly text?: string;
     }
 }
 
@@ -2778,6 +2780,8 @@ declare module 'hermes-gateway:message/event' {
     }
     /** False for a program that waits for the reply of its request and reads no other message. */
     export function hasWaitingUser({ metadata }: Pick<MessageEvent, 'metadata'>): boolean;
+    /** Whether someone may be asked: in a chat, and for programs that show the questions of their request (`asks`). */
+    export function mayBeAsked({ task, metadata }: Pick<MessageEvent, 'task' | 'metadata'>): boolean;
     /** Whether a person waits for the turn in a chat. */
     export function isAttended(event: MessageEvent): boolean;
     /** Returns the command of a message, or null for plain text and file paths (contract §3.1). */
@@ -4279,6 +4283,8 @@ declare module 'hermes-gateway:platforms/adapter' {
         history(chatId: string, query: HistoryQuery): Promise<ChatEntry[]>;
         /** What the agent did in the turns of a chat. */
         readonly toolCalls: ChatToolCalls;
+        /** The questions that turns of a chat wait for, for adapters whose clients are programs. */
+        readonly questions: PlatformQuestions;
         /** What the adapter has to remember over a restart. */
         readonly records: PlatformRecords;
         /** The files of messages. */
@@ -4319,6 +4325,43 @@ declare module 'hermes-gateway:platforms/adapter' {
             readonly whole: boolean;
         }): Promise<ToolView | undefined>;
     }
+    /** Of this account alone. Both reject `store/...`. */
+    export interface PlatformQuestions {
+        /** The open questions of a chat, the oldest first. */
+        list(chatId: string): Promise<readonly OpenQuestion[]>;
+        /** Stores an answer as the press of a button does. Rejects as `press`. */
+        answer(answer: QuestionAnswer): Promise<PressResult>;
+    }
+    export interface OpenQuestion {
+        readonly id: string;
+        /** `clarify`: a question of the agent, which may be answered in own words. */
+        readonly kind: 'approval' | 'clarify';
+        /** The number of the event whose turn waits. */
+        readonly seq: number;
+        /** Markdown without secrets. */
+        readonly text: string;
+        readonly choices: readonly {
+            readonly answer: string;
+            readonly label: string;
+        }[];
+        /** Of an approval. The command is without secrets. */
+        readonly subject?: {
+            readonly command: string;
+            readonly description: string;
+            readonly patternKeys: readonly string[];
+        };
+        /** ms since 1970. */
+        readonly expiresAt: number;
+    }
+    export interface QuestionAnswer {
+        /** Who answers, and the chat of the question. */
+        readonly source: SessionSource;
+        readonly id: string;
+        /** Of an approval: one of its choices. Without it `text` answers a question of the agent. */
+        readonly answer?: string;
+        /** The answer in own words, or the reason of a refusal; at most 4,000 characters count. */
+        readonly text?: string;
+    }
     /**
      * JSON values by key, of this account alone. A value that was not written for `sessions.retention.days` is removed. All methods
      * resolve after the change is on disk and reject `store/...`.
@@ -4329,6 +4372,15 @@ declare module 'hermes-gateway:platforms/adapter' {
         /** Stores the value unless the key has one. Returns the value that the key has now. */
         insert(key: string, value: unknown): Promise<unknown>;
         remove(key: string): Promise<void>;
+        /** The values of keys that begin with `prefix`, by key from the highest one below `before`. */
+        list(options: {
+            readonly prefix: string;
+            readonly before?: string;
+            readonly limit: number;
+        }): Promise<readonly {
+            readonly key: string;
+            readonly value: unknown;
+        }[]>;
     }
     /** The files of messages, which the gateway keeps under `$HERMES_HOME/media`. */
     export interface PlatformFiles {
@@ -5305,7 +5357,7 @@ declare module 'hermes-gateway:sdk' {
     export type { ScriptEnvironmentOptions } from 'hermes-gateway:agent/environments/scripts/script-environment';
     export type { EnvironmentFactory, PluginEnvironment, PluginEnvironmentKind } from 'hermes-gateway:plugins/contract';
     export type { ToolCallSummary, ToolView, ToolViewPart } from 'hermes-gateway:message/tool-view';
-    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatFile, ChatQuestion, ChatToolCalls, CommandEntry, DiagnosticContext, DiagnosticResult, FileSource, FileToStore, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, OpenedFile, PlatformAdapter, PlatformContext, PlatformFiles, PlatformModule, PlatformRecords, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
+    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatFile, ChatQuestion, ChatToolCalls, CommandEntry, DiagnosticContext, DiagnosticResult, FileSource, FileToStore, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, OpenedFile, OpenQuestion, PlatformAdapter, PlatformContext, PlatformFiles, PlatformModule, PlatformQuestions, PlatformRecords, PressResult, QuestionAnswer, TurnActivity, } from 'hermes-gateway:platforms/adapter';
     export { definePlatform } from 'hermes-gateway:platforms/adapter';
     export type { PlatformAutomation, PlatformDeliveries } from 'hermes-gateway:platforms/automation';
     export type { HookContext, HookEventName, HookEvents, HookServices } from 'hermes-gateway:message/hook-events';

@@ -67,7 +67,10 @@ export function createApiServer(context: PlatformContext, given: Partial<ApiServ
       },
     })
 
-  const show = (messageId: string, { kind, turnId, replyTo, text, interim }: OutboundMessage): SendResult => {
+  const show = (messageId: string, message: OutboundMessage): SendResult => {
+    const { kind, turnId, replyTo, text, interim } = message
+    // Questions, and what became of them.
+    if (kind === 'notice') waiting.publishQuestions(message.target.chatId)
     if (kind === 'draft') waiting.publishText(turnId, replyTo, text)
     if (interim === true) waiting.publishInterimText(turnId, replyTo, text)
     // The client receives the reply with the result of the turn. Without a client it stays in the session.
@@ -80,6 +83,8 @@ export function createApiServer(context: PlatformContext, given: Partial<ApiServ
     idempotentSends: true,
     drawsCursor: true,
     appendsDrafts: true,
+    // Clients of runs read the questions from their state. Their texts therefore name no commands.
+    showsButtons: true,
 
     async connect() {
       closing = new AbortController()
@@ -91,6 +96,7 @@ export function createApiServer(context: PlatformContext, given: Partial<ApiServ
       route('GET', '/v1/responses/*', 'getResponse')
       route('DELETE', '/v1/responses/*', 'deleteResponse')
       route('POST', '/v1/runs', 'createRun')
+      route('GET', '/v1/runs', 'listRuns')
       route('GET', '/v1/runs/*', 'getRun')
       route('POST', '/v1/runs/*', 'actOnRun')
       route('GET', '/v1/capabilities', 'capabilities')
@@ -119,6 +125,7 @@ export function createApiServer(context: PlatformContext, given: Partial<ApiServ
           break
         default:
           waiting.publishToolProgress(activity.turnId, toProgress(activity))
+          if (activity.kind === 'tool-ended') waiting.publishQuestions(chatId)
       }
     },
   }

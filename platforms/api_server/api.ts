@@ -23,6 +23,7 @@ export const handlers = {
   getResponse: async (deps, request) => (await import('./responses.ts')).getResponse(deps, request),
   deleteResponse: async (deps, request) => (await import('./responses.ts')).deleteResponse(deps, request),
   createRun: async ({ runs }, request) => (await runs()).create(request),
+  listRuns: async ({ runs }, request) => (await runs()).list(request),
   getRun: async ({ runs }, request) => (await runs()).get(request),
   actOnRun: async ({ runs }, request) => (await runs()).act(request),
   capabilities: async (deps) => (await import('./capabilities.ts')).capabilities(deps),

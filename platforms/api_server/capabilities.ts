@@ -21,8 +21,9 @@ export function capabilities({ context }: { readonly context: Pick<PlatformConte
       run_status: true,
       run_events_sse: true,
       run_stop: true,
-      run_approval_response: false,
-      approval_events: false,
+      run_approval_response: true,
+      run_clarify_response: true,
+      approval_events: true,
       tool_progress_events: true,
       image_input: true,
       audio_input: true,
@@ -34,6 +35,7 @@ export function capabilities({ context }: { readonly context: Pick<PlatformConte
     },
     endpoints: {
       models: endpoint('GET', '/v1/models'),
+      model: endpoint('GET', '/v1/models/{model}'),
       chat_completions: endpoint('POST', '/v1/chat/completions'),
       responses: endpoint('POST', '/v1/responses'),
       response: endpoint('GET', '/v1/responses/{response_id}'),
@@ -41,7 +43,11 @@ export function capabilities({ context }: { readonly context: Pick<PlatformConte
       runs: endpoint('POST', '/v1/runs'),
       run_status: endpoint('GET', '/v1/runs/{run_id}'),
       run_events: endpoint('GET', '/v1/runs/{run_id}/events'),
+      run_list: endpoint('GET', '/v1/runs'),
+      run_approval: endpoint('POST', '/v1/runs/{run_id}/approval'),
+      run_clarify: endpoint('POST', '/v1/runs/{run_id}/clarify'),
       run_stop: endpoint('POST', '/v1/runs/{run_id}/stop'),
+      capabilities: endpoint('GET', '/v1/capabilities'),
     },
   })
 }

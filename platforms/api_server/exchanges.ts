@@ -118,6 +118,7 @@ export async function openExchange(
     text: request.input,
     instructions: exchange.instructions ?? '',
     sessionKey: request.sessionKey,
+    asks: request.asks,
     attachments: files.attachments,
     history: [...(start?.earlier ?? []), ...files.history],
   })

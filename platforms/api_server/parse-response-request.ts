@@ -19,6 +19,8 @@ export interface ExchangeRequest extends ParsedMessages, RequestHeaders {
   readonly store: boolean
   readonly model: string | undefined
   readonly metadata: Readonly<Record<string, string>>
+  /** Whether the client answers questions of the turn. */
+  readonly asks: boolean
 }
 
 /** Throws `ApiError` 400 with the name of the field. */
@@ -46,6 +48,7 @@ export function parseExchangeRequest(kind: 'response' | 'run', bytes: Uint8Array
     store: body['store'] === undefined || body['store'] === null || readBoolean(body['store'], 'store'),
     model: optional(body, 'model'),
     metadata: readMetadata(body['metadata']),
+    asks: kind === 'run' && readBoolean(body['attended'] ?? true, 'attended'),
   }
 }
 

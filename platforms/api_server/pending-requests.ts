@@ -13,6 +13,8 @@ export interface PendingRequest {
   onText(text: string): void
   onInterimText(text: string): void
   onToolProgress(progress: ToolProgress): void
+  /** The chat was asked something, or a question may have ended. */
+  onQuestions?(): void
 }
 
 export interface PendingRequests {
@@ -24,6 +26,7 @@ export interface PendingRequests {
   /** A text before tool calls is complete. */
   publishInterimText(turnId: string | undefined, replyTo: string | undefined, text: string): void
   publishToolProgress(turnId: string, progress: ToolProgress): void
+  publishQuestions(chatId: string): void
   turnStarted(chatId: string, turnId: string): void
   turnEnded(turnId: string): void
 }
@@ -63,6 +66,10 @@ export function createPendingRequests(): PendingRequests {
     },
     publishToolProgress(turnId, progress) {
       for (const request of waitingFor(turns.get(turnId))) request.onToolProgress(progress)
+    },
+    publishQuestions(chatId) {
+      for (const those of requests.values())
+        for (const request of those) if (request.chatId === chatId) request.onQuestions?.()
     },
     turnStarted(chatId, turnId) {
       if (turns.has(turnId)) return

@@ -9,7 +9,16 @@ import { type Exchange, findExchange, openExchange } from './exchanges.ts'
 import { responseUsage, statusOf } from './format-exchange.ts'
 import { parseExchangeRequest } from './parse-response-request.ts'
 import { acceptExchange } from './responses.ts'
+import { listRun, listRuns, unlistRun } from './run-list.ts'
 import { createRunLog, type RunLog } from './run-log.ts'
+import {
+  type AskingRun,
+  answerApproval,
+  answerClarify,
+  createQuestionEvents,
+  type QuestionEvents,
+  waitingState,
+} from './run-questions.ts'
 import { createTextDelta, type TextDelta } from './text-delta.ts'
 import { sessionHeaders, streamHeaders, tooManyRequests } from './turn-requests.ts'
 
@@ -24,14 +33,21 @@ export interface RunDeps extends CompletionDeps {
 export interface Runs {
   /** `POST /v1/runs`. */
   create(request: Request): Promise<Response>
+  /** `GET /v1/runs`. */
+  list(request: Request): Promise<Response>
   /** `GET /v1/runs/{id}` and `GET /v1/runs/{id}/events`. */
   get(request: Request): Promise<Response>
-  /** `POST /v1/runs/{id}/stop`, or `/cancel`. */
+  /** `POST /v1/runs/{id}/stop`, `/cancel`, `/approval` and `/clarify`. */
   act(request: Request): Promise<Response>
 }
 
-interface TrackedRun {
+/** A run that has events. */
+interface KnownRun {
   readonly log: RunLog
+  readonly questions: QuestionEvents
+}
+
+interface TrackedRun extends KnownRun {
   /** Waits for the end of the run, in the background. */
   follow(run: AcceptedRun): void
   /** For a run that was not accepted. */
@@ -45,7 +61,7 @@ const keepEventsMs = 5 * 60_000
 
 export function createRuns(deps: RunDeps): Runs {
   const { context, waiting, turns, keepAliveMs, maxRuns, closed } = deps
-  const logs = new Map<string, RunLog>()
+  const known = new Map<string, KnownRun>()
   let starting = 0
   let active = 0
 
@@ -63,17 +79,19 @@ export function createRuns(deps: RunDeps): Runs {
     release()
     log.end()
     active--
-    setTimeout(() => logs.delete(run.id), keepEventsMs).unref()
+    setTimeout(() => known.delete(run.id), keepEventsMs).unref()
   }
 
   /** Collects the events of a run that has not ended. */
-  function track({ chatId, key, id }: Pick<Exchange, 'chatId' | 'key' | 'id'>): TrackedRun {
-    const log = createRunLog()
+  function track({ chatId, key, id }: Pick<Exchange, 'chatId' | 'key' | 'id'>, hasMissed: boolean): TrackedRun {
+    const log = createRunLog({ clock: context.clock, hasMissed })
+    let accepted: AskingRun | undefined
+    const questions = createQuestionEvents(context, () => accepted, log.append)
     let delta: TextDelta = createTextDelta()
     const append = (text: string) => {
       if (text !== '') log.appendText(text)
     }
-    logs.set(id, log)
+    known.set(id, { log, questions })
     const release = waiting.add({
       chatId,
       messageId: key,
@@ -87,14 +105,20 @@ export function createRuns(deps: RunDeps): Runs {
         const event = status === 'running' ? 'tool.started' : 'tool.completed'
         log.append({ event, tool, tool_call_id: toolCallId, preview: label, error: status === 'failed' })
       },
+      onQuestions: () => void questions.check(),
     })
     active++
     return {
       log,
-      follow: (run) => void follow(run, log, release),
+      questions,
+      follow(run) {
+        accepted = run
+        void questions.check()
+        void follow(run, log, release)
+      },
       discard() {
         release()
-        logs.delete(id)
+        known.delete(id)
         log.end()
         active--
       },
@@ -108,17 +132,24 @@ export function createRuns(deps: RunDeps): Runs {
     throw new ApiError(404, `Run with id '${id.slice(0, 100)}' not found.`, { param: 'run_id', code: 'run_not_found' })
   }
 
-  function eventsOf(run: AcceptedRun, result: TurnResult | undefined): Response {
-    let log = logs.get(run.id)
+  function eventsOf(run: AcceptedRun, result: TurnResult | undefined, after: string | null): Response {
+    let log = known.get(run.id)?.log
     if (log === undefined && result === undefined) {
       // It runs since before the start of the gateway.
-      const tracked = track(run)
+      const tracked = track(run, true)
       tracked.follow(run)
       log = tracked.log
     }
-    log ??= endedLog(result)
-    const body = log.read({ common: { run_id: run.id, timestamp: context.clock() / 1000 }, keepAliveMs })
-    return new Response(body, { headers: streamHeaders })
+    log ??= endedLog(result, context.clock)
+    const body = log.read({ after, runId: run.id, keepAliveMs })
+    // Without this status a client that connects again whenever a stream ends would do so for ever.
+    return body === undefined ? new Response(null, { status: 204 }) : new Response(body, { headers: streamHeaders })
+  }
+
+  /** Null when the gateway has its message no longer. */
+  async function describe(run: AcceptedRun): Promise<object | null> {
+    const result = await context.findResult(run.seq)
+    return result === null ? null : await runObject(context, run, result)
   }
 
   return {
@@ -131,13 +162,15 @@ export function createRuns(deps: RunDeps): Runs {
         const files = await turns.storeFiles(asked, request.signal)
         const { exchange, message } = await openExchange(context, 'run', { ...asked, store: true }, files)
         const headers = sessionHeaders(message.event)
-        if (exchange.seq === null && !logs.has(exchange.id)) {
-          const tracked = track(exchange)
+        if (exchange.seq === null && !known.has(exchange.id)) {
+          const tracked = track(exchange, false)
           try {
+            await listRun(context, exchange)
             const seq = await acceptExchange(deps, exchange, message)
             tracked.follow({ ...exchange, seq })
           } catch (error) {
             tracked.discard()
+            await unlistRun(context, exchange)
             throw error
           }
         }
@@ -147,16 +180,26 @@ export function createRuns(deps: RunDeps): Runs {
         starting--
       }
     },
+    list: async (request) => Response.json(await listRuns(context, new URL(request.url).searchParams, describe)),
     async get(request) {
       const { id, action } = partsOf(request)
       if (action !== '' && action !== 'events') throw unknownAction(action)
       const { run, result } = await find(id)
-      return action === 'events' ? eventsOf(run, result) : Response.json(runObject(run, result))
+      if (action === 'events') return eventsOf(run, result, request.headers.get('last-event-id'))
+      return Response.json(await runObject(context, run, result))
     },
     async act(request) {
       const { id, action } = partsOf(request)
-      if (action !== 'stop' && action !== 'cancel') throw unknownAction(action)
+      if (!actions.includes(action)) throw unknownAction(action)
       const { run, result } = await find(id)
+      if (action === 'approval') {
+        const { log, questions } = known.get(id) ?? {}
+        return await answerApproval(context, run, await request.bytes(), {
+          ...(log === undefined ? {} : { append: log.append }),
+          ...(questions === undefined ? {} : { answering: questions.answering }),
+        })
+      }
+      if (action === 'clarify') return await answerClarify(context, run, await request.bytes())
       if (result !== undefined) return Response.json({ run_id: id, status: runStatus(result) })
       await context.stop(run.seq)
       return Response.json({ run_id: id, status: 'stopping' })
@@ -170,10 +213,16 @@ function runStatus(result: TurnResult | undefined): string {
   return status === 'incomplete' ? 'completed' : status
 }
 
-function runObject({ id, createdAt, chatId, model, metadata }: Exchange, result: TurnResult | undefined): object {
+async function runObject(
+  context: CompletionDeps['context'],
+  run: AcceptedRun,
+  result: TurnResult | undefined,
+): Promise<object> {
+  const { id, createdAt, chatId, model, metadata } = run
   const { event = 'run.started', ...end } = result === undefined ? {} : endOf(result)
   const common = { created_at: createdAt, session_id: chatId, model, metadata }
-  return { object: 'hermes.run', run_id: id, status: runStatus(result), ...common, ...end, last_event: event }
+  const waits = result === undefined ? await waitingState(context, run) : {}
+  return { object: 'hermes.run', run_id: id, status: runStatus(result), ...common, ...end, last_event: event, ...waits }
 }
 
 function endOf(result: TurnResult): { readonly event: string } {
@@ -189,8 +238,8 @@ function endOf(result: TurnResult): { readonly event: string } {
   }
 }
 
-function endedLog(result: TurnResult | undefined): RunLog {
-  const log = createRunLog()
+function endedLog(result: TurnResult | undefined, clock: () => number): RunLog {
+  const log = createRunLog({ clock, hasMissed: true })
   if (result !== undefined) log.append(endOf(result))
   log.end()
   return log
@@ -201,8 +250,9 @@ function partsOf(request: Request): { readonly id: string; readonly action: stri
   return { id, action: rest.join('/') }
 }
 
+const actions: readonly string[] = ['stop', 'cancel', 'approval', 'clarify']
+
 function unknownAction(action: string): ApiError {
-  return new ApiError(404, `Unknown path '${action.slice(0, 100)}'; expected events (GET), stop or cancel (POST).`, {
-    code: 'http/not-found',
-  })
+  const expected = `expected events (GET), ${actions.join(', ')} (POST)`
+  return new ApiError(404, `Unknown path '${action.slice(0, 100)}'; ${expected}.`, { code: 'http/not-found' })
 }

@@ -60,11 +60,13 @@ export interface MessageParts extends StoredPictures {
   /** Of a new session; '' for none. */
   readonly instructions: string
   readonly sessionKey: string | undefined
+  /** Whether the client answers questions of the turn. */
+  readonly asks?: boolean
 }
 
 export function toInboundMessage(
   { platform, account, clock }: Pick<PlatformContext, 'platform' | 'account' | 'clock'>,
-  { key, chatId, text, instructions, sessionKey, attachments, history }: MessageParts,
+  { key, chatId, text, instructions, sessionKey, asks = false, attachments, history }: MessageParts,
 ): InboundMessage {
   const hasSeed = history.length > 0 || instructions !== ''
   return {
@@ -77,7 +79,7 @@ export function toInboundMessage(
       timestamp: clock(),
       // The clients are programs, so a text that starts with a slash is not a command.
       allowGatewayControl: false,
-      metadata: { attended: 'no', ...(sessionKey === undefined ? {} : { session_key: sessionKey }) },
+      metadata: { attended: asks ? 'asks' : 'no', ...(sessionKey === undefined ? {} : { session_key: sessionKey }) },
       ...(attachments.length === 0 ? {} : { attachments }),
       ...(hasSeed ? { seed: { messages: history, ...(instructions === '' ? {} : { instructions }) } } : {}),
     },

@@ -118,6 +118,7 @@ export function createPlatformContext(
         return await viewToolCall(toolResults, chatRef(chatId), call, whole)
       },
     },
+    questions: lazyQuestions(deps, { platform, account: account.account }),
     records: lazyRecords(deps, { platform, account: account.account }),
     route(route) {
       onAbort(lifecycle.signal, deps.route(route))
@@ -133,6 +134,17 @@ export function createPlatformContext(
   }
 }
 
+function lazyQuestions(
+  { store, clock, press }: Pick<PlatformContextDeps, 'store' | 'clock' | 'press'>,
+  owner: { readonly platform: string; readonly account: string },
+): PlatformContext['questions'] {
+  const load = async () => (await import('./chat-questions.ts')).createChatQuestions({ store, clock, press, owner })
+  return {
+    list: async (chatId) => (await load()).list(chatId),
+    answer: async (answer) => (await load()).answer(answer),
+  }
+}
+
 /** Few adapters keep records: the queries are loaded with the first one. */
 function lazyRecords(
   { store, clock }: Pick<PlatformContextDeps, 'store' | 'clock'>,
@@ -144,5 +156,6 @@ function lazyRecords(
     put: async (key, value) => (await load()).put(key, value),
     insert: async (key, value) => (await load()).insert(key, value),
     remove: async (key) => (await load()).remove(key),
+    list: async (options) => (await load()).list(options),
   }
 }

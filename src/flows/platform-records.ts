@@ -38,6 +38,18 @@ const remove = query((db, p: RecordKey) =>
     .where('key', '=', p.key),
 )
 
+const selectBelow = query((db, p: Omit<RecordKey, 'key'> & { from: string; below: string; limit: number }) =>
+  db
+    .selectFrom('platform_records')
+    .select(['key', 'value'])
+    .where('platform', '=', p.platform)
+    .where('account', '=', p.account)
+    .where('key', '>=', p.from)
+    .where('key', '<', p.below)
+    .orderBy('key', 'desc')
+    .limit(p.limit),
+)
+
 const removeOld = query((db, p: { before: number; limit: number }) =>
   db
     .deleteFrom('platform_records')
@@ -78,6 +90,10 @@ export function createPlatformRecords({
     put: (key, value) => store.run(() => write(key, JSON.stringify(value), clock())),
     insert: (key, value) => store.run(() => insert(key, JSON.stringify(value), clock())),
     remove: (key) => store.run(() => exec(remove, keyOf(key))),
+    async list({ prefix, before = `${prefix}\u{10ffff}`, limit }) {
+      const found = await store.run(() => rows(selectBelow, { ...owner, from: prefix, below: before, limit }))
+      return found.map(({ key, value }): { key: string; value: unknown } => ({ key, value: JSON.parse(value) }))
+    },
   }
 }
 

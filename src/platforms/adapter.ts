@@ -344,6 +344,8 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   history(chatId: string, query: HistoryQuery): Promise<ChatEntry[]>
   /** What the agent did in the turns of a chat. */
   readonly toolCalls: ChatToolCalls
+  /** The questions that turns of a chat wait for, for adapters whose clients are programs. */
+  readonly questions: PlatformQuestions
   /** What the adapter has to remember over a restart. */
   readonly records: PlatformRecords
   /** The files of messages. */
@@ -385,6 +387,39 @@ export interface ChatToolCalls {
   ): Promise<ToolView | undefined>
 }
 
+/** Of this account alone. Both reject `store/...`. */
+export interface PlatformQuestions {
+  /** The open questions of a chat, the oldest first. */
+  list(chatId: string): Promise<readonly OpenQuestion[]>
+  /** Stores an answer as the press of a button does. Rejects as `press`. */
+  answer(answer: QuestionAnswer): Promise<PressResult>
+}
+
+export interface OpenQuestion {
+  readonly id: string
+  /** `clarify`: a question of the agent, which may be answered in own words. */
+  readonly kind: 'approval' | 'clarify'
+  /** The number of the event whose turn waits. */
+  readonly seq: number
+  /** Markdown without secrets. */
+  readonly text: string
+  readonly choices: readonly { readonly answer: string; readonly label: string }[]
+  /** Of an approval. The command is without secrets. */
+  readonly subject?: { readonly command: string; readonly description: string; readonly patternKeys: readonly string[] }
+  /** ms since 1970. */
+  readonly expiresAt: number
+}
+
+export interface QuestionAnswer {
+  /** Who answers, and the chat of the question. */
+  readonly source: SessionSource
+  readonly id: string
+  /** Of an approval: one of its choices. Without it `text` answers a question of the agent. */
+  readonly answer?: string
+  /** The answer in own words, or the reason of a refusal; at most 4,000 characters count. */
+  readonly text?: string
+}
+
 /**
  * JSON values by key, of this account alone. A value that was not written for `sessions.retention.days` is removed. All methods
  * resolve after the change is on disk and reject `store/...`.
@@ -395,6 +430,12 @@ export interface PlatformRecords {
   /** Stores the value unless the key has one. Returns the value that the key has now. */
   insert(key: string, value: unknown): Promise<unknown>
   remove(key: string): Promise<void>
+  /** The values of keys that begin with `prefix`, by key from the highest one below `before`. */
+  list(options: {
+    readonly prefix: string
+    readonly before?: string
+    readonly limit: number
+  }): Promise<readonly { readonly key: string; readonly value: unknown }[]>
 }
 
 /** The files of messages, which the gateway keeps under `$HERMES_HOME/media`. */

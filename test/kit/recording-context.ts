@@ -11,7 +11,15 @@ import type { ButtonPress, MessageChange } from '../../src/message/change.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { EventKey } from '../../src/message/ids.ts'
 import type { TurnResult } from '../../src/message/turn-result.ts'
-import type { ChatEntry, CommandEntry, HttpRoute, PlatformContext, PressResult } from '../../src/platforms/adapter.ts'
+import type {
+  ChatEntry,
+  CommandEntry,
+  HttpRoute,
+  OpenQuestion,
+  PlatformContext,
+  PressResult,
+  QuestionAnswer,
+} from '../../src/platforms/adapter.ts'
 import type { PlatformAutomation } from '../../src/platforms/automation.ts'
 
 export interface IngestedEvent {
@@ -51,6 +59,9 @@ export interface RecordingContext {
   /** Edits, deletions and reactions, in order. A known key is not recorded again. */
   readonly changes: readonly MessageChange[]
   readonly presses: readonly ButtonPress[]
+  /** The open questions of every chat. Tests add them; an answer removes one. */
+  readonly questions: OpenQuestion[]
+  readonly answers: readonly QuestionAnswer[]
   /** Sets the result of later presses. */
   answerPresses(result: PressResult): void
   /** The read cursors of the account. Tests may set cursors of an earlier run. */
@@ -111,6 +122,8 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
   const changes: MessageChange[] = []
   const changeKeys = new Set<string>()
   const presses: ButtonPress[] = []
+  const questions: OpenQuestion[] = []
+  const answers: QuestionAnswer[] = []
   const refusals: string[] = []
   const marks = new Map<string, string>()
   const commands: CommandEntry[] = [
@@ -187,6 +200,15 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     commandsComplete: async () => undefined,
     rateLimited: (_target, signal, call) => call(signal),
     files,
+    questions: {
+      list: async () => [...questions],
+      async answer(answer) {
+        record(answers, answer)
+        const index = questions.findIndex(({ id }) => id === answer.id)
+        questions.splice(index, index === -1 ? 0 : 1)
+        return index === -1 ? { status: 'stale', text: '' } : pressResult
+      },
+    },
     records: createMemoryRecords(),
     toolCalls: { list: async () => [], view: async () => undefined },
     route: (route) => void routes.push(route),
@@ -250,6 +272,8 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     history,
     changes,
     presses,
+    questions,
+    answers,
     overtaking,
     answerPresses(result) {
       pressResult = result
@@ -301,5 +325,10 @@ function createMemoryRecords(): PlatformContext['records'] {
       return structuredClone(values.get(key))
     },
     remove: async (key) => void values.delete(key),
+    async list({ prefix, before, limit }) {
+      const keys = [...values.keys()].filter((key) => key.startsWith(prefix) && (before === undefined || key < before))
+      const page = keys.sort().reverse().slice(0, limit)
+      return page.map((key) => ({ key, value: structuredClone(values.get(key)) }))
+    },
   }
 }

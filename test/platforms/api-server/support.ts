@@ -10,9 +10,9 @@ import type { MessageEvent } from '../../../src/message/event.ts'
 import type { Target } from '../../../src/message/source.ts'
 import { targetOf } from '../../../src/message/source.ts'
 import type { TurnResult } from '../../../src/message/turn-result.ts'
-import type { PlatformAdapter, PlatformContext } from '../../../src/platforms/adapter.ts'
+import type { OpenQuestion, PlatformAdapter, PlatformContext } from '../../../src/platforms/adapter.ts'
 import { recordingLog, runServer, secret } from '../../http/support.ts'
-import { createRecordingContext, type RecordingOptions } from '../../kit/recording-context.ts'
+import { createRecordingContext, type RecordingContext, type RecordingOptions } from '../../kit/recording-context.ts'
 
 /** A turn that the gateway has accepted and the test now plays. */
 export interface TestTurn {
@@ -34,6 +34,11 @@ export interface TestApi {
   readonly log: ReturnType<typeof recordingLog>['lines']
   /** Seqs of stopped turns, in order. */
   readonly stops: number[]
+  readonly recording: RecordingContext
+  /** A turn asks, and its client is told. */
+  ask(turn: TestTurn, question: Pick<OpenQuestion, 'id' | 'kind' | 'text'> & Partial<OpenQuestion>): Promise<void>
+  /** The gateway stops and starts. Its turns go on. */
+  restart(): Promise<void>
   /** The next accepted message; waits for it. */
   next(): Promise<TestTurn>
   /** Resolves when a turn has been asked to stop. */
@@ -64,10 +69,12 @@ export async function startTestApi(
   const accepted = queue<TestTurn>()
   const stopped = queue<number>()
   const stops: number[] = []
+  const routes: (() => void)[] = []
   let refusal: AcceptResult | Error | undefined
 
+  const recording = createRecordingContext(options)
   const context: PlatformContext = {
-    ...createRecordingContext(options).context,
+    ...recording.context,
     platform: 'api_server',
     account: 'default',
     options: {},
@@ -105,7 +112,7 @@ export async function startTestApi(
       end(seq, { status: 'stopped', text: '' })
     },
     history: async () => [],
-    route: (route) => void server.route(route),
+    route: (route) => void routes.push(server.route(route)),
     health: () => undefined,
     info: () => ({ version: '0', model: 'test-model', provider: 'demo', degraded: [] }),
     modelOf: async () => ({ model: 'test-model', provider: 'demo' }),
@@ -155,7 +162,23 @@ export async function startTestApi(
     client,
     url,
     log: lines,
+    recording,
+    async restart() {
+      await adapter.disconnect()
+      for (const remove of routes.splice(0)) remove()
+      await adapter.connect(new AbortController().signal)
+    },
     stops,
+    async ask(turn, question) {
+      recording.questions.push({ seq: turn.seq, expiresAt: 1_800_000_300_000, choices: [], ...question })
+      const notice = {
+        target: turn.target,
+        deliveryId: `question-${question.id}`,
+        kind: 'notice' as const,
+        text: question.text,
+      }
+      await adapter.send(notice, new AbortController().signal)
+    },
     next: accepted.next,
     nextStop: stopped.next,
     refuseWith: (answer) => {
