@@ -5,6 +5,7 @@ import { realpath } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import type { Environment } from '../agent/environments/environment.ts'
 import { systemCode } from '../lib/errors.ts'
+import { quoteWord } from '../lib/shell-quote.ts'
 import { stripTerminalEscapes } from '../lib/visible-text.ts'
 
 export interface RunScriptDeps {
@@ -51,8 +52,8 @@ export async function runScript(
   const { environment } = await openShell()
   try {
     const program = interpreters[extname(path).toLowerCase()]
-    const start = program === undefined ? quote(path) : `${program} ${quote(path)}`
-    const command = input === undefined ? start : `${start} < ${quote(input)}`
+    const start = program === undefined ? quoteWord(path) : `${program} ${quoteWord(path)}`
+    const command = input === undefined ? start : `${start} < ${quoteWord(input)}`
     const exposed = input === undefined ? [path] : [path, input]
     const cwd = workdir === '' ? {} : { cwd: workdir }
     const options = { timeoutMs: timeoutMs(), signal, maxOutputBytes, exposed, ...cwd }
@@ -81,8 +82,4 @@ export async function findScript(directory: string, name: string): Promise<strin
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     throw error
   }
-}
-
-function quote(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`
 }

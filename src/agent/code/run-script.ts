@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
+import { quoteWord } from '../../lib/shell-quote.ts'
 import { linkAbortSignal, withTimeout } from '../../lib/timers.ts'
 import type { Environment } from '../environments/environment.ts'
 import { createOutputBuffer } from '../environments/output-buffer.ts'
@@ -134,7 +135,7 @@ let runner: Promise<string> | undefined
 /** The program is passed on the command line, so that the script runs wherever the environment is. */
 async function runnerCommand(): Promise<string> {
   runner ??= readFile(new URL('./runner.py', import.meta.url), 'utf8')
-  return `exec python3 -u -c '${(await runner).replaceAll("'", `'\\''`)}'`
+  return `exec python3 -u -c ${quoteWord(await runner)}`
 }
 
 function parseMessage(line: string): ScriptMessage | undefined {

@@ -3,6 +3,7 @@
  */
 import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { quoteWord } from '../../lib/shell-quote.ts'
 
 /**
  * Writes `<directory>/hermes`, a script that runs `commandLine` (program first) with its arguments. Replaces an existing
@@ -12,13 +13,8 @@ export async function installCliShim(directory: string, commandLine: readonly st
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const script = join(directory, 'hermes')
   const temporary = `${script}.new`
-  await writeFile(temporary, `#!/bin/sh\nexec ${commandLine.map(shellQuote).join(' ')} "$@"\n`)
+  await writeFile(temporary, `#!/bin/sh\nexec ${commandLine.map(quoteWord).join(' ')} "$@"\n`)
   await chmod(temporary, 0o755)
   await rename(temporary, script)
   return directory
-}
-
-/** Quotes a word for a POSIX shell. */
-function shellQuote(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`
 }

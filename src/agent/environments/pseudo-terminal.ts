@@ -3,6 +3,7 @@
  * where the command runs, so that it works in a sandbox, in a container and over ssh alike, without a native package
  * (about 20 ms; node-pty works on this machine only). Loaded with the first such command.
  */
+import { quoteWord } from '../../lib/shell-quote.ts'
 import type { BackgroundCommand } from './environment.ts'
 
 const refusal =
@@ -13,11 +14,7 @@ export function inPseudoTerminal(command: string): string {
   const inner = `stty cols 120 rows 40 2>/dev/null; ${command}`
   return `case $(script --version 2>/dev/null) in *util-linux*) ;; *) echo '${refusal}'; exit 127 ;; esac
 export TERM=xterm-256color SHELL="$(command -v bash || echo /bin/sh)"
-exec script -qefc ${quote(inner)} /dev/null`
-}
-
-function quote(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`
+exec script -qefc ${quoteWord(inner)} /dev/null`
 }
 
 /** Output as text, and input as from a keyboard, whose Enter is a carriage return. */

@@ -33,8 +33,6 @@ export interface RemoteClient {
 export interface RemoteCommandOptions {
   /** Something is written to stdin. Without it stdin is empty. */
   readonly input: boolean
-  /** The script gets a terminal. */
-  readonly pty?: boolean
 }
 
 export interface RemoteCommandLine {

@@ -5,6 +5,7 @@
  * already count for the programs that start the command. Loaded with the first command.
  */
 import { randomBytes } from 'node:crypto'
+import { quoteWord } from '../../lib/shell-quote.ts'
 import type { ExportedVariables } from './environment.ts'
 import { createOutputBuffer } from './output-buffer.ts'
 
@@ -65,7 +66,7 @@ export function continuingCommand(command: string, exports: ExportedVariables): 
 
 function assignments(exports: ExportedVariables): string {
   const lines = [...exports].map(([name, value]) =>
-    value === null ? `unset -v ${name}` : `export ${name}='${value.replaceAll("'", `'\\''`)}'`,
+    value === null ? `unset -v ${name}` : `export ${name}=${quoteWord(value)}`,
   )
   return `unset -v ${initVariable}\n${lines.map((line) => `${line}\n`).join('')}`
 }

@@ -87,17 +87,12 @@ export function createDockerClient(deps: DockerClientDeps): RemoteClient {
     start: lifecycle.start,
     stop: lifecycle.stop,
 
-    commandLine(script, { input, pty = false }) {
+    commandLine(script, { input }) {
       const container = lifecycle.current()
       if (container === undefined) throw new HermesError('environment/unreachable', 'The container was stopped.')
       const { program } = container.engine
       return {
-        argv: [
-          ...[program.path, 'exec'],
-          ...(input || pty ? ['--interactive'] : []),
-          ...(pty ? ['--tty'] : []),
-          ...[container.id, 'sh', '-c', script],
-        ],
+        argv: [program.path, 'exec', ...(input ? ['--interactive'] : []), container.id, 'sh', '-c', script],
         env: program.env,
       }
     },

@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import { HermesError } from '../../../lib/errors.ts'
+import { quoteWord } from '../../../lib/shell-quote.ts'
 import type { PlaceGuard } from '../../command-policy/file-guard.ts'
 import type { Environment } from '../environment.ts'
-import { quoteWord } from './quote.ts'
 import { createRemoteFiles } from './remote-files.ts'
 import type { StartInPlace } from './script-runner.ts'
 

@@ -1,19 +1,20 @@
 /**
  * What the script in the place says about itself between the output of the command: the id of its process group before the
- * command runs, and how the command has exited. A random token tells it from output.
+ * command runs, and how the command has exited. A random token tells it from output. It arrives on stdin: the command could read
+ * the command line of the script.
  */
 import { randomBytes } from 'node:crypto'
+import { quoteWord } from '../../../lib/shell-quote.ts'
 import { quotePath } from './quote.ts'
+import { chooseShell } from './shell-script.ts'
 
 export interface ScriptOptions {
-  readonly token: string
   /** The working directory of the command. */
   readonly cwd: string
   /** `user`: bash if it is there. `sh`: for scripts of the gateway. */
   readonly shell: 'user' | 'sh'
   /** The command reads what follows on stdin. Otherwise its stdin is empty. */
   readonly input: boolean
-  readonly pty: boolean
 }
 
 export function createToken(): string {
@@ -23,38 +24,37 @@ export function createToken(): string {
 const mark = '\\036'
 
 /**
- * A script for `sh -c`. It becomes the leader of a process group, says its id and reads the command from stdin, as lines of
- * `encodeCommand`. If stdin ends before, nothing runs. It outlives the command, also when the group is signalled, so that it
- * can say how the command exited.
+ * A script for `sh -c`. It becomes the leader of a process group, reads the token as a line of stdin, says its id, and reads the
+ * command from stdin, as lines of `encodeCommand`. If stdin ends before, nothing runs. It outlives the command, also when the
+ * group is signalled, so that it can say how the command exited.
  */
-export function buildScript({ token, cwd, shell, input, pty }: ScriptOptions): string {
-  const say = (text: string, value = '') => `printf '${mark}${token} ${text} %s\\n' "${value}"`
+export function buildScript({ cwd, shell, input }: ScriptOptions): string {
+  const say = (text: string, value = '') => `printf '${mark}%s ${text} %s\\n' "$t" "${value}"`
   const read = `c=; while :; do IFS= read -r l || exit 97; case $l in .) break;; esac; c=$c\${l#?}; done`
-  const watch = isWatched({ shell, input, pty }) ? `${watchLink}; ` : ''
-  const command = `${read}; ${watch}${pty ? 'stty echo 2>/dev/null; ' : ''}eval "$(printf %b "$c")"${input ? '' : ' </dev/null'}`
-  const choose = shell === 'sh' ? 'x=sh' : 'x=sh; command -v bash >/dev/null 2>&1 && x=bash'
+  const watch = isWatched({ shell, input }) ? `${watchLink}; ` : ''
+  const command = `${read}; ${watch}eval "$(printf %b "$c")"${input ? '' : ' </dev/null'}`
   const leader = [
+    'unset t; IFS= read -r t || exit 97',
     `cd -- ${quotePath(cwd)} 2>/dev/null || { ${say('no-folder')}; exit 1; }`,
-    ...(pty ? ['stty -echo 2>/dev/null'] : []),
-    choose,
+    chooseShell(shell),
     'trap : TERM INT HUP',
     say('started', '$g'),
-    `$x -c '${command.replaceAll("'", `'\\''`)}'${pty ? '' : ' 2>&1'}`,
+    `$x -c ${quoteWord(command)} 2>&1`,
     say('exited', '$?'),
   ].join('\n')
   return [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is text for a shell
     'if IFS= read -r s 2>/dev/null </proc/$$/stat; then set -- ${s##*) }; g=$3',
     "else g=$(ps -o pgid= -p $$ 2>/dev/null | tr -d ' '); fi",
-    `b='${leader.replaceAll("'", `'\\''`)}'`,
+    `b=${quoteWord(leader)}`,
     'if [ "$g" != $$ ] && command -v setsid >/dev/null 2>&1; then exec setsid sh -c "g=\\$\\$; $b"; fi',
     'eval "$b"',
   ].join('\n')
 }
 
 /** Whether stdin stays open while the command runs, so that its end ends the command. */
-export function isWatched({ shell, input, pty }: Pick<ScriptOptions, 'shell' | 'input' | 'pty'>): boolean {
-  return shell === 'user' && !input && !pty
+export function isWatched({ shell, input }: Pick<ScriptOptions, 'shell' | 'input'>): boolean {
+  return shell === 'user' && !input
 }
 
 /**
@@ -64,14 +64,9 @@ export function isWatched({ shell, input, pty }: Pick<ScriptOptions, 'shell' | '
 const watchLink =
   'exec 3<&0; ( ( trap "" TERM INT HUP; read -r l <&3; if kill -0 $PPID; then kill -TERM -$PPID; sleep 2; kill -KILL -$PPID; fi ) >/dev/null 2>&1 & ); exec 3<&-'
 
-/** The most that a terminal takes in one line is 4,095 bytes. */
-const maxLineBytes = 1_000
-
-/** The lines that `buildScript` reads. Each begins with a character that it drops. */
-export function encodeCommand(encoded: string, pty: boolean): string {
-  if (!pty) return `:${encoded}\n.\n`
-  const lines = encoded.match(new RegExp(`[^]{1,${maxLineBytes}}`, 'gu')) ?? []
-  return `${lines.map((line) => `:${line}\n`).join('')}.\n`
+/** The lines that `buildScript` reads. The first one begins with a character that it drops. */
+export function encodeCommand(encoded: string): string {
+  return `:${encoded}\n.\n`
 }
 
 export type InBandMessage =

@@ -2,11 +2,7 @@
  * Text for the shell of another place, and paths in it.
  */
 import { posix } from 'node:path'
-
-/** Quotes a word for a POSIX shell. */
-export function quoteWord(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`
-}
+import { quoteWord } from '../../../lib/shell-quote.ts'
 
 /** Quotes a path; `~` is the home of the user in the place. */
 export function quotePath(path: string): string {

@@ -9,7 +9,8 @@ import { signalProcessGroup } from '../../../lib/process-group.ts'
 import { sleep, withTimeout } from '../../../lib/timers.ts'
 import type { RemoteClient, RemoteCommandLine, RemoteExit } from '../remote-client.ts'
 import { buildScript, createInBandReader, createToken, encodeCommand, isWatched } from './in-band.ts'
-import { encodeShellText, quoteWord } from './quote.ts'
+import { encodeShellText } from './quote.ts'
+import { exportLines } from './shell-script.ts'
 
 /** How long to wait for output after the command has exited; another process may keep the stream open. */
 const drainMs = 150
@@ -24,7 +25,6 @@ export interface PlaceCommand {
   readonly variables: Readonly<Record<string, string>>
   /** `open`: the command reads what is written to `stdin`. */
   readonly input: 'none' | 'open'
-  readonly pty?: boolean
   onOutput(chunk: Buffer): void
 }
 
@@ -47,12 +47,13 @@ export interface PlaceProcess {
 
 /** The connection must be there (`client.start`). Throws `HermesError`. */
 export function runInPlace(client: RemoteClient, options: PlaceCommand): PlaceProcess {
-  const { cwd, shell, input, pty = false } = options
+  const { cwd, shell, input } = options
   if (options.command.includes('\0'))
     throw new HermesError('terminal/cannot-start', 'The command contains a NUL character.')
   const token = createToken()
-  const script = buildScript({ token, cwd, shell, pty, input: input === 'open' })
-  const { child, stdin, stdout, stderr } = startClient(client.commandLine(script, { input: true, ...(pty && { pty }) }))
+  const script = buildScript({ cwd, shell, input: input === 'open' })
+  const { child, stdin, stdout, stderr } = startClient(client.commandLine(script, { input: true }))
+  stdin.write(`${token}\n`)
   const started = Promise.withResolvers<number>()
   const exited = Promise.withResolvers<PlaceExit>()
   // A rejection may come before a caller waits.
@@ -74,8 +75,8 @@ export function runInPlace(client: RemoteClient, options: PlaceCommand): PlacePr
       if (message.type === 'started') {
         group = message.group
         if (isKilled) return
-        stdin.write(encodeCommand(encodeShellText(`${exportsOf(options.variables)}${options.command}`), pty))
-        if (input === 'none' && !isWatched({ shell, pty, input: false })) stdin.end()
+        stdin.write(encodeCommand(encodeShellText([...exportLines(options.variables), options.command].join('\n'))))
+        if (input === 'none' && !isWatched({ shell, input: false })) stdin.end()
         return started.resolve(message.group)
       }
       const { exitCode } = message
@@ -150,13 +151,6 @@ function startClient({ argv: [program = '', ...args], env }: RemoteCommandLine):
   // The exit of the process is what counts.
   for (const stream of [stdin, stdout, stderr]) stream.on('error', () => stream.destroy())
   return { child, stdin, stdout, stderr: () => errors }
-}
-
-function exportsOf(variables: Readonly<Record<string, string>>): string {
-  return Object.entries(variables)
-    .filter(([name]) => /^[A-Za-z_]\w*$/.test(name))
-    .map(([name, value]) => `export ${name}=${quoteWord(value)}\n`)
-    .join('')
 }
 
 /** SIGTERM, and after `graceMs` SIGKILL, to a group in the place. Resolves when that is done, or cannot be done. */

@@ -4,7 +4,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import { HermesError } from '../../../lib/errors.ts'
-import { quotePath, quoteWord } from '../remote/quote.ts'
+import { quotePath } from '../remote/quote.ts'
+import { chooseShell, exportLines } from '../remote/shell-script.ts'
 
 /** Runs a script with sh in the place, and resolves with its output. */
 export type SendScript = (script: string, signal: AbortSignal) => Promise<string>
@@ -98,17 +99,14 @@ function uploadScripts(name: string, bytes: Uint8Array): ((token: string) => str
 
 /** Starts the command, unless an earlier attempt has started it. */
 function startScript(token: string, { cwd, shell, variables, input }: PlacedCommandOptions): string {
-  const exports = Object.entries(variables)
-    .filter(([name]) => /^[A-Za-z_]\w*$/.test(name))
-    .map(([name, value]) => `export ${name}=${quoteWord(value)}`)
   const run = '"$2" "$1/all.command" <"$3"; echo $? >"$1/exit.tmp"; mv "$1/exit.tmp" "$1/exit"'
   return [
     `cd -- ${quotePath(cwd)} 2>/dev/null || { echo '${token}:no-folder 0'; exit 0; }`,
     'if mkdir "$d/run" 2>/dev/null; then',
     'cat "$d"/command.* >"$d/all.command"',
     ...(input === undefined || input.length === 0 ? ['i=/dev/null'] : ['i=$d/all.input; cat "$d"/input.* >"$i"']),
-    ...exports,
-    shell === 'sh' ? 'x=sh' : 'x=sh; command -v bash >/dev/null 2>&1 && x=bash',
+    ...exportLines(variables),
+    chooseShell(shell),
     's=; command -v setsid >/dev/null 2>&1 && s=setsid',
     'umask 022',
     `( trap '' HUP; $s sh -c 'echo $$ >"$1/pid"; ${run}' sh "$d" "$x" "$i" </dev/null >"$d/out" 2>&1 & )`,

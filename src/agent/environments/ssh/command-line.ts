@@ -22,8 +22,8 @@ export function masterLine(line: SshLine, idleSeconds: number): string[] {
 }
 
 /** Runs a command over the shared connection, or over one of its own where that has just ended. */
-export function commandLine(line: SshLine, { command, pty }: { command: string; pty: boolean }): string[] {
-  return [...optionsOf(line), '-o', 'ControlMaster=no', pty ? '-tt' : '-T', '--', line.target.host, command]
+export function commandLine(line: SshLine, command: string): string[] {
+  return [...optionsOf(line), '-o', 'ControlMaster=no', '-T', '--', line.target.host, command]
 }
 
 /** Ends the shared connection with everything that uses it. The name of the host is not used. */

@@ -62,7 +62,7 @@ export function createSshConnection(options: SshConnectionOptions): RemoteClient
       await raceAbort(opening, signal)
     },
 
-    commandLine(script, { pty = false }) {
+    commandLine(script) {
       const command = portableCommand(script)
       const bytes = Buffer.byteLength(command)
       if (bytes > maxCommandBytes) {
@@ -71,7 +71,7 @@ export function createSshConnection(options: SshConnectionOptions): RemoteClient
           `The command has ${bytes} bytes; the limit is ${maxCommandBytes}.`,
         )
       }
-      return { argv: commandLine(line, { command, pty }), env }
+      return { argv: commandLine(line, command), env }
     },
 
     describeFailure: (exit) => lostLink(target, exit),
