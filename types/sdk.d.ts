@@ -2714,6 +2714,8 @@ declare module 'hermes-gateway:message/event' {
         readonly id: string;
         /** The target of the reply; null: the reply stays in the session of the task. */
         readonly deliver: Target | null;
+        /** Further chats that get the reply. */
+        readonly alsoDeliver?: readonly Target[];
         /** Maximum number of model calls, within the limit of the configuration. */
         readonly maxIterations?: number;
         /** A label for the kind of turn, passed to plugins. */
@@ -4491,8 +4493,17 @@ declare module 'hermes-gateway:platforms/automation' {
             readonly ok: boolean;
             readonly output: string;
         }>;
-        /** Lets a scheduled job run now, by its id or name. Resolves with the problem; '' for none. */
-        runJob(name: string): Promise<string>;
+        /**
+         * Lets a scheduled job run now, by its id or name, and ends stored deliveries in the same transaction: an event leads to one run.
+         * While the job runs, its next run waits, and gets all events that come meanwhile.
+         */
+        runJob(name: string, event: {
+            /** What the agent is told of the event, besides the prompt of the job. It is data. */
+            readonly text: string;
+            readonly deliveries: readonly string[];
+        }): Promise<'started' | 'paused' | {
+            readonly problem: string;
+        }>;
         /** The text of skills for the model. */
         readSkills(names: readonly string[]): Promise<string>;
         readonly deliveries: PlatformDeliveries;

@@ -101,6 +101,8 @@ async function workOn(
     { route, delivery, keys: [key], superseded: superseded.length },
     signal,
   )
+  if (result.kind === 'dropped')
+    log.warn({ event: 'webhook.ignored', key, reason: result.reason }, 'an event is ignored')
   return { retry: result.kind === 'failed' ? result.reason : '' }
 }
 

@@ -8,6 +8,7 @@ import { type Filter, filterProblem, filterSchema } from './filters.ts'
 export const insecure = 'INSECURE_NO_AUTH'
 
 const names = z.union([z.array(z.string().min(1)), z.string().transform(splitNames)])
+const maxTargets = 20
 const seconds = z.number().positive().max(86_400)
 
 const coalesceSchema = z
@@ -34,7 +35,7 @@ const routeSchema = z.looseObject({
   script: z.string().max(500).default(''),
   skills: names.default([]),
   toolsets: names.optional(),
-  deliver: z.string().max(500).default('log'),
+  deliver: names.default([]),
   deliver_extra: extraSchema.default({}),
   deliver_only: z.boolean().default(false),
   cron_job: z.string().max(200).default(''),
@@ -53,8 +54,8 @@ export interface Route {
   readonly script: string
   readonly skills: readonly string[]
   readonly toolsets?: readonly string[]
-  /** `log`, a platform, or a target. */
-  readonly deliver: string
+  /** Platforms and targets; empty for `log`, which keeps the answer in its session. */
+  readonly deliver: readonly string[]
   readonly deliverExtra: Readonly<Record<string, string>>
   readonly deliverOnly: boolean
   /** The id or name of a job; '' for none. */
@@ -78,7 +79,6 @@ export function parseRoute(name: string, value: unknown, commonSecret: string): 
   const { deliver_extra: deliverExtra, deliver_only: deliverOnly, cron_job: cronJob } = data
   const { toolsets, coalesce, events, prompt, filters, script, skills, deliver } = data
   const secret = data.secret || commonSecret
-  const target = deliver.trim() || 'log'
   const route = {
     name,
     events,
@@ -87,7 +87,7 @@ export function parseRoute(name: string, value: unknown, commonSecret: string): 
     filters,
     script,
     skills,
-    deliver: target,
+    deliver: deliver.filter((name) => name !== 'log' && name !== 'local'),
     deliverExtra,
     deliverOnly,
     cronJob,
@@ -109,11 +109,15 @@ export function isRouteName(name: string): boolean {
 }
 
 function routeProblem(route: Omit<Route, 'toolsets' | 'coalesce'>, isCoalesced: boolean): string | undefined {
-  const { secret, deliver, deliverOnly, cronJob, filters } = route
+  const { secret, deliver, deliverExtra, deliverOnly, cronJob, filters } = route
   if (secret === '') return 'it has no secret: set `secret` of the route or of platforms.webhook'
   if (secret !== insecure && secret.length < 8) return 'its secret has fewer than 8 characters'
-  if (deliver === 'github_comment') return 'deliver: github_comment is not supported; name a chat, for example telegram'
-  if (deliverOnly && deliver === 'log') return 'deliver_only needs `deliver`: the chat that gets the message'
+  if (deliver.includes('github_comment'))
+    return 'deliver: github_comment is not supported; name a chat, for example telegram'
+  if (deliver.length > maxTargets) return `deliver: at most ${maxTargets} chats`
+  if (deliver.length > 1 && Object.keys(deliverExtra).length > 0)
+    return 'deliver_extra is for one chat; write several ones as telegram:<chat_id>:<thread_id>'
+  if (deliverOnly && deliver.length === 0) return 'deliver_only needs `deliver`: the chat that gets the message'
   if (deliverOnly && cronJob !== '') return 'deliver_only and cron_job exclude each other'
   if (isCoalesced && (deliverOnly || cronJob !== '')) return 'coalesce is for routes whose events the agent works on'
   return filters.map(filterProblem).find((problem) => problem !== undefined)

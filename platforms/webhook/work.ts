@@ -17,6 +17,8 @@ import { rawText, renderTemplate } from './template.ts'
 
 export type WorkResult =
   | { readonly kind: 'accepted' | 'duplicate' }
+  /** It is not wanted any more. */
+  | { readonly kind: 'dropped'; readonly reason: string }
   /** It can be tried again. The reason is for the operator. */
   | { readonly kind: 'failed'; readonly reason: string }
 
@@ -36,9 +38,10 @@ export async function startTurn(
   automation: PlatformAutomation,
   { route, delivery, keys, superseded }: Work,
   signal: AbortSignal,
-): Promise<WorkResult> {
-  const found = await findTarget(automation, route, delivery.payload, signal)
+): Promise<Exclude<WorkResult, { readonly kind: 'dropped' }>> {
+  const found = await findTargets(automation, route, delivery.payload, signal)
   if ('problem' in found) return { kind: 'failed', reason: found.problem }
+  const [deliver = null, ...alsoDeliver] = found.targets
   const skills = route.skills.length === 0 ? '' : await automation.readSkills(route.skills)
   const { id, payload } = delivery
   const [key = `webhook:${route.name}:${id}`, ...others] = keys
@@ -50,7 +53,10 @@ export async function startTurn(
     },
     text: promptOf(route, delivery, payload, superseded),
     ...{ messageType: 'text', messageId: id, timestamp: context.clock(), allowGatewayControl: false },
-    task: { id: `webhook_${digestOf(key)}`, deliver: found.target, route: platform },
+    task: {
+      ...{ id: `webhook_${digestOf(key)}`, deliver, route: platform },
+      ...(alsoDeliver.length === 0 ? {} : { alsoDeliver }),
+    },
     ...(route.toolsets === undefined ? {} : { toolsets: route.toolsets }),
     ...(skills === '' ? {} : { skills }),
   }
@@ -60,23 +66,36 @@ export async function startTurn(
   return { kind: result.status }
 }
 
-/** Sends the rendered text to the chat of the route. */
+/** Sends the rendered text to the chats of the route, to each once, also when it is called again. */
 export async function sendText(
   automation: PlatformAutomation,
   { route, delivery: { id, payload } }: Work,
   signal: AbortSignal,
 ): Promise<WorkResult> {
-  const found = await findTarget(automation, route, payload, signal)
+  const found = await findTargets(automation, route, payload, signal)
   if ('problem' in found) return { kind: 'failed', reason: found.problem }
-  if (found.target === null) return { kind: 'failed', reason: `${route.deliver} is not a chat` }
-  const text = route.prompt === '' ? rawText(payload) : renderTemplate(route.prompt, payload)
-  await automation.send(found.target, { key: `webhook:${route.name}:${id}`, text })
+  if (found.targets.length === 0) return { kind: 'failed', reason: `${route.deliver.join(', ')} is not a chat` }
+  const text = textOf(route, payload)
+  for (const [index, target] of found.targets.entries()) {
+    const key = `webhook:${route.name}:${id}`
+    await automation.send(target, { key: index === 0 ? key : `${key}:also:${index}`, text })
+  }
   return { kind: 'accepted' }
 }
 
-export async function runJob(automation: PlatformAutomation, { route }: Work): Promise<WorkResult> {
-  const problem = await automation.runJob(route.cronJob)
-  return problem === '' ? { kind: 'accepted' } : { kind: 'failed', reason: problem }
+/** Lets the job run with what the prompt of the route says of the event, besides its own prompt. */
+export async function runJob(
+  automation: PlatformAutomation,
+  { route, delivery: { payload }, keys }: Work,
+): Promise<WorkResult> {
+  const started = await automation.runJob(route.cronJob, { text: textOf(route, payload), deliveries: keys })
+  if (started === 'started') return { kind: 'accepted' }
+  if (started === 'paused') return { kind: 'dropped', reason: `the job ${JSON.stringify(route.cronJob)} is paused` }
+  return { kind: 'failed', reason: started.problem }
+}
+
+function textOf({ prompt }: Route, payload: Payload): string {
+  return prompt === '' ? rawText(payload) : renderTemplate(prompt, payload)
 }
 
 /** What the agent is told of the event. What strangers have written is named as such. */
@@ -88,23 +107,28 @@ function promptOf({ name, prompt }: Route, { event }: Delivery, payload: Payload
   return [head, earlier, text].filter((part) => part !== '').join('\n\n')
 }
 
-type FoundTarget = { readonly target: Target | null } | { readonly problem: string }
+type FoundTargets = { readonly targets: readonly Target[] } | { readonly problem: string }
 
-/** `log` keeps the answer in its session. A chat id may come from the event, and then names nothing but a chat. */
-async function findTarget(
+/** All, or none. A chat id may come from the event, and then names nothing but a chat. */
+async function findTargets(
   automation: PlatformAutomation,
   { deliver, deliverExtra }: Route,
   payload: Payload,
   signal: AbortSignal,
-): Promise<FoundTarget> {
-  if (deliver === 'log' || deliver === 'local') return { target: null }
+): Promise<FoundTargets> {
   const chat = renderTemplate(deliverExtra['chat_id'] ?? '', payload)
   const thread = renderTemplate(deliverExtra['message_thread_id'] ?? deliverExtra['thread_id'] ?? '', payload)
   for (const part of [chat, thread])
     if (part !== '' && !/^[-+@#\w.=]{1,200}$/.test(part))
       return { problem: `deliver_extra: ${JSON.stringify(part.slice(0, 100))} is not the id of a chat` }
-  const text = [deliver, chat, thread].filter((part) => part !== '').join(':')
-  return await automation.resolveTarget(text, signal)
+  const targets: Target[] = []
+  for (const name of deliver) {
+    const text = [name, chat, thread].filter((part) => part !== '').join(':')
+    const found = await automation.resolveTarget(text, signal)
+    if ('problem' in found) return found
+    if (found.target !== null) targets.push(found.target)
+  }
+  return { targets }
 }
 
 function oneLine(text: string): string {

@@ -43,6 +43,7 @@ export async function webhookAdd(
   const section = asRecord(asRecord(platforms)['webhook'])
   if (Object.hasOwn(routesOf(section), name))
     throw new HermesError('cli/usage', `the route ${name} is in config.yaml; change it there`)
+  if (request.cronJob !== undefined) await assertJobExists(context, request.cronJob)
   const subscriptions = readSubscriptions(context)
   const secret = request.secret ?? randomBytes(32).toString('base64url')
   const route = {
@@ -116,6 +117,17 @@ export async function webhookTest(context: CliContext, name: string, payload: st
   if (!response.ok) context.exitCode = 1
 }
 
+/** Throws `cli/not-found`. */
+async function assertJobExists(context: CliContext, wanted: string): Promise<void> {
+  const { askDaemon } = await import('./cron-request.ts')
+  const jobs =
+    (await askDaemon(context, { action: 'list' })) ?? (await (await import('./cron-stored.ts')).listStoredJobs(context))
+  if (jobs.some(({ id, name }) => id === wanted || name.toLowerCase() === wanted.toLowerCase())) return
+  throw new HermesError('cli/not-found', `There is no scheduled job ${JSON.stringify(wanted)}.`, {
+    hint: '`hermes cron list` shows the jobs, and `hermes cron create` makes one.',
+  })
+}
+
 type ListedRoutes = ReadonlyMap<string, { readonly source: string; readonly route: JsonObject }>
 
 async function readRoutes(context: CliContext): Promise<ListedRoutes> {
@@ -158,7 +170,7 @@ function describe(name: string, source: string, route: JsonObject): string {
   const events =
     Array.isArray(route['events']) && route['events'].length > 0 ? route['events'].join(', ') : 'all events'
   const job = asString(route['cron_job'])
-  const to = job === '' ? `to ${asString(route['deliver']) || 'log'}` : `runs the job ${job}`
+  const to = job === '' ? `to ${[route['deliver'] ?? 'log'].flat().join(', ') || 'log'}` : `runs the job ${job}`
   return [name, events, to, source, asString(route['description'])].filter((part) => part !== '').join(' · ')
 }
 

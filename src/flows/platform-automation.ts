@@ -68,14 +68,14 @@ export function createPlatformAutomation(deps: PlatformAutomationDeps, platform:
         await rm(file, { force: true })
       }
     },
-    async runJob(name) {
+    async runJob(name, { text, deliveries }) {
       const { jobs } = await deps.openCron()
       const maker = { authority: operator, origin: null }
       const found = await jobs.find(name, maker)
-      if (!found.ok) return found.problem
-      if (!found.job.enabled) return `The job "${found.job.name}" is paused.`
-      const started = await jobs.run(found.job.id, maker)
-      return started.ok ? '' : started.problem
+      if (!found.ok) return found
+      if (!found.job.enabled) return 'paused'
+      const started = await jobs.run(found.job.id, maker, { text, stored: () => finishDeferred(deliveries, clock()) })
+      return started.ok ? 'started' : started
     },
     readSkills: deps.readSkills,
     deliveries: {

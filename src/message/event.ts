@@ -96,6 +96,8 @@ export interface BackgroundTask {
   readonly id: string
   /** The target of the reply; null: the reply stays in the session of the task. */
   readonly deliver: Target | null
+  /** Further chats that get the reply. */
+  readonly alsoDeliver?: readonly Target[]
   /** Maximum number of model calls, within the limit of the configuration. */
   readonly maxIterations?: number
   /** A label for the kind of turn, passed to plugins. */

@@ -17,8 +17,18 @@ export interface PlatformAutomation {
     input: string,
     signal: AbortSignal,
   ): Promise<{ readonly ok: boolean; readonly output: string }>
-  /** Lets a scheduled job run now, by its id or name. Resolves with the problem; '' for none. */
-  runJob(name: string): Promise<string>
+  /**
+   * Lets a scheduled job run now, by its id or name, and ends stored deliveries in the same transaction: an event leads to one run.
+   * While the job runs, its next run waits, and gets all events that come meanwhile.
+   */
+  runJob(
+    name: string,
+    event: {
+      /** What the agent is told of the event, besides the prompt of the job. It is data. */
+      readonly text: string
+      readonly deliveries: readonly string[]
+    },
+  ): Promise<'started' | 'paused' | { readonly problem: string }>
   /** The text of skills for the model. */
   readSkills(names: readonly string[]): Promise<string>
   readonly deliveries: PlatformDeliveries

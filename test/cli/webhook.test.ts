@@ -38,6 +38,7 @@ test('hermes webhook refuses what cannot work, and says what is missing', async 
   assertFailed(await hermes('add', 'Not a name'), 'cli/usage', /lower-case/)
   assertFailed(await hermes('add', 'fixed'), 'cli/usage', /config\.yaml/)
   assertFailed(await hermes('add', 'one', '--deliver-only'), 'cli/usage', /--deliver/)
+  assertFailed(await hermes('add', 'one', '--cron-job', 'nosuch'), 'cli/not-found', /nosuch/)
   assertFailed(await hermes('remove', 'one'), 'cli/usage', /no route/)
   assertFailed(await hermes('test', 'one'), 'cli/usage', /no route/)
   assert.match((await hermes('add', 'one')).stdout, /Webhooks are off/)

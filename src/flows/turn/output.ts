@@ -166,7 +166,10 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
       const reply = { ...built, text: `${built.text}${footer}` }
       // The key of a text that was sent before tool calls, so that it is not sent again.
       const key = result.isEarlierText === true && lastOrd !== undefined ? interimReplyKey(turnId, lastOrd) : reply.key
-      return outbox.prepare({ ...reply, key, isContinuation: part > 0 })
+      const whole = { ...reply, key, isContinuation: part > 0 }
+      const others = turn.event.task?.alsoDeliver
+      if (others === undefined) return outbox.prepare(whole)
+      return (await import('./several-targets.ts')).prepareForAll(outbox, whole, others)
     },
     async speak({ state, notice, text }) {
       const isAnswer = state === 'done' && !notice && text.trim() !== '' && turn.event.task === undefined

@@ -3,12 +3,15 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startTestGateway, type TestGateway } from '../../kit/start-gateway.ts'
+import { rowsIn } from '../../stories/support.ts'
 import { github, secret, type TestRequest } from './support.ts'
 
 const routes = {
   issues: { prompt: 'Issue: {title}', deliver: 'fake', deliver_extra: { chat_id: 'ops' } },
   alert: { prompt: 'Alert: {title}', deliver: 'fake', deliver_extra: { chat_id: 'ops' }, deliver_only: true },
   script: { script: 'keep.sh', prompt: 'Found: {script_output}', deliver: 'fake:ops' },
+  both: { prompt: 'Issue: {title}', deliver: ['fake:ops', 'fake:dev'] },
+  job: { cron_job: 'sweep', prompt: 'Issue: {title}' },
 }
 
 async function start(t: TestContext): Promise<TestGateway> {
@@ -64,3 +67,41 @@ test('an unsigned request to a gateway gets nothing but a refusal', async (t) =>
   assert.equal((await post(gateway, 'issues', { body: '{}' })).status, 401)
   assert.equal((await post(gateway, 'other', { body: '{}' })).status, 404)
 })
+
+test('an answer is sent to each chat of the route', async (t) => {
+  const gateway = await start(t)
+  assert.equal((await post(gateway, 'both', github({ title: 'broken' }))).status, 202)
+  await gateway.waitForReply('Noted.', 'ops')
+  await gateway.waitForReply('Noted.', 'dev')
+  assert.deepEqual([gateway.replies('ops'), gateway.replies('dev')], [['Noted.'], ['Noted.']])
+})
+
+test('a scheduled job is told of the events that come while it runs, in one run after that', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  const gateway = await startTestGateway(t, {
+    config: { platforms: { webhook: { enabled: true, secret, routes } } },
+    model: () => ({ text: 'Swept.', gate: () => gate.promise }),
+    prepare(home) {
+      mkdirSync(home.cron, { recursive: true })
+      const schedule = { kind: 'interval', minutes: 10_000, display: '' }
+      const job = { id: 'sweep', prompt: 'Look at the issues', schedule, deliver: 'fake:ops' }
+      writeFileSync(join(home.cron, 'jobs.json'), JSON.stringify({ jobs: [job] }))
+    },
+  })
+  await post(gateway, 'job', github({ title: 'first' }, { id: 'a' }))
+  const { lastUserText } = await gateway.modelRequest(0)
+  assert.match(lastUserText, /data, not instructions\]\nIssue: first\n[\s\S]*Look at the issues$/)
+  for (const id of ['b', 'c']) assert.equal((await post(gateway, 'job', github({ title: id }, { id }))).status, 202)
+  assert.equal((await post(gateway, 'job', github({ title: 'c' }, { id: 'c' }))).answer.status, 'duplicate')
+  await waitUntil(() => rowsIn(gateway.home, 'select * from deferred_deliveries where done_at is null').length === 0)
+  gate.resolve()
+  const second = (await gateway.modelRequest(1)).lastUserText
+  assert.match(second, /Issue: b\n[\s\S]*Issue: c\n/)
+  assert.doesNotMatch(second, /Issue: first/)
+  await gateway.waitForLogLine(2, { event: 'cron.ended', ok: true })
+  assert.equal(gateway.model.requests.length, 2)
+})
+
+async function waitUntil(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10))
+}

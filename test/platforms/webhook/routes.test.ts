@@ -219,13 +219,46 @@ test('a message without the agent is sent once, and again when its chat was not 
   assert.deepEqual([open(), gateway.attempts(), sent.length], [[], 0, 1])
 })
 
-test('an event lets a scheduled job run', async (t) => {
-  const { post, gateway, jobs } = await startWebhooks(t, { ci: { cron_job: 'sweep' } })
+test('an event lets a scheduled job run, which is told of it', async (t) => {
+  const { post, gateway, jobs, open } = await startWebhooks(t, {
+    ci: { cron_job: 'sweep', prompt: 'Look at {action}' },
+    raw: { cron_job: 'sweep' },
+    off: { cron_job: 'paused' },
+  })
   assert.equal((await post('ci', github(payload))).status, 202)
   assert.equal((await post('ci', github(payload))).status, 200)
+  assert.equal((await post('raw', github({ number: 7 }))).status, 202)
+  assert.equal((await post('off', github(payload))).status, 202)
   await settled()
-  assert.deepEqual(jobs, ['sweep'])
+  assert.deepEqual(jobs, ['sweep: Look at opened', 'sweep: {\n  "number": 7\n}'])
   assert.equal(gateway.attempts(), 0)
+  assert.deepEqual(open(), [], 'an event for a paused job is not kept')
+  assert.ok(gateway.logLines.some((line) => line.includes('webhook.ignored')))
+})
+
+test('an answer and a message go to several chats', async (t) => {
+  const { post, gateway, sent } = await startWebhooks(t, {
+    turn: { deliver: 'fake:a, fake:b,log' },
+    text: { deliver: ['fake:a', 'fake:b'], deliver_only: true, prompt: 'New: {action}' },
+    gone: { deliver: 'fake:a,nosuch:b' },
+  })
+  assert.equal((await post('turn', github(payload))).status, 202)
+  const task = gateway.ingestedEvents[0]?.event.task
+  assert.deepEqual(
+    [task?.deliver, ...(task?.alsoDeliver ?? [])].map((target) => target?.chatId),
+    ['fake:a', 'fake:b'],
+  )
+  assert.equal((await post('text', github(payload))).status, 202)
+  await settled()
+  assert.deepEqual(
+    sent.map(({ chat, text }) => [chat, text]),
+    [
+      ['fake:a', 'New: opened'],
+      ['fake:b', 'New: opened'],
+    ],
+  )
+  assert.equal((await post('gone', github(payload))).status, 502)
+  assert.equal(gateway.attempts(), 1)
 })
 
 test('an event that fails for a day is dropped, with an entry in the log', async (t) => {

@@ -17,6 +17,7 @@ export interface TestWebhooks {
   readonly clock: ManualClock
   /** What was sent without the agent. */
   readonly sent: readonly { readonly chat: string; readonly key: string; readonly text: string }[]
+  /** The jobs that were started, with what they were told. */
   readonly jobs: readonly string[]
   /** Deliveries on disk that are not done. */
   open(): readonly string[]
@@ -64,16 +65,18 @@ export async function startWebhooks(
     listensLocally: () => isLocal,
     async resolveTarget(text) {
       const problem = targetProblem?.() ?? ''
-      if (problem !== '') return { problem }
+      if (problem !== '' || text.startsWith('nosuch')) return { problem: problem || 'no such chat' }
       return { target: { platform: 'fake', account: 'default', chatId: text } }
     },
     async send({ chatId }, { key, text }) {
       if (!sent.some((one) => one.key === key)) sent.push({ chat: chatId, key, text })
     },
     runScript: async (_name, input) => script?.(input) ?? { ok: false, output: 'no such script' },
-    async runJob(name) {
-      jobs.push(name)
-      return ''
+    async runJob(name, { text, deliveries }) {
+      if (name === 'paused') return 'paused'
+      jobs.push(`${name}: ${text}`)
+      for (const key of deliveries) Object.assign(stored.get(key) ?? {}, { isDone: true })
+      return 'started'
     },
     readSkills: async (names) => `skills: ${names.join(', ')}`,
     deliveries: {
