@@ -89,20 +89,24 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   }
 
   async function receive(request: Request): Promise<Response> {
-    const { chat, id, text, attended, toolsets, files } = await parseBody(request)
+    const { chat, id, text, attended, toolsets, files, commands, instructions } = await parseBody(request)
     const chatId = parseId('chat', chat)
     const messageId = parseId('id', id)
     if (typeof text !== 'string' || text.trim() === '') throw badRequest('text', 'a non-empty string', text)
     const attachments: Attachment[] = []
     for (const upload of parseFiles(files)) attachments.push(await context.files.upload(upload))
+    const isText = commands === false
     const event = {
       source: sourceOf(chatId),
       text,
-      messageType: text.trimStart().startsWith('/') ? ('command' as const) : ('text' as const),
+      messageType: text.trimStart().startsWith('/') && !isText ? ('command' as const) : ('text' as const),
       messageId,
       timestamp: context.clock(),
       // No user is present who could answer a question.
       ...(attended === false ? { metadata: { attended: 'no', notices: 'yes' } } : {}),
+      // The text is data of a program: a leading slash is no command.
+      ...(isText ? { allowGatewayControl: false } : {}),
+      ...(instructions === undefined ? {} : { seed: { messages: [], instructions: parseInstructions(instructions) } }),
       ...(toolsets === undefined ? {} : { toolsets: parseToolsets(toolsets) }),
       ...(attachments.length === 0 ? {} : { attachments }),
     }
@@ -182,6 +186,12 @@ function parseToolsets(value: unknown): readonly string[] {
   const isList = Array.isArray(value) && value.length <= 100
   if (isList && value.every((name) => typeof name === 'string' && name.length <= 200)) return value
   throw badRequest('toolsets', 'a list of names', value)
+}
+
+/** They are added to the system prompt of a new conversation. */
+function parseInstructions(value: unknown): string {
+  if (typeof value === 'string' && value.trim() !== '') return value
+  throw badRequest('instructions', 'a non-empty string', value)
 }
 
 /** Files of one message, as `GET /api/uploads` tells. */

@@ -29,6 +29,8 @@ export interface ChatClient {
    * `unattended`: no user can answer a question of the gateway. `files`: ids of uploads.
    */
   send(text: string, signal: AbortSignal, unattended?: boolean, files?: readonly string[]): Promise<number>
+  /** As `send`. A message with the `id` of an earlier one of this chat is that message: it is not answered again. */
+  post(message: PostedMessage, signal: AbortSignal): Promise<number>
   /** Uploads a file, whose id a message can then name. Throws as `send`, and `media/…`. */
   upload(name: string, content: Blob, signal: AbortSignal): Promise<UploadedFile>
   /** Waits for the result of a message, also across a restart of the daemon. Throws when the signal aborts. */
@@ -39,6 +41,20 @@ export interface ChatClient {
   stop(seq: number | undefined, signal: AbortSignal): Promise<void>
   /** The events of the chat, until the signal aborts. Throws only when the first connection fails or access is denied. */
   events(signal: AbortSignal): AsyncGenerator<ChatEvent>
+}
+
+export interface PostedMessage {
+  readonly text: string
+  /** Letters, digits and . _ @ -, at most 128 characters. Default: a new one. */
+  readonly id?: string
+  /** No user can answer a question of the gateway. */
+  readonly unattended?: boolean
+  /** A leading slash is text, not a command. */
+  readonly isText?: boolean
+  /** Ids of uploads. */
+  readonly files?: readonly string[]
+  /** Added to the system prompt of a new conversation. */
+  readonly instructions?: string
 }
 
 const textFields = { text: z.string(), turnId: z.string().optional() }
@@ -75,7 +91,7 @@ const turnResultSchema = z.object({
   text: z.string(),
   sessionId: z.string(),
   model: z.string(),
-  usage: z.object({ inputTokens: z.number(), outputTokens: z.number() }),
+  usage: z.object({ inputTokens: z.number(), outputTokens: z.number(), cost: z.number().exactOptional() }),
   errorCode: z.string().exactOptional(),
   cutOff: z.enum(['length', 'content_filter']).exactOptional(),
 })
@@ -100,20 +116,8 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
 
   return {
     chat,
-    async send(text, signal, unattended = false, files = []) {
-      const alone = unattended ? { attended: false } : {}
-      const limited = options.toolsets === undefined ? {} : { toolsets: options.toolsets }
-      const named = files.length === 0 ? {} : { files }
-      const response = await call(`/${platform}/messages`, signal, {
-        chat,
-        id: newId(),
-        text,
-        ...alone,
-        ...limited,
-        ...named,
-      })
-      return acceptedSchema.parse(await response.json()).seq
-    },
+    send: (text, signal, unattended = false, files = []) => post({ text, unattended, files }, signal),
+    post,
     async upload(name, content, signal) {
       const { piece_bytes: pieceBytes } = limitsSchema.parse(await (await call('/api/uploads', signal)).json())
       const id = newId()
@@ -154,6 +158,19 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
       await response.body?.cancel()
     },
     events,
+  }
+
+  async function post(message: PostedMessage, signal: AbortSignal): Promise<number> {
+    const { text, id = newId(), unattended = false, isText = false, files = [], instructions } = message
+    const response = await call(`/${platform}/messages`, signal, {
+      ...{ chat, id, text },
+      ...(unattended ? { attended: false } : {}),
+      ...(isText ? { commands: false } : {}),
+      ...(options.toolsets === undefined ? {} : { toolsets: options.toolsets }),
+      ...(files.length === 0 ? {} : { files }),
+      ...(instructions === undefined ? {} : { instructions }),
+    })
+    return acceptedSchema.parse(await response.json()).seq
   }
 
   async function* events(signal: AbortSignal): AsyncGenerator<ChatEvent> {
