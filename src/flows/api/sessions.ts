@@ -53,6 +53,8 @@ export async function answerSessions(deps: SessionsApiDeps, request: ApiRequest)
     return message === undefined
       ? await listMessages(deps, id, query, signal)
       : { session_id: id, message: await readMessage(deps, id, message, signal) }
+  if (part === 'trajectory' && method === 'GET' && message === undefined)
+    return await (await import('./trajectory.ts')).readTrajectory(deps.store, id)
   if (part === 'fork' && method === 'POST' && message === undefined) {
     const { title } = await body(forkBody)
     return { session: await readSession(deps, await forkSession(deps, id, title), signal) }

@@ -137,6 +137,17 @@ export const messagesPage = z.object({
 })
 export type ApiMessages = z.output<typeof messagesPage>
 
+const toolCounts = z.object({ count: z.int(), success: z.int(), failure: z.int() })
+export const trajectoryResponse = z.object({
+  session_id: z.string(),
+  conversations: z
+    .array(z.object({ from: z.enum(['human', 'gpt', 'tool']), value: z.string() }))
+    .describe('The whole conversation in the ShareGPT form of Hermes, without a system prompt.'),
+  api_calls: z.int().describe('Responses of the model.'),
+  tool_stats: z.record(z.string(), toolCounts).describe('By the name of the tool, only those that were called.'),
+})
+export type ApiTrajectory = z.output<typeof trajectoryResponse>
+
 export const sessionResponse = z.object({ session: sessionShape })
 export const messageResponse = z.object({ session_id: z.string(), message: messageShape })
 export const renameBody = z.strictObject({ title: z.string().max(10_000).describe('Empty: no title.') })
