@@ -4,6 +4,7 @@
 import type { Command } from 'commander'
 import type { CliContext } from './context.ts'
 import { createRoot } from './help.ts'
+import { addBatchCommands } from './program/batch.ts'
 import { addChatCommands } from './program/chat.ts'
 import { addGatewayCommands } from './program/gateway.ts'
 import { addInspectCommands, addMaintainCommands } from './program/maintain.ts'
@@ -12,6 +13,7 @@ export function buildProgram(context: CliContext): Command {
   const root = createRoot(context)
   addGatewayCommands(root, context)
   addChatCommands(root, context)
+  addBatchCommands(root, context)
   addInspectCommands(root, context)
   addMaintainCommands(root, context)
   return root

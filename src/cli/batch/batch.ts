@@ -1,0 +1,194 @@
+/**
+ * `hermes batch run`: sends the prompts of a file to the agent, each in a conversation of its own, and writes their answers.
+ */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
+import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
+import { onAbort, sleep } from '../../lib/timers.ts'
+import type { CliContext } from '../context.ts'
+import { toSingleLine } from '../display.ts'
+import { type Endpoint, interceptSignals, openEndpoint } from '../endpoint.ts'
+import { describeError, exitCodes } from '../exit-codes.ts'
+import { assertToolsetsExist, fetchTools } from '../known-toolsets.ts'
+import { readSettings } from '../settings.ts'
+import { askPrompt, createPatientFetch } from './ask-prompt.ts'
+import type { BatchOptions } from './batch-options.ts'
+import { type BatchState, openBatch } from './batch-state.ts'
+import { readEarlierResults } from './earlier-results.ts'
+import { type BatchProgress, openProgress } from './progress.ts'
+import { type BatchPrompt, type PromptFile, parsePrompts } from './read-prompts.ts'
+import { type BatchResult, openLineFile } from './result-file.ts'
+import { runPrompts } from './run-prompts.ts'
+import { summarize } from './summary.ts'
+import { openTrajectories } from './trajectories.ts'
+
+/** Sets the exit code: 0, 1 when a prompt failed or a line is broken, 75 when the gateway went away, 130 when interrupted. */
+export async function batchRun(context: CliContext, file: string, options: BatchOptions): Promise<void> {
+  const found = readPrompts(file, options)
+  reportLines(context, file, found, options)
+  const prompts = found.prompts.slice(0, options.limit)
+  const signals = interceptSignals()
+  const state = openBatch(resolve(options.out))
+  try {
+    const earlier = readEarlierResults(context, state, { all: found.prompts, chosen: prompts }, options)
+    const endpoint = await openEndpoint(context, { platform: 'cli' })
+    try {
+      const plan = { prompts, earlier, broken: found.broken.length }
+      await runWith(context, { endpoint, state, options, plan, stop: signals.signal })
+    } finally {
+      await endpoint.close()
+    }
+  } finally {
+    state.release()
+    signals.remove()
+  }
+}
+
+const maxFileBytes = 1_073_741_824
+
+/** Throws `cli/usage`. */
+function readPrompts(file: string, { system = '', toolsets }: BatchOptions): PromptFile {
+  const path = resolve(file)
+  let content: Buffer
+  try {
+    content = readFileSync(path)
+  } catch (error) {
+    throw new HermesError('cli/usage', `${file} cannot be read: ${messageOf(error)}.`, { cause: error })
+  }
+  if (content.length > maxFileBytes) throw new HermesError('cli/usage', `${file} is larger than 1 GB. Divide it.`)
+  return parsePrompts(content, path, { system, toolsets: toolsets === undefined ? undefined : splitNames(toolsets) })
+}
+
+/** Throws `cli/usage`. */
+function splitNames(text: string): readonly string[] {
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+  if (names.length === 0) throw new HermesError('cli/usage', '--toolsets names no toolset.')
+  return names
+}
+
+const maxReportedLines = 20
+
+/** Throws `cli/usage` when nothing can be sent, and for a broken line with `--strict`. */
+function reportLines(
+  { errors }: CliContext,
+  file: string,
+  { prompts, broken, ignoredFields }: PromptFile,
+  { strict }: BatchOptions,
+): void {
+  for (const { line, reason } of broken.slice(0, maxReportedLines))
+    errors.write(`hermes: ${toSingleLine(`${file}:${line}: ${reason}`)}\n`)
+  if (broken.length > maxReportedLines)
+    errors.write(`hermes: ${broken.length - maxReportedLines} more lines are broken\n`)
+  if (strict && broken.length > 0)
+    throw new HermesError('cli/usage', `${broken.length} lines of ${file} are broken. Nothing was sent.`)
+  if (prompts.length === 0) throw new HermesError('cli/usage', `${file} has no prompt that can be sent.`)
+  if (ignoredFields.length > 0)
+    errors.write(`hermes: these fields are ignored: ${toSingleLine(ignoredFields.join(', '))}\n`)
+}
+
+interface Plan {
+  readonly prompts: readonly BatchPrompt[]
+  readonly earlier: ReadonlyMap<string, BatchResult>
+  /** The number of lines that cannot be used. */
+  readonly broken: number
+}
+
+interface Work {
+  readonly endpoint: Endpoint
+  readonly state: BatchState
+  readonly options: BatchOptions
+  readonly plan: Plan
+  readonly stop: AbortSignal
+}
+
+async function runWith(context: CliContext, { endpoint, state, options, plan, stop }: Work): Promise<void> {
+  const { prompts, earlier } = plan
+  if (endpoint.model === 'demo')
+    context.errors.write('hermes: no model is configured: the offline demonstration answers (config/no-model)\n')
+  const tools = await fetchTools(endpoint.url, endpoint.token)
+  await assertToolsets(context, prompts, tools)
+  const access = {
+    ...{ url: endpoint.url, token: endpoint.token, batch: state.batch, clock: Date.now },
+    fetch: createPatientFetch({ fetch, clock: Date.now, sleep }),
+  }
+  const results = await openLineFile(resolve(options.out))
+  const trajectories = await openTrajectories(options.trajectories, { ...access, tools })
+  const progress = openBatchProgress(context, plan)
+  const removeStop = onAbort(stop, () =>
+    progress.note('waiting for the prompts that were sent; Ctrl-C again leaves them to the next run'),
+  )
+  const byId = new Map(earlier)
+  const startedAt = Date.now()
+  try {
+    const unsent = await runPrompts({
+      prompts: prompts.filter(({ id }) => !earlier.has(id)),
+      concurrency: options.concurrency,
+      stop,
+      async run(prompt, signal) {
+        progress.started()
+        const result = await askPrompt(access, prompt, state.attemptOf(prompt.id), signal)
+        // First, because the line of the result is what makes a prompt count as answered.
+        await trajectories.write(prompt, result, signal)
+        await results.append(result)
+        byId.set(prompt.id, result)
+        progress.ended(result)
+        if (result.error !== undefined) progress.note(`line ${prompt.line}: ${describeFailure(result.error)}`)
+      },
+    })
+    // Those of an earlier run without trajectories, or that was killed between the two files.
+    for (const prompt of prompts) {
+      const result = earlier.get(prompt.id)
+      if (result !== undefined && !stop.aborted) await trajectories.write(prompt, result, stop)
+    }
+    if (unsent > 0) context.exitCode = exitCodes.interrupted
+    else if (plan.broken > 0 || [...byId.values()].some(({ status }) => status !== 'done'))
+      context.exitCode = exitCodes.failed
+  } catch (error) {
+    progress.close()
+    context.exitCode = reportEnd(context, error)
+  } finally {
+    removeStop()
+    progress.close()
+    await Promise.all([results.close(), trajectories.close()])
+  }
+  const outcome = { prompts: prompts.length, broken: plan.broken, results: byId, lost: trajectories.lost() }
+  summarize(context, options, { ...outcome, ms: Date.now() - startedAt })
+}
+
+/** Throws `cli/not-found`. */
+async function assertToolsets(
+  context: CliContext,
+  prompts: readonly BatchPrompt[],
+  tools: readonly SelectableTool[],
+): Promise<void> {
+  if (prompts.every(({ toolsets }) => toolsets === undefined)) return
+  const { config } = await readSettings(context)
+  const names = new Set(prompts.flatMap(({ toolsets = [] }) => toolsets))
+  assertToolsetsExist([...names], tools, config.current().custom_toolsets)
+}
+
+function openBatchProgress({ errors }: CliContext, { prompts, earlier }: Plan): BatchProgress {
+  const done = [...earlier.values()].filter(({ status }) => status === 'done').length
+  return openProgress({
+    ...{ errors, total: prompts.length, done, failed: earlier.size - done, clock: Date.now },
+    every(ms, call) {
+      const timer = setInterval(call, ms)
+      return () => clearInterval(timer)
+    },
+  })
+}
+
+function describeFailure({ code, message }: NonNullable<BatchResult['error']>): string {
+  return toSingleLine(`${message.includes(code) ? message : `${message} (${code})`}`).slice(0, 500)
+}
+
+/** What failed is the gateway or a file, not a prompt. Returns the exit code. */
+function reportEnd({ errors }: CliContext, error: unknown): number {
+  errors.write(`hermes: ${describeError(error)}\n`)
+  errors.write('hermes: the batch has stopped; the same command continues it, and sends no answered prompt again\n')
+  return isHermesError(error, 'cli/failed') ? exitCodes.failed : exitCodes.temporary
+}
