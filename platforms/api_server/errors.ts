@@ -43,8 +43,8 @@ export function errorResponse(error: ApiError, extraHeaders: Readonly<Record<str
   const { type, retryAfterSeconds } = error.detail
   const headers = new Headers(extraHeaders)
   if (retryAfterSeconds !== undefined) headers.set('retry-after', String(retryAfterSeconds))
-  // The turn has run with its tools. OpenAI's clients would otherwise retry it.
-  if (type === 'agent_incomplete') headers.set('x-should-retry', 'false')
+  // The turn has run with its tools, or the answer stays the same. OpenAI's clients would otherwise retry.
+  if (type === 'agent_incomplete' || error.status === 501) headers.set('x-should-retry', 'false')
   return Response.json(errorBody(error), { status: error.status, headers })
 }
 

@@ -1,136 +1,86 @@
 /**
- * Requests in the shapes that Open WebUI and LibreChat send, with the fields that have no meaning here.
+ * Requests of Open WebUI, LibreChat and openai-python, as files. `source` says where the shape is from: it was recorded, or read in the
+ * public sources of the client.
  */
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { it } from 'node:test'
+import { isRecord } from '../../../src/lib/json.ts'
 import { secret } from '../../http/support.ts'
-import { startTestApi } from './support.ts'
+import { createPng } from '../../kit/pictures.ts'
+import { tempHome } from '../../kit/temp-home.ts'
+import { startTestApi, type TestApi } from './support.ts'
 
 const pixel = 'data:image/png;base64,iVBORw0KGgo='
-const searchTool = { name: 'search', description: 'Searches.', parameters: { type: 'object', properties: {} } }
+const folder = new URL('./requests/', import.meta.url)
 
-const requests = [
-  {
-    name: 'Open WebUI: a chat',
-    path: '/v1/chat/completions',
-    body: {
-      stream: true,
-      model: 'hermes',
-      messages: [
-        { role: 'system', content: 'Be kind.' },
-        { role: 'user', content: 'one' },
-        { role: 'assistant', content: 'two' },
-        { role: 'user', content: [{ type: 'text', text: 'three' }] },
-      ],
-      stream_options: { include_usage: true },
-      temperature: 0.7,
-    },
-    roles: ['user', 'assistant'],
-  },
-  {
-    name: 'Open WebUI: a title',
-    path: '/v1/chat/completions',
-    body: {
-      model: 'hermes',
-      messages: [{ role: 'user', content: 'three' }],
-      stream: false,
-      max_completion_tokens: 1000,
-    },
-    roles: [],
-  },
-  {
-    name: 'Open WebUI: a connection of the type responses, after a tool of its own',
-    path: '/v1/responses',
-    body: {
-      model: 'hermes',
-      stream: true,
-      instructions: 'Be kind.',
-      max_output_tokens: 500,
-      tools: [{ type: 'function', ...searchTool, strict: false }],
-      tool_choice: 'auto',
-      input: [
-        { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'one' }] },
-        { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' },
-        { type: 'function_call', call_id: 'c1', name: 'search', arguments: '{}' },
-        { type: 'function_call_output', call_id: 'c1', output: [{ type: 'input_text', text: 'found' }] },
-        { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'two' }] },
-        { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'three' }] },
-      ],
-    },
-    roles: ['user', 'assistant', 'tool', 'assistant'],
-  },
-  {
-    name: 'LibreChat: a custom endpoint',
-    path: '/v1/chat/completions',
-    body: {
-      model: 'hermes',
-      user: '665f1c2e9b1d8c0012345678',
-      stream: true,
-      stream_options: { include_usage: true },
-      temperature: 1,
-      top_p: 1,
-      presence_penalty: 0,
-      frequency_penalty: 0,
-      tools: [{ type: 'function', function: searchTool }],
-      messages: [
-        { role: 'system', content: 'Be kind.' },
-        { role: 'user', content: 'one' },
-        {
-          role: 'assistant',
-          content: '',
-          tool_calls: [{ id: 'c1', type: 'function', function: { name: 'search', arguments: '{}' } }],
-        },
-        { role: 'tool', tool_call_id: 'c1', name: 'search', content: 'found' },
-        { role: 'assistant', content: [{ type: 'text', text: 'two' }] },
-        { role: 'user', content: 'three' },
-      ],
-    },
-    roles: ['user', 'assistant', 'tool', 'assistant'],
-  },
-  {
-    name: 'LibreChat: useResponsesApi',
-    path: '/v1/responses',
-    body: {
-      model: 'hermes',
-      user: '665f1c2e9b1d8c0012345678',
-      stream: true,
-      store: false,
-      include: ['reasoning.encrypted_content'],
-      reasoning: { effort: 'medium', summary: 'auto' },
-      parallel_tool_calls: true,
-      input: [
-        { type: 'message', role: 'developer', content: 'Be kind.' },
-        { role: 'user', content: 'one' },
-        {
-          type: 'message',
-          role: 'assistant',
-          id: 'msg_1',
-          content: [{ type: 'output_text', text: 'two', annotations: [] }],
-        },
-        { type: 'message', role: 'user', content: 'three' },
-      ],
-    },
-    roles: ['user', 'assistant'],
-  },
-] as const
+interface ClientRequest {
+  readonly source: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
+  readonly expect:
+    | { readonly status: number; readonly param: string }
+    | {
+        /** Of the message that the gateway accepts. */
+        readonly text: string
+        /** Of the messages before. */
+        readonly roles: readonly string[]
+        readonly instructions?: string
+        readonly pictures?: number
+        readonly stream?: boolean
+      }
+}
 
-it('requests of Open WebUI and LibreChat are served as they are sent', async (t) => {
-  const api = await startTestApi(t)
-  for (const { name, path, body, roles } of requests) {
-    const asked = fetch(`${api.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+function readRequest(file: string): ClientRequest {
+  const picture = `data:image/png;base64,${createPng().toString('base64')}`
+  return JSON.parse(readFileSync(new URL(file, folder), 'utf8').replaceAll('{{picture}}', picture))
+}
+
+function send(api: TestApi, { path, headers, body }: ClientRequest): Promise<Response> {
+  const all = { ...headers, authorization: `Bearer ${secret}` }
+  return fetch(`${api.url}${path}`, { method: 'POST', headers: all, body: JSON.stringify(body) })
+}
+
+for (const file of readdirSync(folder)) {
+  const request = readRequest(file)
+  const { expect: expected } = request
+  if ('status' in expected) {
+    it(`${file} is refused with the name of the field`, async (t) => {
+      const response = await send(await startTestApi(t), request)
+      const answer: unknown = await response.json()
+      assert.ok(isRecord(answer) && isRecord(answer['error']))
+      assert.deepEqual([response.status, answer['error']['param']], [expected.status, expected.param])
     })
+    continue
+  }
+  it(`${file} is answered as it is sent`, async (t) => {
+    const api = await startTestApi(t, { mediaFolder: join(tempHome(t), 'media') })
+    const asked = send(api, request)
     const { event, end } = await api.next()
     end({ text: 'four' })
     const response = await asked
-    assert.equal(response.status, 200, name)
-    assert.match(await response.text(), /four/, name)
-    assert.equal(event.text, 'three', name)
-    assert.deepEqual(event.seed?.messages.map(({ role }) => role) ?? [], roles, name)
-    if (roles.length > 0) assert.equal(event.seed?.instructions, 'Be kind.', name)
-  }
+    assert.equal(response.status, 200)
+    const text = await response.text()
+    assert.match(text, /four/)
+    const type = response.headers.get('content-type') ?? ''
+    assert.equal(type.startsWith('text/event-stream'), expected.stream === true)
+    assert.equal(event.text, expected.text)
+    assert.deepEqual(event.seed?.messages.map(({ role }) => role) ?? [], expected.roles)
+    assert.equal(event.seed?.instructions, expected.instructions)
+    assert.equal(event.attachments?.length ?? 0, expected.pictures ?? 0)
+  })
+}
+
+it('the list of models has what Open WebUI and LibreChat read', async (t) => {
+  const api = await startTestApi(t)
+  const response = await fetch(`${api.url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } })
+  const list: unknown = await response.json()
+  assert.ok(isRecord(list) && Array.isArray(list['data']))
+  assert.equal(list['object'], 'list')
+  const [model] = list['data']
+  assert.deepEqual([typeof model.id, model.object, typeof model.owned_by], ['string', 'model', 'string'])
 })
 
 it('a picture of a response that cannot be used is named', async (t) => {
