@@ -19,6 +19,10 @@ import {
 
 const outdir = fileURLToPath(bundleDirectory)
 
+/** Packages in CommonJS call `require`. A package may import `createRequire` itself, so the name here is another one. */
+const bundleRequire =
+  "import { createRequire as requireOfBundle } from 'node:module'; const require = requireOfBundle(import.meta.url);"
+
 async function bundle() {
   await rm(outdir, { recursive: true, force: true })
   const { build } = await import('esbuild')
@@ -41,7 +45,7 @@ async function bundle() {
     outExtension: { '.js': '.mjs' },
     splitting: true,
     format: 'esm',
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    banner: { js: bundleRequire },
   })
   await build({
     ...common,
