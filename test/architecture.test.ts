@@ -130,6 +130,7 @@ const packageSites: Readonly<Record<string, RegExp>> = {
   kysely: /^src\/store\//,
   'node:sqlite': /^src\/store\/|^plugins\/memory\/local\//,
   commander: /^src\/cli\//,
+  '@earendil-works/pi-tui': /^src\/cli\/tui\//,
   telegraf: /^platforms\/telegram\//,
   'discord.js': /^platforms\/discord\//,
   '@slack/bolt': /^platforms\/slack\//,

@@ -27,9 +27,7 @@ export async function chat(context: CliContext, options: ChatOptions): Promise<v
   const { query: requested, session } = options
   const query = requested === true || requested === '-' ? await text(context.input) : requested
   if (query?.trim() === '') throw new HermesError('cli/usage', 'The question is empty.')
-  if (session !== undefined && !/^[\w.@-]{1,128}$/.test(session)) {
-    throw new HermesError('cli/usage', 'A session name has at most 128 letters, digits and the characters . - _ @.')
-  }
+  if (session !== undefined) assertSessionName(session)
   const signals = interceptSignals()
   try {
     const endpoint = await openEndpoint(context, { platform: 'cli' })
@@ -74,8 +72,14 @@ export async function chat(context: CliContext, options: ChatOptions): Promise<v
   }
 }
 
+/** Throws `cli/usage`. */
+export function assertSessionName(name: string): void {
+  if (/^[\w.@-]{1,128}$/.test(name)) return
+  throw new HermesError('cli/usage', 'A session name has at most 128 letters, digits and the characters . - _ @.')
+}
+
 /** Throws `cli/usage`, `cli/not-found`. */
-async function readToolsets(
+export async function readToolsets(
   text: string,
   { url, token }: Endpoint,
   context: CliContext,

@@ -11,6 +11,7 @@ export function createRoot({ version, output, errors, docsDirectory: docs }: Cli
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .option('-p, --profile <name>', 'use this profile; before the command')
+    .option('--tui', 'open the terminal interface; the same as chat --tui')
     .enablePositionalOptions()
     .usage('<command> [options]')
     .addHelpCommand(

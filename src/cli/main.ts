@@ -71,12 +71,17 @@ export async function runCommand(args: readonly string[], context: CliContext): 
     // The context was created for the profile.
     const commandWords = takeProfileOption(args).words
     const program = await openProgram(context, commandWords)
-    const words = commandWords.length === 0 ? ['--help'] : resolveHelpRequest(program, commandWords)
+    const words = commandWords.length === 0 ? ['--help'] : resolveHelpRequest(program, expandTuiOption(commandWords))
     await program.parseAsync(words, { from: 'user' })
     return context.exitCode
   } catch (error) {
     return reportError(error, context)
   }
+}
+
+/** `hermes --tui` is `hermes chat --tui`. (Hermes has both.) */
+function expandTuiOption(words: readonly string[]): readonly string[] {
+  return words[0] === '--tui' ? ['chat', ...words] : words
 }
 
 /** The daemon keeps what it has loaded for as long as it runs, so it defines the commands of the gateway alone. */

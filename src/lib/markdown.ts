@@ -10,11 +10,18 @@ export type { MarkedToken } from 'marked'
  * thousand levels deep) becomes one plain paragraph.
  */
 export async function parseMarkdown(text: string): Promise<readonly MarkedToken[]> {
+  return (await loadMarkdownParser())(text)
+}
+
+/** `parseMarkdown` for a caller that cannot wait, such as the drawing of a terminal. */
+export async function loadMarkdownParser(): Promise<(text: string) => readonly MarkedToken[]> {
   const { lexMarkdown } = await import('./markdown-lexer.ts')
-  try {
-    return lexMarkdown(text).filter(isMarkedToken)
-  } catch {
-    return [{ type: 'paragraph', raw: text, text, tokens: [{ type: 'text', raw: text, text, escaped: false }] }]
+  return (text) => {
+    try {
+      return lexMarkdown(text).filter(isMarkedToken)
+    } catch {
+      return [{ type: 'paragraph', raw: text, text, tokens: [{ type: 'text', raw: text, text, escaped: false }] }]
+    }
   }
 }
 
@@ -47,7 +54,7 @@ function containLink(tokens: readonly Token[]): boolean {
 }
 
 /** Other tokens come from extensions of `marked`, which are not used. */
-function isMarkedToken(token: Token): token is MarkedToken {
+export function isMarkedToken(token: Token): token is MarkedToken {
   return knownTokenTypes.has(token.type)
 }
 

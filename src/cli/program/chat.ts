@@ -2,6 +2,7 @@
  * Defines the commands that talk to the agent and send messages.
  */
 import type { Command } from 'commander'
+import type { ChatOptions } from '../chat.ts'
 import type { CliContext } from '../context.ts'
 import { createGroup } from '../help.ts'
 import type { SendOptions } from '../send.ts'
@@ -16,6 +17,7 @@ export function addChatCommands(root: Command, context: CliContext): void {
       '-q, --query [text]',
       'ask one question, print only the answer, and exit; without a text, or with -, the question is read from stdin',
     )
+    .option('--tui', 'open the terminal interface: conversations to switch between, dialogs, completion')
     .option('--session <name>', 'continue or start the conversation with this name')
     .option('-t, --toolsets <names>', 'offer a new conversation only these toolsets, separated by commas')
     .option(
@@ -23,9 +25,9 @@ export function addChatCommands(root: Command, context: CliContext): void {
       'show a picture to the agent with the first message; repeat it for several pictures',
       (path: string, paths: readonly string[] = []) => [...paths, path],
     )
-    .action(async (options: { query?: string | true; session?: string; toolsets?: string; image?: string[] }) => {
-      const { chat } = await import('../chat.ts')
-      await chat(context, options)
+    .action(async ({ tui, ...options }: ChatOptions & { readonly tui?: true }) => {
+      if (tui === true) await (await import('../tui/open.ts')).openTui(context, options)
+      else await (await import('../chat.ts')).chat(context, options)
     })
   root
     .command('send <target> [text...]')

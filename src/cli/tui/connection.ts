@@ -1,0 +1,45 @@
+/**
+ * The way to the gateway: it is reached after the first frame, and everything that needs it waits for it.
+ */
+import type { Endpoint } from '../endpoint.ts'
+import type { GatewayApi, GatewayCommand } from './gateway-api.ts'
+import type { LiveConversations } from './live-conversations.ts'
+import type { Store } from './store.ts'
+
+/** What the interface needs of a gateway. */
+export interface TuiEndpoint extends Pick<Endpoint, 'url' | 'token' | 'model' | 'degraded' | 'plugins'> {
+  /** The toolsets of new conversations. */
+  readonly toolsets?: readonly string[] | undefined
+}
+
+export interface ConnectionOptions {
+  readonly store: Store
+  readonly fetch: typeof fetch
+  readonly signal: AbortSignal
+  /** Throws when no gateway can be reached. */
+  connect(): Promise<TuiEndpoint>
+}
+
+export interface Connection {
+  readonly api: GatewayApi
+  readonly live: LiveConversations
+  /** Throws as `GatewayApi.commands`. */
+  commands(): Promise<readonly GatewayCommand[]>
+}
+
+/** Rejects when no gateway can be reached. */
+export async function connectGateway({ store, fetch, signal, connect }: ConnectionOptions): Promise<Connection> {
+  const [{ createGatewayApi }, { createLiveConversations }] = await Promise.all([
+    import('./gateway-api.ts'),
+    import('./live-conversations.ts'),
+  ])
+  const { url: baseUrl, token, model, degraded, plugins, toolsets } = await connect()
+  const connection = { baseUrl, token, fetch }
+  const api = createGatewayApi(connection)
+  const limited = toolsets === undefined ? {} : { toolsets }
+  const live = createLiveConversations({ ...connection, store, api, signal, ...limited })
+  store.update({ gateway: { state: 'ready', model }, hint: '' })
+  const problems = [...degraded, ...plugins.map(({ id, state, reason }) => `plugin ${id} (${state}): ${reason}`)]
+  for (const text of problems) store.dispatch(store.state.current, { type: 'notice', text })
+  return { api, live, commands: () => api.commands(signal) }
+}
