@@ -75,6 +75,7 @@ export type {
   GroupableFile,
   HistoryQuery,
   HttpRoute,
+  JsonSchema,
   MessageLimits,
   NativeDrafts,
   OpenedFile,
@@ -87,6 +88,8 @@ export type {
   PlatformRecords,
   PressResult,
   QuestionAnswer,
+  ResponseDescription,
+  RouteDescription,
   TurnActivity,
 } from './platforms/adapter.ts'
 export { definePlatform } from './platforms/adapter.ts'

@@ -55,6 +55,8 @@ export function createApiServer(context: PlatformContext, given: Partial<ApiServ
     }
   }
 
+  const describe = async () => (await import('./descriptions.ts')).descriptions
+
   const route = (method: 'GET' | 'POST' | 'DELETE', path: string, name: Parameters<typeof serve>[0]) =>
     context.route({
       method,
@@ -65,6 +67,7 @@ export function createApiServer(context: PlatformContext, given: Partial<ApiServ
         deps ??= load(closing.signal)
         return await api.serve(name, await deps, request)
       },
+      describe,
     })
 
   const show = (messageId: string, message: OutboundMessage): SendResult => {

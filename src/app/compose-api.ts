@@ -2,7 +2,7 @@
  * Composes the JSON API. Loaded with its first request.
  */
 import type { ApiDeps } from '../flows/api/handle-request.ts'
-import { HermesError } from '../lib/errors.ts'
+import type { HttpRoute } from '../platforms/adapter.ts'
 import { createReaderThread } from '../store/sqlite/reader-thread.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
@@ -10,6 +10,7 @@ import type { Core } from './core.ts'
 export function composeApi(
   { options, store, accountDirectory, platforms, clock }: AppContext,
   { sessionServices, approvals }: Core,
+  routes: () => readonly HttpRoute[],
 ): ApiDeps {
   return {
     store,
@@ -20,8 +21,13 @@ export function composeApi(
     questions: approvals.questions.deps,
     accountDirectory,
     adapter: platforms.adapter,
-    async openApi() {
-      throw new HermesError('http/not-found', 'the document is not there yet')
+    async openApi(url) {
+      const [{ buildOpenApi }, { errorSchema, describeRoutes }] = await Promise.all([
+        import('../http/openapi.ts'),
+        import('../flows/api/descriptions.ts'),
+      ])
+      const described = await describeRoutes(routes())
+      return await buildOpenApi(described, { version: options.version, url, error: errorSchema() })
     },
   }
 }

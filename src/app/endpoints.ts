@@ -163,7 +163,7 @@ function composeHttp(
   const { options, config, settings, store, phase, degraded, redact, clock, log } = context
   const { engine, outbox, hooks } = core
   const isEmbedded = options.onlyPlatforms !== undefined
-  return createHttpServer({
+  const server = createHttpServer({
     allowed: () => settings().http,
     settings: { ...settings().http, ...(isEmbedded ? { host: '127.0.0.1', port: 0 } : {}) },
     token,
@@ -189,7 +189,7 @@ function composeHttp(
         pairing: core.pairing.admin,
         send: composeSend(context, core),
         jobs: async (body) => (await import('../flows/cron/job-services.ts')).handleJobRequest(cron.open, body),
-        api: composeLazyApi(context, core),
+        api: composeLazyApi(context, core, () => server.routes()),
         homeChannels: async () => (await import('../flows/delivery/home-channels.ts')).readHomeChannels(context),
         pause: core.pause,
         menu: menuOf(core, skills),
@@ -210,6 +210,7 @@ function composeHttp(
       eventRoute(context, core),
     ],
   })
+  return server
 }
 
 /** Loads the feed of events with the first client. */
@@ -236,11 +237,11 @@ function eventRoute({ store, stopping, clock, log }: AppContext, { events, outbo
 }
 
 /** Loads the code with the first request. */
-function composeLazyApi(context: AppContext, core: Core): AdminRoutesDeps['api'] {
+function composeLazyApi(context: AppContext, core: Core, routes: () => readonly HttpRoute[]): AdminRoutesDeps['api'] {
   let deps: Promise<ApiDeps> | undefined
   return async (request) => {
     const { handleApiRequest } = await import('../flows/api/handle-request.ts')
-    deps ??= import('./compose-api.ts').then(({ composeApi }) => composeApi(context, core))
+    deps ??= import('./compose-api.ts').then(({ composeApi }) => composeApi(context, core, routes))
     return await handleApiRequest(await deps, request)
   }
 }

@@ -3,12 +3,12 @@
  * shutdown.
  */
 
+import type { z } from 'zod'
 import type { Engine } from '../engine/engine.ts'
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/dead-letters.ts'
 import { addDenial } from '../inbox/trace.ts'
 import { HermesError } from '../lib/errors.ts'
 import { brand } from '../lib/ids.ts'
-import { asRecord, isRecord, type JsonObject } from '../lib/json.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
@@ -75,7 +75,7 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
     path,
     access: 'token',
     async handle(request) {
-      const id = await readId(request)
+      const { id } = await parse(request, (shapes) => shapes.rowBody)
       if (!(await action(id))) throw new HermesError('http/not-found', `There is nothing with the number ${id}.`)
       return Response.json({ ok: true })
     },
@@ -122,12 +122,9 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
       path: '/api/pause',
       access: 'token',
       async handle(request) {
-        const body = await readBody(request)
-        const { off, reason }: Readonly<Record<string, unknown>> = isRecord(body) ? body : {}
-        if (off === true) return Response.json({ ok: await deps.pause.resume() })
-        if (typeof reason !== 'string')
-          throw new HermesError('http/bad-request', 'Expected {"reason": <text>} or {"off": true}.')
-        await deps.pause.pause(reason)
+        const asked = await parse(request, (shapes) => shapes.pauseBody)
+        if (asked.off === true) return Response.json({ ok: await deps.pause.resume() })
+        await deps.pause.pause(asked.reason)
         return Response.json({ ok: true })
       },
     },
@@ -164,7 +161,7 @@ function approvalRoutes(
       path: '/api/approvals/revoke',
       access: 'token',
       async handle(request) {
-        const id = parseApprovalId(await readBody(request))
+        const { id } = await parse(request, (shapes) => shapes.revokeBody)
         if (!(await (await load()).revokeRemembered(deps, id)))
           throw new HermesError('http/not-found', `Nothing is remembered as ${JSON.stringify(id)}.`)
         return Response.json({ ok: true })
@@ -177,58 +174,68 @@ function pairingRoutes(
   { pairing: load, store, clock }: AdminRoutesDeps,
   get: (path: string, read: () => Promise<unknown>) => HttpRoute,
 ): HttpRoute[] {
-  const act = (path: string, action: (admin: PairingAdmin, body: JsonObject) => unknown): HttpRoute => ({
+  const act = <Shape extends z.ZodType>(
+    path: string,
+    shape: (shapes: Shapes) => Shape,
+    action: (admin: PairingAdmin, body: z.output<Shape>) => unknown,
+  ): HttpRoute => ({
     method: 'POST',
     path,
     access: 'token',
     async handle(request) {
-      const body = asRecord(await readBody(request))
+      const body = await parse(request, shape)
       return Response.json(await action(await load(), body))
     },
   })
   return [
     get('/api/pairing', async () => (await load()).list()),
-    act('/api/pairing/approve', (admin, body) => admin.approve(textIn(body, 'platform'), textIn(body, 'code'))),
-    act('/api/pairing/revoke', (admin, body) => {
-      admin.revoke(textIn(body, 'platform'), textIn(body, 'user_id'))
-      return { ok: true }
-    }),
-    act('/api/pairing/deny', async (admin, body) => {
-      const denied = admin.deny(textIn(body, 'platform'), textIn(body, 'person'))
-      const via = body['via'] === undefined ? 'api' : textIn(body, 'via')
-      const { denialEntry } = await import('./pairing-admin.ts')
-      await store.run(() => addDenial(denialEntry(denied, via), clock()))
-      return { platform: denied.platform, user_id: denied.userId, user_name: denied.userName }
-    }),
-    act('/api/pairing/clear', (admin, body) => ({
-      cleared: admin.clearPending(body['platform'] === undefined ? undefined : textIn(body, 'platform')),
-    })),
+    act(
+      '/api/pairing/approve',
+      (shapes) => shapes.pairingApproveBody,
+      (admin, { platform, code }) => admin.approve(platform, code),
+    ),
+    act(
+      '/api/pairing/revoke',
+      (shapes) => shapes.pairingRevokeBody,
+      (admin, { platform, user_id }) => {
+        admin.revoke(platform, user_id)
+        return { ok: true }
+      },
+    ),
+    act(
+      '/api/pairing/deny',
+      (shapes) => shapes.pairingDenyBody,
+      async (admin, { platform, person, via }) => {
+        const denied = admin.deny(platform, person)
+        const { denialEntry } = await import('./pairing-admin.ts')
+        await store.run(() => addDenial(denialEntry(denied, via), clock()))
+        return { platform: denied.platform, user_id: denied.userId, user_name: denied.userName }
+      },
+    ),
+    act(
+      '/api/pairing/clear',
+      (shapes) => shapes.pairingClearBody,
+      (admin, { platform }) => ({ cleared: admin.clearPending(platform) }),
+    ),
   ]
 }
 
-function textIn(body: JsonObject, key: string): string {
-  const value = body[key]
-  if (typeof value === 'string' && value.trim() !== '') return value.trim()
-  throw new HermesError('http/bad-request', `Expected {"${key}": <text>}.`)
-}
+type Shapes = typeof import('./api/management-shapes.ts')
 
-/** An id of the list, or the number of a grant. */
-function parseApprovalId(body: unknown): string {
-  const { id }: Readonly<Record<string, unknown>> = isRecord(body) ? body : {}
-  if (typeof id === 'string' && id !== '') return id
-  if (typeof id === 'number' && Number.isSafeInteger(id)) return `g${id}`
-  throw new HermesError('http/bad-request', 'Expected {"id": <an id of the list>}.')
+/** The body in a shape of the OpenAPI document. Rejects `http/bad-request`. */
+async function parse<Shape extends z.ZodType>(
+  request: Request,
+  shape: (shapes: Shapes) => Shape,
+): Promise<z.output<Shape>> {
+  const [{ parseInput }, shapes] = await Promise.all([
+    import('./api/parse-input.ts'),
+    import('./api/management-shapes.ts'),
+  ])
+  return parseInput(shape(shapes), await readBody(request))
 }
 
 function readBody(request: Request): Promise<unknown> {
   return request.json().catch((cause: unknown) => {
     throw new HermesError('http/bad-request', 'The body is not JSON.', { cause })
   })
-}
-
-async function readId(request: Request): Promise<number> {
-  const body = await readBody(request)
-  const id = typeof body === 'object' && body !== null && 'id' in body ? body.id : undefined
-  if (typeof id === 'number' && Number.isSafeInteger(id)) return id
-  throw new HermesError('http/bad-request', 'Expected {"id": <number>}.')
 }

@@ -31,7 +31,11 @@ export function agentRoutes({ knownTools, previewPrompt }: AgentRoutesDeps): Htt
       path: '/api/prompt',
       access: 'token',
       async handle(request) {
-        const platform = new URL(request.url).searchParams.get('platform') ?? 'cli'
+        const [{ parseInput }, { promptQuery }] = await Promise.all([
+          import('./api/parse-input.ts'),
+          import('./api/management-shapes.ts'),
+        ])
+        const { platform } = parseInput(promptQuery, Object.fromEntries(new URL(request.url).searchParams))
         return Response.json(await previewPrompt(platform))
       },
     },

@@ -1,7 +1,6 @@
 /**
  * The HTTP API of `hermes hooks`: list, test, pause and resume hooks.
  */
-import { z } from 'zod'
 import type { HookRegistry } from '../hooks/registry.ts'
 import { sampleContext } from '../hooks/sample-contexts.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -9,13 +8,6 @@ import type { Redactor } from '../lib/redact.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
 
 type HookAdmin = Pick<HookRegistry, 'list' | 'processes' | 'testFire' | 'pause' | 'resume' | 'applyConfig'>
-
-const nameSchema = z.object({ name: z.string() })
-const testSchema = z.object({
-  name: z.string(),
-  event: z.string().regex(/^[^\s:]+:\S+$/),
-  context: z.record(z.string(), z.unknown()).optional(),
-})
 
 /** @param redact takes secrets out of errors of handlers */
 export function hookRoutes(hooks: HookAdmin, redact: Redactor): HttpRoute[] {
@@ -26,7 +18,8 @@ export function hookRoutes(hooks: HookAdmin, redact: Redactor): HttpRoute[] {
     handle: async (request) => Response.json(await act(await readJson(request))),
   })
   const byName = (act: (name: string) => boolean) => async (body: unknown) => {
-    const { name } = parseBody(nameSchema, body, '{"name": "<hook>"}')
+    const { parseInput, hookBody } = await loadShapes()
+    const { name } = parseInput(hookBody, body)
     if (!act(name)) throw hookNotFound(name)
     return { ok: true }
   }
@@ -45,11 +38,8 @@ export function hookRoutes(hooks: HookAdmin, redact: Redactor): HttpRoute[] {
     post('/api/hooks/pause', byName(hooks.pause)),
     post('/api/hooks/resume', byName(hooks.resume)),
     post('/api/hooks/test', async (body) => {
-      const { name, event, context } = parseBody(
-        testSchema,
-        body,
-        '{"name": "<hook>", "event": "agent:end", "context"?: {…}}',
-      )
+      const { parseInput, hookTestBody } = await loadShapes()
+      const { name, event, context } = parseInput(hookTestBody, body)
       const fired = await hooks.testFire(name, event, context ?? sampleContext(event))
       if (fired === undefined) throw hookNotFound(name)
       const { result, ms } = fired
@@ -61,10 +51,12 @@ export function hookRoutes(hooks: HookAdmin, redact: Redactor): HttpRoute[] {
 
 const jsonType = { headers: { 'content-type': 'application/json' } }
 
-function parseBody<T>(shape: z.ZodType<T>, body: unknown, expected: string): T {
-  const found = shape.safeParse(body)
-  if (found.success) return found.data
-  throw new HermesError('http/bad-request', `Expected ${expected}.`)
+async function loadShapes() {
+  const [{ parseInput }, shapes] = await Promise.all([
+    import('./api/parse-input.ts'),
+    import('./api/management-shapes.ts'),
+  ])
+  return { ...shapes, parseInput }
 }
 
 async function readJson(request: Request): Promise<unknown> {

@@ -12,6 +12,8 @@ export interface RouteEntry {
 export interface RouteTable {
   /** The latest route of a method and path wins, because a platform adds its routes again when it reconnects. */
   add(entry: RouteEntry): () => void
+  /** All routes of now. */
+  list(): readonly HttpRoute[]
   /** The entries of the best match by method: an exact path before a prefix, a longer prefix before a shorter one. */
   find(path: string): ReadonlyMap<string, RouteEntry> | undefined
 }
@@ -34,6 +36,10 @@ export function createRouteTable(): RouteTable {
         methods.delete(method)
         if (methods.size === 0 && paths.get(key) === methods) paths.delete(key)
       }
+    },
+    list() {
+      const maps = [...exact.values(), ...prefixes.values()]
+      return maps.flatMap((methods) => [...methods.values()].map(({ route }) => route))
     },
     find(path) {
       const found = exact.get(path)

@@ -55,6 +55,8 @@ export interface HttpServer {
   stop(): Promise<void>
   /** Adds a route at any time. Returns a function that removes it. */
   route(route: HttpRoute): () => void
+  /** All routes of now. */
+  routes(): readonly HttpRoute[]
 }
 
 declare module 'fastify' {
@@ -82,6 +84,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       return stopped
     },
     route: (route) => table.add({ route, alwaysAvailable: false }),
+    routes: table.list,
   }
 }
 

@@ -496,7 +496,36 @@ export interface HttpRoute {
   readonly access: 'token' | 'public' | 'own'
   /** May throw: the server responds with 500 and logs the error. `request.signal` aborts when the client disconnects. */
   handle(request: Request): Promise<Response> | Response
+  /** For `GET /api/openapi.json`; a route without it is not a public API. Called with the first request for the document. */
+  describe?(): Promise<readonly RouteDescription[]>
 }
+
+/** What a route takes and returns, for the OpenAPI document. */
+export interface RouteDescription {
+  readonly method: HttpRoute['method']
+  /** With the names of its variable parts: `/v1/runs/{run_id}`. */
+  readonly path: string
+  readonly access: HttpRoute['access']
+  /** One sentence. */
+  readonly summary: string
+  /** The group in which it is shown. */
+  readonly tag: string
+  /** The schema of an object: one property for each parameter of the query string. */
+  readonly query?: JsonSchema
+  readonly body?: JsonSchema
+  /** By status; those of errors are added. */
+  readonly responses: Readonly<Record<number, ResponseDescription>>
+}
+
+export interface ResponseDescription {
+  readonly description: string
+  readonly schema?: JsonSchema
+  /** Default: `application/json`. */
+  readonly contentType?: string
+}
+
+/** JSON Schema, draft 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>
 
 /** The default export of `platforms/<name>/adapter.ts`. */
 export interface PlatformModule<Options = Readonly<Record<string, unknown>>> {

@@ -27,7 +27,7 @@ test('the sessions of all chats are listed, read, renamed, copied and removed', 
     `/api/sessions?chat=${encodeURIComponent('a/b:c')}&search=${encodeURIComponent('"first word" OR "')}`,
   )
   assert.equal(at(byChat, 'sessions', 1), undefined)
-  assert.equal(at(byChat, 'sessions', 0, 'match', 'excerpt'), 'You said: the «first "word"» of Ada')
+  assert.equal(at(byChat, 'sessions', 0, 'match', 'excerpt'), 'You said: the «first "word»" of Ada')
 
   const id = String(at(second, 'sessions', 0, 'id'))
   const newest = await get(`/api/sessions/${id}/messages?limit=1`)

@@ -6,8 +6,7 @@ import { decideQuestion } from '../../approvals/decide.ts'
 import { type StoredQuestion, waitingApprovals } from '../../approvals/queries.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { Store } from '../../store/store.ts'
-import type { ApiRequest } from './handle-request.ts'
-import { parseInput } from './parse-input.ts'
+import { type ApiRequest, parseInput } from './parse-input.ts'
 import { type ApiDecided, type ApiPending, type ApiQuestion, decideBody, pendingQuery } from './shapes.ts'
 
 export interface ApprovalsApiDeps {

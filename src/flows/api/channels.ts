@@ -5,8 +5,7 @@ import { z } from 'zod'
 import { listAllTargets } from '../delivery/list-targets.ts'
 import { formatTarget, type ResolveTargetDeps } from '../delivery/resolve-target.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
-import type { ApiRequest } from './handle-request.ts'
-import { parseInput } from './parse-input.ts'
+import { type ApiRequest, parseInput } from './parse-input.ts'
 import { type ApiChannels, channelsQuery } from './shapes.ts'
 
 export type ChannelsApiDeps = ResolveTargetDeps

@@ -5,12 +5,12 @@ import type { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
 import { type ApprovalsApiDeps, decide, listPending } from './approvals.ts'
 import { type ChannelsApiDeps, listChannels } from './channels.ts'
-import { parseInput } from './parse-input.ts'
+import { type ApiRequest, parseInput } from './parse-input.ts'
 import { answerSessions, type SessionsApiDeps } from './sessions.ts'
 
 export interface ApiDeps extends SessionsApiDeps, ApprovalsApiDeps, ChannelsApiDeps {
-  /** The OpenAPI document. */
-  openApi(): Promise<unknown>
+  /** The OpenAPI document. @param url of the gateway, as the client has reached it */
+  openApi(url: string): Promise<unknown>
 }
 
 /** Rejects `http/…`, `sessions/…`, `approvals/…` and `store/…`. */
@@ -32,20 +32,10 @@ export async function handleApiRequest(deps: ApiDeps, request: Request): Promise
     case 'channels':
       return Response.json(await listChannels(deps, asked))
     case 'openapi.json':
-      return Response.json(await deps.openApi())
+      return Response.json(await deps.openApi(url.origin))
     default:
       throw new HermesError('http/not-found', url.pathname)
   }
-}
-
-export interface ApiRequest {
-  readonly method: string
-  /** What follows the name of the resource, decoded. */
-  readonly path: readonly string[]
-  readonly query: Readonly<Record<string, string>>
-  /** Rejects `http/bad-request`. */
-  body<Shape extends z.ZodType>(shape: Shape): Promise<z.output<Shape>>
-  readonly signal: AbortSignal
 }
 
 /** Ids of platforms contain slashes and colons, which a client encodes. */

@@ -4,6 +4,17 @@
 import type { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
 
+/** A request of the JSON API. */
+export interface ApiRequest {
+  readonly method: string
+  /** What follows the name of the resource, decoded. */
+  readonly path: readonly string[]
+  readonly query: Readonly<Record<string, string>>
+  /** Rejects `http/bad-request`. */
+  body<Shape extends z.ZodType>(shape: Shape): Promise<z.output<Shape>>
+  readonly signal: AbortSignal
+}
+
 /** Throws `http/bad-request`, which names the field. */
 export function parseInput<Shape extends z.ZodType>(shape: Shape, value: unknown): z.output<Shape> {
   const parsed = shape.safeParse(value)

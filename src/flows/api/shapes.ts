@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 
-export const maxPageSize = 200
+const maxPageSize = 200
 const defaultPageSize = 50
 
 const time = z.iso.datetime().describe('ISO 8601, UTC')
@@ -17,7 +17,7 @@ const limit = z.coerce
   .number()
   .pipe(z.int().min(1).max(maxPageSize))
   .default(defaultPageSize)
-  .describe('How many entries a page has at most.')
+  .meta({ type: 'integer', minimum: 1, maximum: maxPageSize, description: 'How many entries a page has at most.' })
 const cursor = z.string().min(1).max(1_000)
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
 

@@ -44,7 +44,7 @@ export interface SendResultReport {
 
 const maxWaitSeconds = 120
 
-const requestSchema = z.strictObject({
+export const sendBody = z.strictObject({
   targets: z.array(z.string().trim().min(1).max(500)).min(1).max(50),
   text: z.string().max(1_000_000).default(''),
   /** Absolute paths and https addresses. */
@@ -79,10 +79,10 @@ export async function sendRequest(
   )
 }
 
-type SendRequest = z.output<typeof requestSchema>
+type SendRequest = z.output<typeof sendBody>
 
 function parseRequest(body: unknown): SendRequest {
-  const parsed = requestSchema.safeParse(body)
+  const parsed = sendBody.safeParse(body)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     throw new HermesError('http/bad-request', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`)

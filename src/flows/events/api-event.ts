@@ -88,7 +88,7 @@ export function isApiEventType(text: string): text is ApiEventType {
   return Object.hasOwn(types, text)
 }
 
-export const apiEventTypes: readonly string[] = Object.keys(types)
+export const apiEventTypes: readonly ApiEventType[] = Object.keys(types).filter(isApiEventType)
 
 /** The response of `GET /api/events`. */
 export interface EventPage {

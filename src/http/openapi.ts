@@ -1,0 +1,84 @@
+/**
+ * Builds the OpenAPI document from the descriptions of routes. A second server, which never listens, collects them for
+ * `@fastify/swagger`. Both are loaded with the first request for the document.
+ */
+import swagger from '@fastify/swagger'
+import { fastify } from 'fastify'
+import type { JsonObject } from '../lib/json.ts'
+import type { RouteDescription } from '../platforms/adapter.ts'
+
+export interface OpenApiOptions {
+  readonly version: string
+  readonly url: string
+  /** The schema of the body of an error. */
+  readonly error: JsonObject
+}
+
+const about = `Everything that a client of the gateway needs: conversations, questions, scheduled jobs, and the API of OpenAI. Send the token
+of the gateway as \`Authorization: Bearer <token>\`.`
+
+/** Rejects with the error of a description that is not valid. */
+export async function buildOpenApi(
+  routes: readonly RouteDescription[],
+  { version, url, error }: OpenApiOptions,
+): Promise<unknown> {
+  const app = fastify({ logger: false, exposeHeadRoutes: false })
+  // The descriptions are shown only: requests go to the other server.
+  app.setValidatorCompiler(() => () => true)
+  app.setSerializerCompiler(() => JSON.stringify)
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'hermes-gateway', version, description: about.replace('\n', ' ') },
+      servers: [{ url }],
+      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+    },
+    refResolver: { buildLocalReference: (schema) => String(schema['$id']) },
+  })
+  app.addSchema({ $id: 'Error', ...error })
+  for (const { method, path, access, ...description } of routes)
+    app.route({
+      method,
+      url: path.replace(/\{(\w+)\}/g, ':$1'),
+      schema: toSchema(path, access, description),
+      handler: () => undefined,
+    })
+  await app.ready()
+  const document = app.swagger()
+  await app.close()
+  return document
+}
+
+function toSchema(
+  path: string,
+  access: RouteDescription['access'],
+  { summary, tag, query, body, responses }: Omit<RouteDescription, 'method' | 'path' | 'access'>,
+): object {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
+  const failures = access === 'token' ? { '4xx': failure('The request was refused.') } : {}
+  return {
+    summary,
+    tags: [tag],
+    security: access === 'token' ? [{ token: [] }] : [],
+    ...(query === undefined ? {} : { querystring: query }),
+    ...(names.length === 0 ? {} : { params: { type: 'object', properties, required: names } }),
+    ...(body === undefined ? {} : { body }),
+    response: {
+      ...Object.fromEntries(Object.entries(responses).map(([status, response]) => [status, toResponse(response)])),
+      ...failures,
+    },
+  }
+}
+
+function failure(description: string): object {
+  return { description, content: { 'application/json': { schema: { $ref: 'Error#' } } } }
+}
+
+function toResponse({
+  description,
+  schema = {},
+  contentType = 'application/json',
+}: RouteDescription['responses'][number]) {
+  return { description, content: { [contentType]: { schema } } }
+}
