@@ -1,6 +1,7 @@
 /**
  * Composes the JSON API. Loaded with its first request.
  */
+import { join, relative } from 'node:path'
 import type { ApiDeps } from '../flows/api/handle-request.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
 import { createReaderThread } from '../store/sqlite/reader-thread.ts'
@@ -16,6 +17,12 @@ export function composeApi(
     store,
     clock,
     database: options.home.databaseFile,
+    async openFile(file) {
+      const { media, pictures } = options.home
+      const path = 'picture' in file ? join(pictures, file.picture) : file.path
+      const { openStoredFile } = await import('../media/file-store.ts')
+      return await openStoredFile(relative(media, path), { folder: media })
+    },
     reader: createReaderThread(new URL('../flows/api/read-sessions-thread.ts', import.meta.url)),
     resetSession: sessionServices.resetSession,
     questions: approvals.questions.deps,

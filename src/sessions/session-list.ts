@@ -21,6 +21,8 @@ export interface SessionFilter {
   readonly chat?: string | undefined
   /** True: only the current sessions of conversations; false: only earlier ones. */
   readonly current?: boolean | undefined
+  /** A conversation. */
+  readonly session_key?: string | undefined
   readonly search?: SessionSearch | undefined
   /** Sessions that a compression has ended, too. They go on in another session. */
   readonly withContinued?: boolean
@@ -53,6 +55,7 @@ type ListParams = {
   readonly chat: string | null
   /** 1 or 0; null for both. */
   readonly current: number | null
+  readonly session_key: string | null
   readonly continued: number
   readonly limit: number
 }
@@ -69,6 +72,7 @@ const listQuery = <P extends ListParams>(condition: (p: P) => ReturnType<typeof 
       .where(sql<boolean>`(${p.platform} is null or s.platform = ${p.platform})`)
       .where(sql<boolean>`(${p.chat} is null or json_extract(l.source, '$.chatId') = ${p.chat})`)
       .where(sql<boolean>`(${p.current} is null or (s.id is l.session_id) = ${p.current})`)
+      .where(sql<boolean>`(${p.session_key} is null or s.session_key = ${p.session_key})`)
       .where(condition(p))
       .orderBy('s.updated_at', 'desc')
       .orderBy('s.id', 'desc')
@@ -132,7 +136,7 @@ function* toListed({ source, current_id, ...session }: Row): Transaction<ListedS
 
 /** The sessions before a position, the newest first. */
 export function* listSessions(
-  { platform, chat, current, search, withContinued = false }: SessionFilter,
+  { platform, chat, current, session_key, search, withContinued = false }: SessionFilter,
   before: SessionPosition | undefined,
   limit: number,
 ): Transaction<ListedSession[]> {
@@ -142,6 +146,7 @@ export function* listSessions(
     platform: platform ?? null,
     chat: chat ?? null,
     current: current === undefined ? null : Number(current),
+    session_key: session_key ?? null,
     continued: Number(withContinued),
     limit,
   }

@@ -26,7 +26,7 @@ export async function handleApiRequest(deps: ApiDeps, request: Request): Promise
   }
   switch (resource) {
     case 'sessions':
-      return Response.json(await answerSessions(deps, asked))
+      return toResponse(await answerSessions(deps, asked))
     case 'approvals':
       return Response.json(asked.method === 'GET' ? await listPending(deps, asked) : await decide(deps, asked))
     case 'channels':
@@ -36,6 +36,11 @@ export async function handleApiRequest(deps: ApiDeps, request: Request): Promise
     default:
       throw new HermesError('http/not-found', url.pathname)
   }
+}
+
+/** The content of a file is a response of its own. */
+function toResponse(answer: unknown): Response {
+  return answer instanceof Response ? answer : Response.json(answer)
 }
 
 /** Ids of platforms contain slashes and colons, which a client encodes. */

@@ -18,6 +18,12 @@ export const readAnswer = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('session'), session: sessionShape }),
   z.object({ kind: z.literal('message'), message: messageShape }),
+  z.object({
+    kind: z.literal('file'),
+    stored: z.union([z.object({ path: z.string() }), z.object({ picture: z.string() })]).nullable(),
+  }),
   z.object({ kind: z.literal('absent'), what: z.enum(['session', 'message']) }),
 ])
+/** A file that the gateway keeps: its path, or its name among the pictures. */
+export type StoredFile = NonNullable<Extract<ReadAnswer, { readonly kind: 'file' }>['stored']>
 export type ReadAnswer = z.output<typeof readAnswer>

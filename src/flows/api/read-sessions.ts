@@ -3,6 +3,7 @@
  */
 
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
+import type { Attachment } from '../../message/event.ts'
 import { ownWords } from '../../message/own-words.ts'
 import type { ImagePart, ToolCall } from '../../message/transcript.ts'
 import { listFilesOfTurn } from '../../outbox/files-of-turn.ts'
@@ -27,12 +28,14 @@ import {
 import { countMessages } from '../../sessions/session-queries.ts'
 import { row, type Transaction } from '../../store/query.ts'
 import { parseRecallQuery } from '../../store/sqlite/recall-query.ts'
-import type { ReadAnswer } from './read-answer.ts'
+import type { ReadAnswer, StoredFile } from './read-answer.ts'
 import type { ApiMessage, ApiSession } from './shapes.ts'
 
 export interface SessionsRequest {
   readonly kind: 'sessions'
-  readonly filter: Pick<SessionFilter, 'platform' | 'chat' | 'current'> & { readonly search?: string | undefined }
+  readonly filter: Pick<SessionFilter, 'platform' | 'chat' | 'current' | 'session_key'> & {
+    readonly search?: string | undefined
+  }
   readonly before?: SessionPosition | undefined
   readonly limit: number
 }
@@ -51,6 +54,7 @@ export type ReadRequest =
   | MessagesRequest
   | { readonly kind: 'session'; readonly session: string }
   | { readonly kind: 'message'; readonly session: string; readonly message: number }
+  | { readonly kind: 'file'; readonly session: string; readonly message: number; readonly index: number }
 
 export function* readSessions(request: ReadRequest): Transaction<ReadAnswer> {
   switch (request.kind) {
@@ -67,6 +71,12 @@ export function* readSessions(request: ReadRequest): Transaction<ReadAnswer> {
       const found = yield* findListedMessage(request.session, request.message)
       if (found === undefined) return { kind: 'absent', what: 'message' }
       return { kind: 'message', message: yield* toMessage(request.session, found, Number.POSITIVE_INFINITY) }
+    }
+    case 'file': {
+      const found = yield* findListedMessage(request.session, request.message)
+      const file = found === undefined ? undefined : (yield* filesOf(request.session, found))[request.index]
+      if (file === undefined) return { kind: 'absent', what: 'message' }
+      return { kind: 'file', stored: file.stored }
     }
   }
 }
@@ -178,7 +188,7 @@ function* toMessage(
     tool_calls: yield* toolCallsOf(stored, outcomes),
     tool_call_id: stored.tool_call_id,
     tool_name: stored.tool_name,
-    attachments: yield* attachmentsOf(sessionId, stored),
+    attachments: (yield* filesOf(sessionId, stored)).map(({ shown }) => shown),
     status: superseded === 0 ? 'active' : superseded > 0 ? 'summarised' : superseded === -1 ? 'failed' : 'withdrawn',
     is_summary: is_summary === 1,
     turn_id,
@@ -202,26 +212,39 @@ function* toolCallsOf(
   })
 }
 
+interface FileOfMessage {
+  readonly shown: ApiMessage['attachments'][number]
+  /** Null for a file that the gateway does not keep. */
+  readonly stored: StoredFile | null
+}
+
 /** Files are stored with the turn: those of the person belong to its first message, those of the agent to its last. */
-function* attachmentsOf(sessionId: string, stored: ListedMessage): Transaction<ApiMessage['attachments']> {
+function* filesOf(sessionId: string, stored: ListedMessage): Transaction<FileOfMessage[]> {
   const { role, turn_id, images } = stored
-  const files: ApiMessage['attachments'] = []
+  const files: FileOfMessage[] = []
   if (turn_id !== null && role === 'user' && (yield* isAtEndOfTurn(sessionId, stored, 'first'))) {
     for (const { how, payload } of yield* listTurnInputs(turn_id)) {
       if (how === 'steered') continue
-      for (const { quoted, kind, fileName = '', mimeType, bytes } of parseStoredEvent(payload).attachments ?? [])
-        if (quoted !== true)
-          files.push({ kind, file_name: fileName, mime_type: mimeType ?? null, bytes: bytes ?? null })
+      const { attachments = [] } = parseStoredEvent(payload)
+      files.push(...attachments.filter(({ quoted }) => quoted !== true).map(receivedFile))
     }
   }
   if (turn_id !== null && role === 'assistant' && (yield* isAtEndOfTurn(sessionId, stored, 'last'))) {
     for (const { kind, fileName, mimeType } of yield* listFilesOfTurn(turn_id))
-      files.push({ kind, file_name: fileName, mime_type: mimeType, bytes: null })
+      files.push({ shown: { kind, file_name: fileName, mime_type: mimeType, bytes: null }, stored: null })
   }
   if (files.length > 0 || images === null) return files
   // The transcript has written it, so its shape is known.
   const pictures: readonly ImagePart[] = JSON.parse(images)
-  return pictures.map(({ file, mimeType, bytes }) => ({ kind: 'photo', file_name: file, mime_type: mimeType, bytes }))
+  return pictures.map(({ file, mimeType, bytes }) => ({
+    shown: { kind: 'photo', file_name: file, mime_type: mimeType, bytes },
+    stored: { picture: file },
+  }))
+}
+
+function receivedFile({ kind, fileName = '', mimeType, bytes, path }: Attachment): FileOfMessage {
+  const shown = { kind, file_name: fileName, mime_type: mimeType ?? null, bytes: bytes ?? null }
+  return { shown, stored: path === undefined ? null : { path } }
 }
 
 function toTime(ms: number): string {

@@ -3,13 +3,14 @@
  */
 import { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
+import type { OpenedFile } from '../../platforms/adapter.ts'
 import { indexNewMessages } from '../../store/search-index.ts'
 import type { ReaderThread } from '../../store/sqlite/reader-thread.ts'
 import type { Store } from '../../store/store.ts'
 import { type ChangeSessionsDeps, deleteSession, forkSession, setTitle } from './change-sessions.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { type ApiRequest, parseInput } from './parse-input.ts'
-import { type ReadAnswer, readAnswer } from './read-answer.ts'
+import { type ReadAnswer, readAnswer, type StoredFile } from './read-answer.ts'
 import type { ReadRequest } from './read-sessions.ts'
 import {
   type ApiMessage,
@@ -26,6 +27,8 @@ export interface SessionsApiDeps extends ChangeSessionsDeps {
   readonly store: Store
   /** The path of the database of the store. */
   readonly database: string
+  /** Opens a file that a person has sent. Undefined when it is not kept any more. */
+  openFile(file: StoredFile): Promise<OpenedFile | undefined>
   /** Runs `read-sessions-thread.ts`. */
   readonly reader: ReaderThread
 }
@@ -36,6 +39,8 @@ export async function answerSessions(deps: SessionsApiDeps, request: ApiRequest)
   const { method, path, query, body, signal } = request
   const [id, part, message, ...more] = path
   if (id === undefined) return await listSessions(deps, query, signal)
+  if (part === 'messages' && message !== undefined && more[0] === 'attachments' && more.length === 2)
+    return await openAttachment(deps, { session: id, message, index: more[1] ?? '' }, signal)
   if (more.length > 0) throw notFound(path)
   if (part === undefined) {
     if (method === 'GET') return { session: await readSession(deps, id, signal) }
@@ -92,7 +97,7 @@ const sessionPosition = z.tuple([z.number(), z.string()])
 
 async function listSessions(deps: SessionsApiDeps, given: Query, signal: AbortSignal): Promise<ApiSessions> {
   const { limit, cursor, ...filter } = parseInput(sessionsQuery, given)
-  const list = ['sessions', filter.platform, filter.chat, filter.search, filter.current]
+  const list = ['sessions', filter.platform, filter.chat, filter.search, filter.current, filter.session_key]
   const position = decodeCursor(list, cursor, sessionPosition)
   if (filter.search !== undefined) await indexNewMessages(deps.store)
   const before = position === undefined ? undefined : { at: position[0], id: position[1] }
@@ -116,6 +121,28 @@ async function readMessage(
 ): Promise<ApiMessage> {
   const id = /^\d{1,15}$/.test(message) ? Number(message) : -1
   return (await read(deps, { kind: 'message', session, message: id }, signal)).message
+}
+
+/** The content of a file of a message, with its type by the content. Rejects `sessions/not-found` and `http/not-found`. */
+async function openAttachment(
+  deps: SessionsApiDeps,
+  { session, message, index }: { readonly session: string; readonly message: string; readonly index: string },
+  signal: AbortSignal,
+): Promise<Response> {
+  const numbers = [message, index].map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : -1))
+  const [id = -1, place = -1] = numbers
+  const { stored } = await read(deps, { kind: 'file', session, message: id, index: place }, signal)
+  const found = stored === null ? undefined : await deps.openFile(stored)
+  if (found === undefined) throw new HermesError('http/not-found', 'The gateway keeps no copy of this file.')
+  const { content, mimeType, bytes } = found
+  return new Response(ReadableStream.from(content), {
+    headers: {
+      'content-type': mimeType,
+      'content-length': String(bytes),
+      'content-disposition': 'attachment',
+      'x-content-type-options': 'nosniff',
+    },
+  })
 }
 
 const messagePosition = z.tuple([z.enum(['older', 'newer']), z.number(), z.number()])

@@ -62,6 +62,7 @@ export type ApiSession = z.output<typeof sessionShape>
 export const sessionsQuery = z.strictObject({
   platform: z.string().min(1).max(200).optional(),
   chat: z.string().min(1).max(1_000).optional().describe('The id of a chat, as in `chat_id`.'),
+  session_key: z.string().min(1).max(2_000).optional().describe('Only the sessions of this conversation.'),
   search: z
     .string()
     .min(1)

@@ -2,6 +2,7 @@
  * A request of a script to send a message (`hermes send`, `POST /api/send`). The token of the gateway authorises it, so it may
  * send to every chat.
  */
+import { createHash } from 'node:crypto'
 import { isAbsolute } from 'node:path'
 import { z } from 'zod'
 import { HermesError, messageOf } from '../../lib/errors.ts'
@@ -51,6 +52,8 @@ export const sendBody = z.strictObject({
   media: z.array(z.string().min(1).max(2_000)).max(20).default([]),
   /** Seconds to wait for the platforms. */
   wait: z.number().min(0).max(maxWaitSeconds).default(30),
+  /** A second request with the same key sends nothing, and reports on the first one. */
+  key: z.string().min(1).max(200).optional(),
   /** Tries chats, too, that took no messages the last time. */
   force: z.boolean().default(false),
 })
@@ -75,11 +78,18 @@ export async function sendRequest(
     destinations.push({ target, destination })
   }
   return await Promise.all(
-    destinations.map(({ target, destination }) => sendTo(deps, request, target, destination, signal)),
+    destinations.map(({ target, destination }, index) =>
+      sendTo(deps, { ...request, key: keyOf(request.key, index) }, target, destination, signal),
+    ),
   )
 }
 
 type SendRequest = z.output<typeof sendBody>
+
+/** One for each target. */
+function keyOf(key: string | undefined, index: number): string | undefined {
+  return key === undefined ? undefined : createHash('sha256').update(`${index} ${key}`).digest('hex').slice(0, 32)
+}
 
 function parseRequest(body: unknown): SendRequest {
   const parsed = sendBody.safeParse(body)
@@ -99,7 +109,7 @@ function parseRequest(body: unknown): SendRequest {
 
 async function sendTo(
   deps: SendRequestDeps,
-  { text, media, wait, force }: SendRequest,
+  { text, media, wait, force, key: chosen }: SendRequest,
   target: string,
   destination: Destination,
   signal: AbortSignal,
@@ -108,7 +118,7 @@ async function sendTo(
   if (destination.kind === 'local') return saveLocally(deps, target, [text, ...media].join('\n').trim(), now)
   const chat = destination.target
   if (force) await deps.store.run(() => forgetDeadTarget(chatOf(chat)))
-  const key = `send:${uuid7(now)}`
+  const key = `send:${chosen ?? uuid7(now)}`
   const content = { key, text, kind: 'notice' as const, media, authority: tokenAuthority }
   await storeDelivery(deps.store, prepareDelivery(deps.outbox, chat, content), now)
   const fields = { platform: chat.platform, chat: chat.chatId, key }
