@@ -124,6 +124,7 @@ const packageSites: Readonly<Record<string, RegExp>> = {
   openai: /^src\/agent\/models\//,
   '@anthropic-ai/sdk': /^src\/agent\/models\//,
   '@modelcontextprotocol/client': /^src\/agent\/mcp\//,
+  '@modelcontextprotocol/server': /^src\/flows\/mcp-server\//,
   'ipaddr.js': /^src\/media\//,
   'playwright-core': /^src\/agent\/browser\//,
   unbash: /^src\/agent\//,

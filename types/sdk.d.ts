@@ -1976,6 +1976,10 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly meaning: 'A hook sends a message to a target that does not exist.';
             readonly hint: 'Write `<platform>` for its home channel, `<platform>:<chat_id>[:<thread_id>]`, or `<platform>:#<channel>`.';
         };
+        readonly 'delivery/failed': {
+            readonly meaning: 'The platform has not taken the message.';
+            readonly hint: 'See the reason in the message; `hermes outbox list` shows what can be sent again.';
+        };
         readonly 'delivery/no-target': {
             readonly meaning: 'There is no such target for a message.';
             readonly hint: 'Write `<platform>` for its home channel, `<platform>:<chat_id>[:<thread_id>]`, `<platform>:#<channel>`, or `local` for a file.';
@@ -2309,13 +2313,15 @@ declare module 'hermes-gateway:lib/markdown' {
     /**
      * Parses Markdown into tokens for renderers. `marked` is loaded for the first text, because it costs 35 ms and 5 MB.
      */
-    import type { MarkedToken } from 'marked';
+    import type { MarkedToken, Token } from 'marked';
     export type { MarkedToken } from 'marked';
     /**
      * Returns the blocks of a text in order. Character references (`&amp;`) are decoded. Never throws: a text that the parser cannot process (for example quotes nested a
      * thousand levels deep) becomes one plain paragraph.
      */
     export function parseMarkdown(text: string): Promise<readonly MarkedToken[]>;
+    /** `parseMarkdown` for a caller that cannot wait, such as the drawing of a terminal. */
+    export function loadMarkdownParser(): Promise<(text: string) => readonly MarkedToken[]>;
     /** A formula in LaTeX, in a line or as a block. Its text must be shown unchanged, with its delimiters. */
     export function isMathToken(token: MarkedToken): boolean;
     /**
@@ -2330,6 +2336,8 @@ declare module 'hermes-gateway:lib/markdown' {
     export function tableHasLinks({ header, rows }: Extract<MarkedToken, {
         type: 'table';
     }>): boolean;
+    /** Other tokens come from extensions of `marked`, which are not used. */
+    export function isMarkedToken(token: Token): token is MarkedToken;
 }
 
 declare module 'hermes-gateway:lib/redact' {

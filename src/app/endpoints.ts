@@ -174,7 +174,7 @@ function composeHttp(
       degraded: [...degraded(), ...pluginWarnings(plugins.failures()).map((text) => redact(text))],
       connecting: initialConnectPending(),
     }),
-    adminRoutes: [
+    adminRoutes: withMcp(context, [
       ...adminRoutes({
         store,
         engine,
@@ -208,7 +208,7 @@ function composeHttp(
       ...agentRoutes({ knownTools, previewPrompt }),
       ...uploadRoutes(context, files),
       eventRoute(context, core),
-    ],
+    ]),
   })
   return server
 }
@@ -234,6 +234,19 @@ function eventRoute({ store, stopping, clock, log }: AppContext, { events, outbo
       return await handleEventRequest(request, await feed, stopping)
     },
   }
+}
+
+/** The routes with `/mcp`, which calls them. Loads the code with the first request. */
+function withMcp({ options: { version }, log }: AppContext, routes: readonly HttpRoute[]): readonly HttpRoute[] {
+  let endpoint: Promise<HttpRoute['handle']> | undefined
+  const handle: HttpRoute['handle'] = async (request) => {
+    endpoint ??= import('./compose-mcp-endpoint.ts').then((composed) =>
+      composed.composeMcpEndpoint({ routes, version, log }),
+    )
+    return await (await endpoint)(request)
+  }
+  const methods = ['GET', 'POST', 'DELETE'] as const
+  return [...routes, ...methods.map((method) => ({ method, path: '/mcp', access: 'token' as const, handle }))]
 }
 
 /** Loads the code with the first request. */

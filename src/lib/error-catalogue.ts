@@ -404,6 +404,10 @@ export const errorCatalogue = {
     meaning: 'A hook sends a message to a target that does not exist.',
     hint: 'Write `<platform>` for its home channel, `<platform>:<chat_id>[:<thread_id>]`, or `<platform>:#<channel>`.',
   },
+  'delivery/failed': {
+    meaning: 'The platform has not taken the message.',
+    hint: 'See the reason in the message; `hermes outbox list` shows what can be sent again.',
+  },
   'delivery/no-target': {
     meaning: 'There is no such target for a message.',
     hint: 'Write `<platform>` for its home channel, `<platform>:<chat_id>[:<thread_id>]`, `<platform>:#<channel>`, or `local` for a file.',

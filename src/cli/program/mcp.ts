@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import type { CliContext } from '../context.ts'
 import { createGroup } from '../help.ts'
 import type { McpAddOptions } from '../mcp.ts'
+import type { McpServeOptions } from '../mcp-serve.ts'
 import { type JsonOption, json } from './options.ts'
 
 export function addMcpCommands(root: Command, context: CliContext): void {
@@ -43,6 +44,14 @@ export function addMcpCommands(root: Command, context: CliContext): void {
     .command('login <name>')
     .description('log in at an MCP server with a browser')
     .action(async (name: string) => (await import('../mcp-login.ts')).mcpLogin(context, name))
+  mcp
+    .command('serve')
+    .summary('serve the conversations to an MCP client that starts this program')
+    .description(
+      'Speaks MCP over the standard input and output: a client such as Claude Desktop starts it, and reads and writes the conversations of the running gateway.',
+    )
+    .option('-v, --verbose', 'write what goes wrong to the error output', false)
+    .action(async (options: McpServeOptions) => (await import('../mcp-serve.ts')).mcpServe(context, options))
 }
 
 function collect(value: string, earlier: readonly string[]): readonly string[] {

@@ -126,6 +126,7 @@ function sessions(): RouteDescription[] {
       query: api.messagesQuery,
     }),
     describe(tag, `GET ${one}/messages/{message_id}`, 'Shows a message with its whole text.', api.messageResponse),
+    describe(tag, `GET ${one}/messages/{message_id}/attachments/{number}`, 'A file that a person sent.', z.unknown()),
   ]
 }
 

@@ -1,10 +1,6 @@
 /**
  * The events of `GET /api/events`, as clients receive them.
  */
-import { textChars } from '../../sessions/message-feed.ts'
-
-export { textChars }
-
 interface EventBase {
   /** Where a client reads on after this event. A number as text, which grows with every event, also over restarts. */
   readonly cursor: string

@@ -1,0 +1,68 @@
+/**
+ * `/mcp`: the MCP server of the gateway over HTTP (Streamable HTTP). Each request is served on its own: there are no sessions that
+ * could be left open. Loaded with the first request.
+ */
+import { createMcpHandler } from '@modelcontextprotocol/server'
+import { HermesError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/log.ts'
+import { createGatewayMcpServer } from './create-server.ts'
+import type { GatewayApi } from './gateway-api.ts'
+
+export interface McpEndpointDeps {
+  readonly api: GatewayApi
+  readonly version: string
+  readonly log: Logger
+}
+
+/** Requests that are served at the same time; each may wait for minutes. */
+const maxRequests = 1_500
+
+/** The token, the host and the origin of a request have been checked. Rejects `http/busy`. */
+export function createMcpEndpoint({ api, version, log }: McpEndpointDeps): (request: Request) => Promise<Response> {
+  let requests = 0
+  const handler = createMcpHandler(() => createGatewayMcpServer({ api, version }), {
+    // A client that waits for an event must not believe that the connection is dead.
+    responseMode: 'sse',
+    onerror: (error) => log.debug({ event: 'mcp.request_failed', err: error }, 'a request of an MCP client failed'),
+  })
+  return async (request) => {
+    if (requests >= maxRequests) throw new HermesError('http/busy')
+    requests += 1
+    const leave = () => {
+      requests -= 1
+    }
+    try {
+      const response = await handler.fetch(request)
+      if (response.body === null) {
+        leave()
+        return response
+      }
+      return new Response(whenEnded(response.body, leave), response)
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+}
+
+/** The same stream; `ended` is called once when it has ended, failed or been cancelled. */
+function whenEnded(body: ReadableStream<Uint8Array>, ended: () => void): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (!done) return controller.enqueue(value)
+        ended()
+        controller.close()
+      } catch (error) {
+        ended()
+        controller.error(error)
+      }
+    },
+    async cancel(reason) {
+      ended()
+      await reader.cancel(reason)
+    },
+  })
+}
