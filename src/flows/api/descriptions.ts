@@ -126,7 +126,10 @@ function sessions(): RouteDescription[] {
       query: api.messagesQuery,
     }),
     describe(tag, `GET ${one}/messages/{message_id}`, 'Shows a message with its whole text.', api.messageResponse),
-    describe(tag, `GET ${one}/messages/{message_id}/attachments/{number}`, 'A file that a person sent.', z.unknown()),
+    {
+      ...describe(tag, `GET ${one}/messages/{message_id}/attachments/{number}`, 'A file of a message.', z.unknown()),
+      responses: { 200: { description: 'The content of the file. Only files that people sent are kept.' } },
+    },
   ]
 }
 
