@@ -128,7 +128,9 @@ function sessions(): RouteDescription[] {
     describe(tag, `GET ${one}/messages/{message_id}`, 'Shows a message with its whole text.', api.messageResponse),
     {
       ...describe(tag, `GET ${one}/messages/{message_id}/attachments/{number}`, 'A file of a message.', z.unknown()),
-      responses: { 200: { description: 'The content of the file. Only files that people sent are kept.' } },
+      responses: {
+        200: { description: 'Only files that people sent are kept.', contentType: 'application/octet-stream' },
+      },
     },
   ]
 }
