@@ -7,7 +7,6 @@ import type { SessionSource } from '../message/source.ts'
 import { toMarkdownLabel } from '../message/untrusted-text.ts'
 import type { Transaction } from '../store/query.ts'
 import { type AfterCommit, createAfterCommit, type QuestionsDeps } from './after-commit.ts'
-import { mayAnswer } from './answers.ts'
 import { findQuestion, type StoredQuestion } from './queries.ts'
 import type { Choice } from './question.ts'
 import { answerQuestion, expireQuestion, replyAddress, replyKeyOf, resultLine } from './resolve-question.ts'
@@ -75,7 +74,8 @@ function* applyDecision(
     yield* expireQuestion(deps, question, after, now)
     return new HermesError('approvals/expired', question.unanswered.says)
   }
-  if (!mayAnswer({ ...deps, roleOf: () => 'owner' }, forOwner(question), by)) throw new HermesError('approvals/refused')
+  // The token says that it is an owner, and not which one.
+  if (question.approver === 'other_owner') throw new HermesError('approvals/refused')
   const added = reason === undefined ? {} : { reason }
   yield* answerQuestion(deps, question, { choice, by, ...added }, after, now)
   if (!question.buttons) {
@@ -84,11 +84,6 @@ function* applyDecision(
     yield* after.send({ ...replyAddress(question), key: `${replyKeyOf(id)}:decided`, text }, now)
   }
   return { choice, changed: true }
-}
-
-/** The token is that of the owner, who may answer for every person, but not for two. */
-function forOwner(question: StoredQuestion): StoredQuestion {
-  return { ...question, approver: question.approver === 'other_owner' ? 'other_owner' : 'owner' }
 }
 
 /** Throws `http/bad-request`. */

@@ -4,15 +4,8 @@
 import { HermesError } from '../lib/errors.ts'
 import { formatCost } from '../lib/format-cost.ts'
 import { shorten } from '../lib/shorten.ts'
-import { ownWords } from '../message/own-words.ts'
-import {
-  messagesOfSession,
-  recentSessions,
-  sessionById,
-  sessionByKey,
-  spentInSession,
-} from '../sessions/session-queries.ts'
-import { query } from '../store/query.ts'
+import { listSessions } from '../sessions/session-list.ts'
+import { messagesOfSession, sessionById, sessionByKey, spentInSession } from '../sessions/session-queries.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
 import { stripControlCharacters } from './chat-printer.ts'
 import type { CliContext } from './context.ts'
@@ -28,7 +21,7 @@ export interface ListOptions {
 /** Lists sessions, the newest first. */
 export async function sessionsList(context: CliContext, { limit, json }: ListOptions): Promise<void> {
   assertHomeUsable(context)
-  const found = readHomeStore(context.home, (reader) => listSessions(reader, limit), [])
+  const found = readHomeStore(context.home, (reader) => readList(reader, limit), [])
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(found)
   if (found.length === 0) return reportEmptyList(context, 'There are no conversations yet.')
@@ -38,23 +31,10 @@ export async function sessionsList(context: CliContext, { limit, json }: ListOpt
   )
 }
 
-/** Describes a session without a title by its first message. */
-const selectFirstUserMessage = query((db, p: { session_id: string }) =>
-  db
-    .selectFrom('messages')
-    .select('content')
-    .where('session_id', '=', p.session_id)
-    .where('role', '=', 'user')
-    .orderBy('ord')
-    .limit(1),
-)
-
-function listSessions(reader: StoreReader, limit: number) {
-  return reader.rows(recentSessions, { limit }).map((session) => {
-    const opening =
-      session.title === '' ? reader.rows(selectFirstUserMessage, { session_id: session.id })[0]?.content : undefined
-    return { ...session, about: shorten(opening === undefined ? session.title : ownWords(opening), 200) }
-  })
+/** Also those that go on in another session. */
+function readList(reader: StoreReader, limit: number) {
+  const found = reader.run(() => listSessions({ withContinued: true }, undefined, limit))
+  return found.map(({ source: _source, isCurrent: _isCurrent, parent_id: _parent, ...session }) => session)
 }
 
 type Session = NonNullable<ReturnType<typeof findSession>>

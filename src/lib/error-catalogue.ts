@@ -201,7 +201,7 @@ export const errorCatalogue = {
   },
   'approvals/refused': {
     meaning: 'This question needs the answer of another person.',
-    hint: 'An owner other than the person who asked answers it in the chat.',
+    hint: 'An owner other than the person who caused it answers in the chat (`approvals.approver`).',
   },
   'inbox/too-large': {
     meaning: 'The message is larger than the gateway accepts.',

@@ -4,28 +4,6 @@
 import type { Spent } from '../lib/format-cost.ts'
 import { query } from '../store/query.ts'
 
-export const recentSessions = query((db, p: { limit: number }) =>
-  db
-    .selectFrom('sessions')
-    .select([
-      'id',
-      'session_key',
-      'platform',
-      'user_id',
-      'title',
-      'created_at',
-      'updated_at',
-      'ended_at',
-      'end_reason',
-      'input_tokens',
-      'output_tokens',
-      'cost',
-      'priced_tokens',
-    ])
-    .orderBy('updated_at', 'desc')
-    .limit(p.limit),
-)
-
 export const sessionById = query((db, p: { id: string }) =>
   db.selectFrom('sessions').selectAll().where('id', '=', p.id),
 )

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { type ChatMessage, noUsage } from '../../src/message/transcript.ts'
-import { recentSessions, sessionById, sessionByKey } from '../../src/sessions/session-queries.ts'
+import { listSessions } from '../../src/sessions/session-list.ts'
+import { sessionById, sessionByKey } from '../../src/sessions/session-queries.ts'
 import {
   addSessionUsage,
   beginEpoch,
@@ -11,7 +12,7 @@ import {
   startNewSession,
 } from '../../src/sessions/session-state.ts'
 import { appendMessage, freezePrompt, readFrozenPrompt, readTranscript } from '../../src/sessions/transcript.ts'
-import { row, rows } from '../../src/store/query.ts'
+import { row } from '../../src/store/query.ts'
 import { openStore } from '../kit/open-store.ts'
 
 test('a transcript is read as it was written: calls, results and provider data', async (t) => {
@@ -76,10 +77,13 @@ test('a reset ends the session and starts another one under the same key, with a
   )
   const newest = await store.run(() => row(sessionByKey, { key: 'k' }))
   assert.deepEqual([newest?.id, newest?.title, newest?.parent_id], ['two', 'Taxes', 'one'])
-  const listed = await store.run(() => rows(recentSessions, { limit: 10 }))
+  const listed = await store.run(() => listSessions({}, undefined, 10))
   assert.deepEqual(
-    listed.map((session) => session.id),
-    ['two', 'one'],
+    listed.map(({ id, isCurrent }) => [id, isCurrent]),
+    [
+      ['two', true],
+      ['one', false],
+    ],
   )
 })
 

@@ -33,13 +33,8 @@ import type { SessionKey } from '../../src/message/ids.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 import { noUsage } from '../../src/message/transcript.ts'
 import { findButtonsMessageId } from '../../src/outbox/buttons.ts'
-import {
-  countMessages,
-  messagesOfSession,
-  recentSessions,
-  sessionById,
-  sessionByKey,
-} from '../../src/sessions/session-queries.ts'
+import { listMessages, listSessions } from '../../src/sessions/session-list.ts'
+import { countMessages, messagesOfSession, sessionById, sessionByKey } from '../../src/sessions/session-queries.ts'
 import { startNewSession } from '../../src/sessions/session-state.ts'
 import { freezePrompt } from '../../src/sessions/transcript.ts'
 import { applyCompression } from '../../src/sessions/transcript-compression.ts'
@@ -178,7 +173,9 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   await watched.run(() => pruneTurns(2, 10))
   for (const listing of [
     rows(listUnfinishedEvents, { limit: 10 }),
-    rows(recentSessions, { limit: 10 }),
+    listSessions({}, { at: 1, id: 's' }, 10),
+    listMessages('s', { all: false }, { ord: 1, id: 1 }, 'older', 10),
+    listMessages('s', { all: false }, { ord: 1, id: 1 }, 'newer', 10),
     rows(sessionById, { id: 's' }),
     rows(messagesOfSession, { session_id: 's' }),
     rows(countMessages, { session_id: 's' }),

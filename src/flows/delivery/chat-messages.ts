@@ -19,6 +19,7 @@ import type { DeliveryConfig } from './config.ts'
 import { mediaProblem, prepareDelivery } from './deliver.ts'
 import { findHomeChannels } from './home-channels.ts'
 import { findKnownChats } from './known-chats.ts'
+import { type ListedTarget, listAllTargets } from './list-targets.ts'
 import { writeLocalOutput } from './local-output.ts'
 import {
   type Destination,
@@ -196,42 +197,30 @@ async function permittedChats(
   origin: Target | undefined,
 ): Promise<readonly PermittedChat[]> {
   const rules = rulesOf(deps, authority)
-  const all = rules.includes('*')
   const chats: PermittedChat[] = []
-  if (origin !== undefined && (all || rules.includes('origin'))) chats.push({ target: origin, kind: 'origin' })
+  if (origin !== undefined && rules.includes('origin')) chats.push({ target: origin, kind: 'origin' })
   const { home, known } = await deps.store.run(function* () {
     return {
-      home: all || rules.includes('home') ? yield* findHomeChannels(deps.accountDirectory.list()) : [],
-      known: yield* knownTo(deps, authority, all, rules),
+      home: rules.includes('home') ? yield* findHomeChannels(deps.accountDirectory.list()) : [],
+      known: yield* knownTo(authority, rules),
     }
   })
   for (const { target, name } of home) chats.push({ target, kind: 'home', ...(name === undefined ? {} : { name }) })
   for (const { target, name, source } of known) {
     // The last message there may be another person's.
     const own = authority.userId === undefined ? source : { ...source, userId: authority.userId }
-    if (!all && !deps.accountDirectory.access({ source: own }).allowed) continue
+    if (!deps.accountDirectory.access({ source: own }).allowed) continue
     chats.push({ target, kind: 'known', ...(name === undefined ? {} : { name }) })
   }
   return chats
 }
 
-function* knownTo(
-  { accountDirectory }: ChatMessagesDeps,
-  { platform, account, userId }: Authority,
-  all: boolean,
-  rules: readonly string[],
-) {
-  if (!all && (!rules.includes('known') || userId === undefined)) return []
-  const platforms = all
-    ? [...new Set(accountDirectory.list().flatMap((one) => (one.blocked === undefined ? [one.platform.name] : [])))]
-    : [platform]
-  const found = []
-  for (const name of platforms) {
-    const person = all || userId === undefined ? {} : { userId, ...(account === undefined ? {} : { account }) }
-    found.push(...(yield* findKnownChats({ platform: name, ...person })))
-  }
-  return found
+function* knownTo({ platform, account, userId }: Authority, rules: readonly string[]) {
+  if (!rules.includes('known') || userId === undefined) return []
+  return yield* findKnownChats({ platform, userId, ...(account === undefined ? {} : { account }) })
 }
+
+type MessageChat = PermittedChat | ListedTarget
 
 async function listTargets(
   deps: ChatMessagesDeps,
@@ -239,36 +228,16 @@ async function listTargets(
   origin: Target | undefined,
   signal: AbortSignal,
 ): Promise<readonly MessageTarget[]> {
-  const chats = await permittedChats(deps, authority, origin)
+  const own: readonly PermittedChat[] = origin === undefined ? [] : [{ target: origin, kind: 'origin' }]
+  const chats: readonly MessageChat[] = rulesOf(deps, authority).includes('*')
+    ? [...own, ...(await listAllTargets(deps, {}, signal))]
+    : await permittedChats(deps, authority, origin)
   const listed = new Map<string, MessageTarget>()
   for (const { target, name, kind } of chats) {
     const text = formatTarget(target)
     if (!listed.has(text)) listed.set(text, { target: text, kind, ...named(name) })
   }
-  if (rulesOf(deps, authority).includes('*')) await addChannels(deps, listed, signal)
   return [...listed.values()].slice(0, maxListed)
-}
-
-/** The channels that the platforms know. A platform that does not answer is left out. */
-async function addChannels(
-  deps: ChatMessagesDeps,
-  listed: Map<string, MessageTarget>,
-  signal: AbortSignal,
-): Promise<void> {
-  const until = AbortSignal.any([signal, AbortSignal.timeout(10_000)])
-  for (const { platform, account, blocked } of deps.accountDirectory.list()) {
-    if (blocked !== undefined || listed.size >= maxListed) continue
-    const of = { platform: platform.name, account }
-    const found =
-      (await deps
-        .adapter(of)
-        ?.findChats?.('#', until)
-        .catch(() => [])) ?? []
-    for (const { chatId, name } of found) {
-      const target = formatTarget({ ...of, chatId })
-      if (!listed.has(target)) listed.set(target, { target, kind: 'channel', ...named(`#${name}`) })
-    }
-  }
 }
 
 /** People choose these names. */
