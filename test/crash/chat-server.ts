@@ -3,6 +3,7 @@
  */
 import { createServer, type IncomingMessage } from 'node:http'
 import { createPng } from '../kit/pictures.ts'
+import { oggOpus } from '../kit/servers/media-server.ts'
 
 export interface SentMessage {
   readonly id: string
@@ -84,7 +85,8 @@ export async function startChatServer(): Promise<ChatServer> {
   }
 
   const server = createServer(async (request, response) => {
-    if (request.url?.startsWith('/files/')) return void response.end(createPng())
+    if (request.url?.startsWith('/files/'))
+      return void response.end(request.url === '/files/voice' ? oggOpus(3) : createPng())
     const body = await readJson(request)
     const result = request.url === '/updates' ? await updatesFrom(body.offset) : storeMessage(request.url ?? '', body)
     response.end(JSON.stringify(result))

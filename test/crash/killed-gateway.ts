@@ -6,6 +6,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { tempHome } from '../kit/temp-home.ts'
 import { arm, start } from './scenario.ts'
@@ -28,12 +29,14 @@ const repositoryPath = (path: string) => fileURLToPath(new URL(`../../${path}`, 
  * Everything ends with the test.
  *
  * @param replyTo the reply of the model to a text
+ * @param more configuration
  */
 export async function createKilledGateway(
   t: TestContext,
   platform: string,
   options: Readonly<Record<string, unknown>>,
-  replyTo: (text: string) => string,
+  replyTo: (text: string, request: RecordedRequest) => string | ModelReply,
+  more: Readonly<Record<string, unknown>> = {},
 ): Promise<KilledGateway> {
   const children = new Set<ChildProcess>()
   // Before the home is created: one that is in use must not be removed.
@@ -41,7 +44,12 @@ export async function createKilledGateway(
     for (const child of children) child.kill('SIGKILL')
   })
   const home = tempHome(t)
-  const model = await startOpenAiServer({ defaultReply: ({ lastUserText }) => ({ text: replyTo(lastUserText) }) })
+  const model = await startOpenAiServer({
+    defaultReply(request) {
+      const reply = replyTo(request.lastUserText, request)
+      return typeof reply === 'string' ? { text: reply } : reply
+    },
+  })
   t.after(() => model.stop())
   const folder = join(home, 'platforms', platform)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -58,6 +66,7 @@ export async function createKilledGateway(
     // Each message gets an answer of its own.
     display: { busy_input_mode: 'queue' },
     platforms: { [platform]: options },
+    ...more,
   }
   writeFileSync(join(home, 'config.yaml'), JSON.stringify(config), { mode: 0o600 })
   return {

@@ -64,8 +64,9 @@ export default definePlatform({
 
     async function deliver(path: string, message: OutboundMessage, messageId?: string): Promise<SendResult> {
       failpoint('wire:before-send')
-      const { deliveryId, text, kind, target } = message
-      const sent = (await call(path, { deliveryId, text, kind, chat: target.chatId, messageId })) as {
+      const { deliveryId, text, kind, target, attachment } = message
+      const shown = attachment === undefined ? text : `[${attachment.kind}] ${text}`
+      const sent = (await call(path, { deliveryId, text: shown, kind, chat: target.chatId, messageId })) as {
         messageId: string
       }
       failpoint('wire:after-send')
@@ -81,6 +82,7 @@ export default definePlatform({
       },
       send: (message) => deliver('/send', message),
       edit: (messageId, message) => deliver('/edit', message, messageId),
+      sendsAttachments: true,
       draftIntervalMs: 1,
       activity(target, { kind }) {
         if (kind === 'turn-started') begin(target.chatId).resolve()
@@ -103,5 +105,12 @@ function eventOf({ id, chat, text }: Update, account: string): MessageEvent {
     timestamp: Date.now(),
     metadata: { busy },
   }
-  return text === 'photo' ? { ...event, attachments: [{ kind: 'photo', ref: 'f1' }] } : event
+  if (text === 'photo') return { ...event, attachments: [{ kind: 'photo', ref: 'f1' }] }
+  if (text !== 'voice') return event
+  return {
+    ...event,
+    text: '',
+    messageType: 'voice',
+    attachments: [{ kind: 'voice', ref: 'voice', mimeType: 'audio/ogg' }],
+  }
 }
