@@ -9,7 +9,7 @@ import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
 export function composeApi(
-  { options, store, accountDirectory, platforms, clock }: AppContext,
+  { options, settings, store, accountDirectory, platforms, clock }: AppContext,
   { sessionServices, approvals }: Core,
   routes: () => readonly HttpRoute[],
 ): ApiDeps {
@@ -27,6 +27,11 @@ export function composeApi(
     resetSession: sessionServices.resetSession,
     questions: approvals.questions.deps,
     accountDirectory,
+    platform: accountDirectory.platform,
+    sessionKey: accountDirectory.sessionKey,
+    home: options.home,
+    contextLength: () => settings().context_length,
+    isHere: () => /^(?:local|bwrap)$/.test(settings().terminal.backend),
     adapter: platforms.adapter,
     async openApi(url) {
       const [{ buildOpenApi }, { errorSchema, describeRoutes }] = await Promise.all([

@@ -59,6 +59,8 @@ const apiPaths = [
   ['GET', '/api/approvals/pending'],
   ['POST', '/api/approvals/decide'],
   ['GET', '/api/channels'],
+  ['GET', '/api/workspaces/*'],
+  ['POST', '/api/workspaces/*'],
   ['GET', '/api/openapi.json'],
 ] as const
 

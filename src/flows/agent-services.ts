@@ -105,8 +105,8 @@ export interface AgentServices extends AgentModels {
   /** The terminal and the commands of a session go on in the session that continues it. */
   renameSession(from: string, to: string): void
   cwd(): string
-  /** Opens the sandbox with the first call. Undefined when none is configured. */
-  sandbox(): Promise<Sandbox | undefined>
+  /** Opens the sandbox with the first call. Undefined when none is configured. `workspace`: a folder in place of `cwd`. */
+  sandbox(workspace?: string): Promise<Sandbox | undefined>
   /** Opens the proxy for programs in a sandbox that reach listed hosts only. Rejects with a system error. */
   openProxy(directory: string): Promise<void>
   /** The tools that the configuration permits to this person in this chat: names, toolsets, modes, `*`, `-name`. */
@@ -131,6 +131,9 @@ export interface CommandReportAccess extends NonNullable<ToolContextDeps['comman
   close(): void
 }
 
+/** Folders whose sandbox is remembered. */
+const maxWorkspaces = 64
+
 export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const { settings, isShared } = deps
   let runtime: ToolRuntime | undefined
@@ -139,7 +142,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const snapshotTools = createSessionToolSnapshots()
   const ephemeral = createEphemeralText(deps)
   const { resources, browser } = withBrowser(deps, {
-    createEnvironment: (sessionId) => requireRuntime().createEnvironment(sessionId),
+    createEnvironment: (...session) => requireRuntime().createEnvironment(...session),
     createProcessTable: () => requireRuntime().createProcessTable(),
     readTodos: (json, earlier) => requireRuntime().readTodos(json, earlier),
   })
@@ -151,11 +154,10 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     return all.schemas().some((schema) => schema.name === name) ? resolve(name) : undefined
   })
   const media = openLazily<MediaServices>(() => openMedia(deps, models))
-  const checkpoints = createCheckpointAccess(deps, () => sandbox.get())
+  const checkpoints = createCheckpointAccess(deps, (workspace) => sandboxOf(workspace))
   /** Opened with the first command or file. A later change of the configuration opens another one. */
   const sandbox = openLazily<Sandbox | undefined>(async (isCurrent) => {
-    const { openSandbox } = await import('./open-sandbox.ts')
-    const opened = await openSandbox({ ...deps, cwd, openProxy: sockets.openProxy })
+    const opened = await openSandboxIn(cwd)
     if (isCurrent()) {
       isSandboxMissing = opened?.kind === 'none'
       deps.onSandbox(opened)
@@ -163,9 +165,27 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     return opened
   })
 
+  /** Those of the folders in which single conversations work. */
+  let workspaces = createLruCache<Promise<Sandbox | undefined>>(maxWorkspaces)
+
+  async function openSandboxIn(directory: () => string): Promise<Sandbox | undefined> {
+    const { openSandbox } = await import('./open-sandbox.ts')
+    return await openSandbox({ ...deps, cwd: directory, openProxy: sockets.openProxy })
+  }
+
+  function sandboxOf(workspace?: string): Promise<Sandbox | undefined> {
+    if (workspace === undefined) return sandbox.get()
+    const known = workspaces.get(workspace)
+    if (known !== undefined) return known
+    const opening = openSandboxIn(() => workspace)
+    workspaces.set(workspace, opening)
+    opening.catch(() => workspaces.delete(workspace))
+    return opening
+  }
+
   const agentTools = openLazily<OpenTools>(async () => {
     const { openToolRuntime } = await import('./tool-runtime.ts')
-    const where = { cwd, sandbox: sandbox.get }
+    const where = { cwd, sandbox: sandboxOf }
     const about = { canSeePictures: models.canSeePictures, canSchedule: deps.scheduleJob !== undefined }
     const { announce } = places
     runtime = await openToolRuntime({ ...deps, ...where, ...about, media: media.get, announce })
@@ -233,13 +253,14 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     },
     reportLostCommands: async () => deps.commandReports?.reportLost(),
     ...{ hasRunningCommand: resources.hasRunningCommand, renameSession: resources.rename },
-    ...{ cwd, sandbox: sandbox.get, openProxy: sockets.openProxy, ...createPlaceAccess(deps) },
+    ...{ cwd, sandbox: sandboxOf, openProxy: sockets.openProxy, ...createPlaceAccess(deps) },
     ...{ media: media.get, checkpoints: checkpoints.get },
     toolListOf: (authority) => toolListOf(settings().roles, authority),
     reconfigured() {
       models.reconfigured()
       agentTools.reset()
       sandbox.reset()
+      workspaces = createLruCache(maxWorkspaces)
       isSandboxMissing = false
       deps.onSandbox(undefined)
     },
@@ -309,10 +330,13 @@ function withBrowser(deps: AgentServicesDeps, parts: SessionResourcesDeps) {
 }
 
 /** What tools do before they change files on this machine. The code is loaded with the first change. */
-function createCheckpointAccess(deps: AgentServicesDeps, sandbox: () => Promise<Sandbox | undefined>) {
+function createCheckpointAccess(
+  deps: AgentServicesDeps,
+  sandbox: (workspace?: string) => Promise<Sandbox | undefined>,
+) {
   const opened = openLazily<Checkpoints>(async () => {
     const { openCheckpoints } = await import('./checkpoints.ts')
-    return openCheckpoints({ ...deps, sandbox, clock: Date.now })
+    return openCheckpoints({ ...deps, sandbox: () => sandbox(), clock: Date.now })
   })
   return {
     get: opened.get,
@@ -322,7 +346,7 @@ function createCheckpointAccess(deps: AgentServicesDeps, sandbox: () => Promise<
       return {
         async beforeChange(change) {
           const { checkpointBefore } = await import('./checkpoints.ts')
-          const view = await sandbox()
+          const view = await sandbox(turn.settings?.workspace)
           const toHostPath = (path: string) => view?.toHostPath(path) ?? path
           const isOwner = authority.role === 'owner'
           const of = { isOwner, turn: turnId, session: turn.sessionKey ?? '' }

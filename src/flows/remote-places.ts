@@ -30,7 +30,8 @@ export interface RemotePlacesDeps {
 export type PlaceKinds = Map<string, Promise<ConfiguredKind | undefined>>
 
 export interface RemotePlaces {
-  create(sessionId: string): Environment
+  /** `workspace`: the folder in which it begins, in place of `terminal.cwd`. */
+  create(sessionId: string, workspace?: string): Environment
   /** Whether the place can be reached. Never rejects. */
   check(signal: AbortSignal): Promise<EnvironmentCheck>
   /** Finds or removes what an earlier process left behind. Rejects when that fails. */
@@ -86,8 +87,8 @@ function findKind(
 function placesOf(kind: ConfiguredKind, name: string, deps: RemotePlacesDeps): RemotePlaces {
   const request = () => requestOf(name, deps)
   return {
-    create: (sessionId) =>
-      kind.create({ ...request(), sessionId, announce: (text) => deps.announce?.(sessionId, text) }),
+    create: (sessionId, workspace) =>
+      kind.create({ ...request(), ...(workspace && { cwd: workspace }), sessionId, announce: (text) => deps.announce?.(sessionId, text) }),
     async check(signal) {
       try {
         return (await kind.check?.(request(), signal)) ?? { ok: true, detail: `commands run in ${name}` }

@@ -117,12 +117,12 @@ export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn
     chatName: source.chatType === 'dm' ? '' : (source.chatName ?? ''),
     background: isBackground,
     shared: isShared,
-    cwd: placeOf(deps.settings().terminal, agentServices.cwd()),
+    cwd: placeOf(deps.settings().terminal, turn.settings.workspace ?? agentServices.cwd()),
     hasTools: toolNames.length > 0,
     memory: [ownMemory, providerMemory].filter((text) => text !== '').join('\n\n'),
     skills,
     pluginSections,
-    contextFiles: await readProjectFiles(deps),
+    contextFiles: await readProjectFiles(deps, turn.settings.workspace),
     sendsFiles: deps.adapter(task?.deliver ?? source)?.sendsAttachments === true,
     platformHint: manifest?.promptHint ?? '',
     maxMessageChars: manifest?.limits.maxChars ?? Number.POSITIVE_INFINITY,
@@ -189,8 +189,11 @@ function placeOf(terminal: AgentConfig['terminal'], cwd: string): string {
 }
 
 /** Only of this machine. */
-async function readProjectFiles({ agentServices, settings, redact, onScanned, log }: SessionPromptDeps) {
+async function readProjectFiles(
+  { agentServices, settings, redact, onScanned, log }: SessionPromptDeps,
+  workspace: string | undefined,
+) {
   if (!isHere(settings().terminal)) return []
   const { readContextFiles } = await import('../agent/context-files/read-context-files.ts')
-  return await readContextFiles(agentServices.cwd(), { redact, onScanned, log })
+  return await readContextFiles(workspace ?? agentServices.cwd(), { redact, onScanned, log })
 }

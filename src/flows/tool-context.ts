@@ -80,7 +80,12 @@ export function createToolContexts(
     const start = isOwn
       ? ((lasts ? turn.settings?.directory : undefined) ?? turn.event?.task?.directory)
       : resources.directoryOf(turn.sessionId)
-    const { environment, shell, ...others } = resources.getOrCreate(sessionId, transcript, start)
+    const { environment, shell, ...others } = resources.getOrCreate(
+      sessionId,
+      transcript,
+      start,
+      turn.settings?.workspace,
+    )
     environmentUsed(environment, sessionId, turn)
     return {
       environment: withTurnVariables(environment, { sessionId, turn, transcript, call }),

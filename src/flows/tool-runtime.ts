@@ -52,8 +52,8 @@ export interface ToolRuntimeDeps {
   cwd(): string
   /** Who speaks and draws. */
   media(): Promise<MediaServices>
-  /** Opens the sandbox on the first call. Undefined when none is configured. */
-  sandbox(): Promise<Sandbox | undefined>
+  /** Opens the sandbox on the first call. Undefined when none is configured. `workspace`: a folder in place of `cwd`. */
+  sandbox(workspace?: string): Promise<Sandbox | undefined>
   /** The kinds of environments that plugins have registered. Absent: none. */
   pluginEnvironments?(name: string): EnvironmentKind | undefined
   readonly placeKinds: PlaceKinds
@@ -80,15 +80,18 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
   const { values, process } = environment()
   const isHere = terminal.backend === 'local' || terminal.backend === 'bwrap'
   const places = isHere || terminal.backend === 'none' ? undefined : await openPlaces(deps)
-  const sandbox = terminal.backend === 'bwrap' ? () => requireSandbox(deps.sandbox) : deps.sandbox
+  const sandboxOf = (workspace?: string) => () =>
+    terminal.backend === 'bwrap' ? requireSandbox(() => deps.sandbox(workspace)) : deps.sandbox(workspace)
   const userHome = values['HOME'] ?? home.root
   const commandPolicy = createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny })
-  const fileGuard = createFileGuard({
-    home: home.root,
-    userHome,
-    writeSafeRoot: values['HERMES_WRITE_SAFE_ROOT'] ?? '',
-    sandbox,
-  })
+  const fileGuardOf = (sandbox: () => Promise<Sandbox | undefined>) =>
+    createFileGuard({
+      home: home.root,
+      userHome,
+      writeSafeRoot: values['HERMES_WRITE_SAFE_ROOT'] ?? '',
+      sandbox,
+    })
+  const fileGuard = fileGuardOf(sandboxOf())
   const searchPath = values['PATH'] ?? ''
   const registry = createToolRegistry({
     directory: new URL('../agent/tools/', import.meta.url),
@@ -123,11 +126,12 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
   return {
     tools,
     commandPolicy,
-    createEnvironment: (sessionId) =>
-      places?.create(sessionId) ??
-      createLocalEnvironment({
+    createEnvironment(sessionId, workspace) {
+      if (places !== undefined) return places.create(sessionId, workspace)
+      const sandbox = sandboxOf(workspace)
+      return createLocalEnvironment({
         ...(terminal.backend === 'bwrap' && { kind: 'bwrap' }),
-        cwd: deps.cwd(),
+        cwd: workspace ?? deps.cwd(),
         env: { ...process, HERMES_HOME: home.root },
         binDir,
         passthrough: deps.settings().terminal.env_passthrough,
@@ -135,9 +139,11 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
         sandbox,
         openFiles: async (resolve) => {
           const { createLocalFiles } = await import('../agent/tools/support/local-files.ts')
-          return createLocalFiles({ fileGuard, searchPath, sandbox }, resolve)
+          const guard = workspace === undefined ? fileGuard : fileGuardOf(sandbox)
+          return createLocalFiles({ fileGuard: guard, searchPath, sandbox }, resolve)
         },
-      }),
+      })
+    },
     createProcessTable: () => createProcessTable({ now: Date.now }),
     readTodos: readTodoCall,
   }

@@ -60,6 +60,8 @@ export type SessionSetting =
   | 'busy_tip'
   /** Not a choice: where the next command of the conversation begins. A new session forgets it. */
   | 'directory'
+  /** The folder in which the conversation works, absolute, in place of `terminal.cwd` (flows/workspaces.ts). */
+  | 'workspace'
   /** Not a choice: the background commands whose end is to be reported, JSON (flows/command-reports.ts). */
   | 'commands'
 

@@ -17,7 +17,8 @@ export interface SessionResources {
 }
 
 export interface SessionResourcesDeps {
-  createEnvironment(sessionId: string): Environment
+  /** `workspace`: the folder in which it begins, in place of `terminal.cwd`. */
+  createEnvironment(sessionId: string, workspace?: string): Environment
   createProcessTable(): ProcessTable
   /**
    * The list that a `todo` call wrote, which may change the `earlier` one; null when it wrote none. Takes the arguments or the
@@ -27,8 +28,16 @@ export interface SessionResourcesDeps {
 }
 
 export interface SessionResourcePool {
-  /** `directory`: where the commands of a session that has no resources yet begin. Default: where the environment begins. */
-  getOrCreate(sessionId: string, transcript: () => readonly ChatMessage[], directory?: string): SessionResources
+  /**
+   * `directory`: where the commands of a session that has no resources yet begin. Default: where the environment begins. Another
+   * `workspace` than before is another environment; commands in the background go on in the old one.
+   */
+  getOrCreate(
+    sessionId: string,
+    transcript: () => readonly ChatMessage[],
+    directory?: string,
+    workspace?: string,
+  ): SessionResources
   /** Where the next command of the session begins; undefined: where its environment begins. */
   directoryOf(sessionId: string): string | undefined
   /** Whether a command of the session runs in the background. */
@@ -45,6 +54,7 @@ export interface SessionResourcePool {
 const maxIdleSessions = 256
 
 interface CachedResources extends SessionResources {
+  readonly workspace: string | undefined
   /** Whether a command is running, in a turn or in the background. */
   isActive(): boolean
 }
@@ -63,23 +73,24 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
   }
 
   return {
-    getOrCreate(sessionId, transcript, directory) {
+    getOrCreate(sessionId, transcript, directory, workspace) {
       const existing = pool.get(sessionId)
-      if (existing !== undefined) {
+      if (existing?.workspace === workspace && existing !== undefined) {
         pool.delete(sessionId)
         pool.set(sessionId, existing)
         return existing
       }
       let todos: readonly TodoItem[] | undefined
       const shell: ShellState = { directory, exports: new Map() }
-      const { environment, executing } = trackExecutions(deps.createEnvironment(sessionId), shell)
-      const processes = deps.createProcessTable()
+      const { environment, executing } = trackExecutions(deps.createEnvironment(sessionId, workspace), shell)
+      const processes = existing?.processes ?? deps.createProcessTable()
       const resources: CachedResources = {
         environment,
         processes,
         shell,
+        workspace,
         isActive: () => executing() || processes.list().some((entry) => entry.exit() === undefined),
-        todos: {
+        todos: existing?.todos ?? {
           read() {
             todos ??= lastTodos(transcript(), deps.readTodos)
             return todos

@@ -7,8 +7,9 @@ import { type ApprovalsApiDeps, decide, listPending } from './approvals.ts'
 import { type ChannelsApiDeps, listChannels } from './channels.ts'
 import { type ApiRequest, parseInput } from './parse-input.ts'
 import { answerSessions, type SessionsApiDeps } from './sessions.ts'
+import { answerWorkspaces, type WorkspacesApiDeps } from './workspaces.ts'
 
-export interface ApiDeps extends SessionsApiDeps, ApprovalsApiDeps, ChannelsApiDeps {
+export interface ApiDeps extends SessionsApiDeps, ApprovalsApiDeps, ChannelsApiDeps, WorkspacesApiDeps {
   /** The OpenAPI document. @param url of the gateway, as the client has reached it */
   openApi(url: string): Promise<unknown>
 }
@@ -27,6 +28,8 @@ export async function handleApiRequest(deps: ApiDeps, request: Request): Promise
   switch (resource) {
     case 'sessions':
       return toResponse(await answerSessions(deps, asked))
+    case 'workspaces':
+      return Response.json(await answerWorkspaces(deps, asked))
     case 'approvals':
       return Response.json(asked.method === 'GET' ? await listPending(deps, asked) : await decide(deps, asked))
     case 'channels':

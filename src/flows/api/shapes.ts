@@ -153,6 +153,30 @@ export const sessionResponse = z.object({ session: sessionShape })
 export const messageResponse = z.object({ session_id: z.string(), message: messageShape })
 export const renameBody = z.strictObject({ title: z.string().max(10_000).describe('Empty: no title.') })
 export const forkBody = z.strictObject({ title: z.string().max(10_000).optional() })
+/** Of `/api/workspaces/<platform>/<chat>`. What is absent stays as it is. */
+export const workspaceBody = z.strictObject({
+  directory: z.string().min(1).max(4_096).optional().describe('The folder, absolute, in place of `terminal.cwd`.'),
+  mode: z
+    .enum(['default', 'yolo'])
+    .optional()
+    .describe('`yolo`: commands of the owner run without a question until the session ends, as with `/yolo`.'),
+  session_id: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('An earlier session that the conversation goes on with, such as a copy.'),
+})
+export const workspaceResponse = z.object({
+  directory: z.string().nullable(),
+  mode: z.enum(['default', 'yolo']),
+  session_id: z.string().nullable().describe('Null while nothing was written.'),
+  tokens: z
+    .object({ used: z.int(), window: z.int() })
+    .nullable()
+    .describe('Of the newest request and its response. Null before the first one.'),
+})
+export type ApiWorkspace = z.output<typeof workspaceResponse>
 export const deletedResponse = z.object({ ok: z.literal(true), id: z.string() })
 
 export const questionShape = z.object({

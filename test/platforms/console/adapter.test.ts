@@ -113,7 +113,7 @@ test('a terminal follows a turn while it happens', async (t) => {
   assert.deepEqual(await take(events, 6), [
     { type: 'activity', activity: { kind: 'turn-started' } },
     { type: 'draft', id: 'd1', text: 'Hel', turnId: 't1' },
-    { type: 'activity', activity: { kind: 'tool-started', tool: 'terminal', label: 'ls' } },
+    { type: 'activity', activity: { kind: 'tool-started', turnId: 't1', callId: 'c', tool: 'terminal', label: 'ls' } },
     { type: 'draft', id: 'd1', text: 'Hello', turnId: 't1' },
     { type: 'message', id: 'd1', kind: 'message', text: 'Hello.', turnId: 't1' },
     { type: 'message', id: 'd2', kind: 'notice', text: 'Note' },
