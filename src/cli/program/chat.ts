@@ -30,6 +30,14 @@ export function addChatCommands(root: Command, context: CliContext): void {
       else await (await import('../chat.ts')).chat(context, options)
     })
   root
+    .command('acp')
+    .summary('serve a code editor (Agent Client Protocol)')
+    .description(
+      'Serves an editor such as Zed, which starts this command: it speaks the Agent Client Protocol over its input and output. It uses the running gateway, or one of its own while none runs. What it has to report goes to stderr.',
+    )
+    .option('--check', 'only try whether the command can start', false)
+    .action(async (options: { check: boolean }) => (await import('../acp.ts')).acp(context, options))
+  root
     .command('send <target> [text...]')
     .summary('send a message to a chat, for scripts')
     .description(

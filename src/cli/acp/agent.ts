@@ -1,0 +1,153 @@
+/**
+ * The agent side of the Agent Client Protocol: an editor's requests become requests to the gateway (contract §5, S14).
+ */
+import {
+  type AgentApp,
+  type AgentContext,
+  agent,
+  type ClientCapabilities,
+  type McpServer,
+  methods,
+  PROTOCOL_VERSION,
+  type SessionModeState,
+} from '@agentclientprotocol/sdk'
+import { z } from 'zod'
+import { messageOf } from '../../lib/errors.ts'
+import type { Editor } from './editor.ts'
+import { invalidParams, toRequestError } from './request-errors.ts'
+import { type AcpSessionsOptions, createAcpSessions, type OpenSession } from './sessions.ts'
+
+export interface AcpAgentOptions extends Omit<AcpSessionsOptions, 'editorOf'> {
+  readonly version: string
+}
+
+export interface AcpAgent {
+  readonly app: AgentApp
+  /** The editor has gone. A gateway in this process ends with its turns; those of a daemon go on. May be called twice. */
+  close(): Promise<void>
+}
+
+/** Not part of the stable protocol, and offered as Hermes does. */
+const sessionFork = 'session/fork'
+const forkRequest = z.looseObject({
+  sessionId: z.string(),
+  cwd: z.string(),
+  mcpServers: z.array(z.custom<McpServer>((value) => typeof value === 'object' && value !== null)).default([]),
+})
+
+export function createAcpAgent({ version, ...options }: AcpAgentOptions): AcpAgent {
+  let abilities: Editor['abilities'] = { notices: false, terminals: false }
+  const sessions = createAcpSessions({
+    ...options,
+    editorOf: (client) => editorOf(client, abilities, options.warn),
+  })
+
+  const app = agent({ name: 'hermes' })
+    .onRequest(methods.agent.initialize, ({ params }) => {
+      abilities = abilitiesOf(params.clientCapabilities)
+      return {
+        protocolVersion: PROTOCOL_VERSION,
+        agentInfo: { name: 'hermes-gateway', title: 'Hermes', version },
+        agentCapabilities: {
+          loadSession: true,
+          promptCapabilities: { image: true, audio: false, embeddedContext: true },
+          mcpCapabilities: { http: true, sse: true },
+          sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {}, ...{ fork: {} } },
+        },
+        // The gateway has the keys of the models.
+        authMethods: [],
+      }
+    })
+    .onRequest(methods.agent.authenticate, () => ({}))
+    .onRequest(methods.agent.session.new, ({ client, params }) =>
+      answer(async () => opened(await sessions.create(client, params))),
+    )
+    .onRequest(methods.agent.session.load, ({ client, params }) =>
+      answer(async () => ({ modes: modesOf(await sessions.reopen(client, params, true)) })),
+    )
+    .onRequest(methods.agent.session.resume, ({ client, params }) =>
+      answer(async () => ({ modes: modesOf(await sessions.reopen(client, params, false)) })),
+    )
+    .onRequest(sessionFork, forkRequest, ({ client, params }) =>
+      answer(async () => opened(await sessions.fork(client, params))),
+    )
+    .onRequest(methods.agent.session.list, ({ params }) => answer(() => sessions.list(params)))
+    .onRequest(methods.agent.session.setMode, ({ params }) =>
+      answer(async () => {
+        await sessions.setMode(params.sessionId, modeOf(params.modeId))
+        return {}
+      }),
+    )
+    .onRequest(methods.agent.session.prompt, ({ client, params, signal }) =>
+      answer(() => sessions.prompt(client, params.sessionId, params.prompt, signal)),
+    )
+    .onNotification(methods.agent.session.cancel, ({ params }) => sessions.cancel(params.sessionId))
+    .onRequest(methods.agent.session.close, ({ params }) =>
+      answer(async () => {
+        await sessions.leave(params.sessionId)
+        return {}
+      }),
+    )
+    .onRequest(methods.agent.session.delete, ({ params }) =>
+      answer(async () => {
+        await sessions.remove(params.sessionId)
+        return {}
+      }),
+    )
+  return { app, close: sessions.close }
+}
+
+function abilitiesOf(able: ClientCapabilities | undefined): Editor['abilities'] {
+  return { notices: able?.session?.notices != null, terminals: able?._meta?.['terminal_output'] === true }
+}
+
+function editorOf(client: AgentContext, abilities: Editor['abilities'], warn: (text: string) => void): Editor {
+  return {
+    abilities,
+    async update(sessionId, update) {
+      try {
+        await client.notify(methods.client.session.update, { sessionId, update })
+      } catch (error) {
+        warn(`an update could not be sent: ${messageOf(error)}`)
+      }
+    },
+    askPermission: (request, cancellationSignal) =>
+      client.request(methods.client.session.requestPermission, request, {
+        cancellationSignal,
+        stopWaitingOnCancel: true,
+      }),
+  }
+}
+
+/** Those of the gateway: `/yolo`, or not. */
+const modes = [
+  { id: 'default', name: 'Ask', description: 'Asks before a command that needs an approval.' },
+  {
+    id: 'yolo',
+    name: "Don't ask",
+    description: 'Runs commands without asking until the session ends. Forbidden commands never run.',
+  },
+] as const
+
+function modeOf(id: string): OpenSession['mode'] {
+  const found = modes.find((mode) => mode.id === id)
+  if (found === undefined)
+    throw invalidParams(`There is no mode ${id.slice(0, 100)}: use ${modes.map((mode) => mode.id).join(' or ')}.`)
+  return found.id
+}
+
+function modesOf({ mode }: OpenSession): SessionModeState {
+  return { currentModeId: mode, availableModes: [...modes] }
+}
+
+function opened(open: OpenSession) {
+  return { sessionId: open.session.id, modes: modesOf(open) }
+}
+
+async function answer<Response>(handle: () => Promise<Response>): Promise<Response> {
+  try {
+    return await handle()
+  } catch (error) {
+    throw toRequestError(error)
+  }
+}
