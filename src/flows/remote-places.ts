@@ -88,7 +88,12 @@ function placesOf(kind: ConfiguredKind, name: string, deps: RemotePlacesDeps): R
   const request = () => requestOf(name, deps)
   return {
     create: (sessionId, workspace) =>
-      kind.create({ ...request(), ...(workspace && { cwd: workspace }), sessionId, announce: (text) => deps.announce?.(sessionId, text) }),
+      kind.create({
+        ...request(),
+        ...(workspace && { cwd: workspace }),
+        sessionId,
+        announce: (text) => deps.announce?.(sessionId, text),
+      }),
     async check(signal) {
       try {
         return (await kind.check?.(request(), signal)) ?? { ok: true, detail: `commands run in ${name}` }

@@ -47,6 +47,8 @@ async function makeIds(gateway: TestGateway): Promise<Record<string, string>> {
     message_id: String(at(messages, 'messages', 0, 'id')),
     upload_id: upload,
     run_id: String(at(await json(gateway.post('/v1/runs', { input: 'hi' })), 'run_id')),
+    platform: 'acp',
+    chat_id: 'thread',
     response_id: String(at(await json(gateway.post('/v1/responses', { input: 'hi' })), 'id')),
     model: 'test-model',
   }

@@ -15,7 +15,8 @@ import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
 import type { Editor } from './editor.ts'
 import { invalidParams, toRequestError } from './request-errors.ts'
-import { type AcpSessionsOptions, createAcpSessions, type OpenSession } from './sessions.ts'
+import type { OpenSession } from './session.ts'
+import { type AcpSessionsOptions, createAcpSessions } from './sessions.ts'
 
 export interface AcpAgentOptions extends Omit<AcpSessionsOptions, 'editorOf'> {
   readonly version: string

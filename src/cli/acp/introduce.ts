@@ -4,7 +4,7 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import { messageOf } from '../../lib/errors.ts'
 import type { GatewayApi } from './gateway-api.ts'
-import type { OpenSession } from './sessions.ts'
+import type { OpenSession } from './session.ts'
 
 interface Shown {
   readonly api: GatewayApi

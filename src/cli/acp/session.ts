@@ -8,6 +8,7 @@ import type { ToolView } from '../../message/tool-view.ts'
 import type { ChatClient } from '../chat-client.ts'
 import { createConversationView, sayWith } from './conversation-view.ts'
 import type { Editor } from './editor.ts'
+import type { Workspace } from './gateway-api.ts'
 import { readPrompt } from './prompt-content.ts'
 import { createSessionQuestions } from './questions.ts'
 import { AnswerFailed, invalidParams } from './request-errors.ts'
@@ -37,6 +38,15 @@ export interface AcpSession {
   cancel(): Promise<void>
   /** The session is left: what runs goes on in the gateway. */
   close(): void
+}
+
+/** A session and what the editor shows of it. */
+export interface OpenSession {
+  readonly session: AcpSession
+  /** The MCP servers of the editor, in the form of the configuration. */
+  readonly servers: Readonly<Record<string, unknown>>
+  mode: Workspace['mode']
+  title: string
 }
 
 /** A prompt without its result. */

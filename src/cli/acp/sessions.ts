@@ -12,7 +12,7 @@ import { introduce, refresh } from './introduce.ts'
 import { toServerConfig } from './mcp-servers.ts'
 import { replayed } from './replay.ts'
 import { invalidParams, unknownSession } from './request-errors.ts'
-import { type AcpSession, createAcpSession } from './session.ts'
+import { type AcpSession, createAcpSession, type OpenSession } from './session.ts'
 
 export interface AcpSessionsOptions {
   readonly fetch: typeof fetch
@@ -62,14 +62,6 @@ interface NamedSession {
 interface SessionPlace {
   readonly cwd: string
   readonly mcpServers?: readonly McpServer[] | undefined
-}
-
-export interface OpenSession {
-  readonly session: AcpSession
-  /** In the form of the configuration. */
-  readonly servers: Readonly<Record<string, unknown>>
-  mode: Workspace['mode']
-  title: string
 }
 
 interface Gateway {
@@ -163,7 +155,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
     },
   }
 
-  /** Follows a conversation in place of whoever followed it here before. `stored`: the session that it goes on with. */
+  /** Follows a conversation in place of the session that followed it here before. `stored`: the session that it goes on with. */
   async function follow(
     client: AgentContext,
     id: string,

@@ -33,7 +33,7 @@ export async function describeRoutes(registered: readonly HttpRoute[]): Promise<
   return [...found.values()]
 }
 
-/** The routes below `/web` and `/cli` belong to the page and the terminal. */
+/** The routes below `/web`, `/cli` and `/acp` belong to the page, the terminal and editors. */
 function isPublicApi({ path }: HttpRoute): boolean {
   return /^\/(?:api|v1)\//.test(path)
 }
@@ -151,12 +151,17 @@ function questions(): RouteDescription[] {
 
 function work(): RouteDescription[] {
   const upload = '/api/uploads/{upload_id}'
+  const workspace = '/api/workspaces/{platform}/{chat_id}'
   return [
     describe('Messages', 'GET /api/events', 'Tells what happened, or waits for it.', eventsPage, {
       query: eventsQuery,
     }),
     describe('Messages', 'GET /api/channels', 'Lists the chats to which messages can be sent.', api.channelsPage, {
       query: api.channelsQuery,
+    }),
+    describe('Sessions', `GET ${workspace}`, 'Shows in which folder a conversation works.', api.workspaceResponse),
+    describe('Sessions', `POST ${workspace}`, 'Changes in which folder a conversation works.', api.workspaceResponse, {
+      body: api.workspaceBody,
     }),
     describe('Messages', 'POST /api/send', 'Sends a message to chats.', admin.sendResponse, { body: sendBody }),
     describe('Messages', 'GET /api/commands', 'Lists the slash commands for menus.', admin.commandsResponse),
