@@ -2,7 +2,7 @@
  * `hermes cron`: the jobs of the running daemon, or those in the database of the home while there is none.
  */
 import type { Job } from '../cron/job.ts'
-import { describeJobFully } from '../flows/cron/job-actions.ts'
+import { describeJob, describeJobFully } from '../flows/cron/job-actions.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
 import { askDaemon, type CronRequest } from './cron-request.ts'
@@ -23,7 +23,7 @@ export async function cronAction(context: CliContext, request: CronRequest, json
   if (json) return display.json(jobs)
   for (const job of jobs) {
     if (request.action === 'show') for (const line of describeJobFully(job)) display.line(toSingleLine(line))
-    else display.line(toSingleLine(`${doneWords[request.action] ?? request.action}: ${describe(job)}`))
+    else display.line(toSingleLine(`${doneWords[request.action] ?? request.action}: ${describeJob(job)}`))
   }
   if (running === undefined && request.action !== 'show') display.line(noGateway)
 }
@@ -47,7 +47,7 @@ export async function cronList(context: CliContext, { json }: { readonly json: b
   if (json) return display.json(jobs)
   if (!isRunning && jobs.length > 0) display.line(noGateway)
   if (jobs.length === 0) display.line('There are no scheduled jobs. `hermes cron create` makes one.')
-  for (const job of jobs) display.line(toSingleLine(describe(job)))
+  for (const job of jobs) display.line(toSingleLine(describeJob(job)))
 }
 
 /** What needs attention. Exit code 1 when the last run of a job failed. */
@@ -72,11 +72,4 @@ async function readJobs(context: CliContext): Promise<{ readonly jobs: readonly 
   const running = await askDaemon(context, { action: 'list' })
   if (running !== undefined) return { jobs: running, isRunning: true }
   return { jobs: await (await import('./cron-stored.ts')).listStoredJobs(context), isRunning: false }
-}
-
-function describe({ id, name, schedule_display, state, next_run_at, last_status, deliver }: Job): string {
-  const when = next_run_at ?? (state === 'scheduled' ? 'no next time' : state)
-  const last = last_status === '' ? [] : [`last ${last_status}`]
-  const now = state === 'running' ? ['runs now'] : []
-  return [id, name, schedule_display, ...now, `next: ${when}`, ...last, `to ${deliver}`].join(' · ')
 }

@@ -24,7 +24,7 @@ test('hermes cron makes, changes, lists and removes the jobs of a running gatewa
   const [job]: { id: string; skills: string[] }[] = JSON.parse(created.stdout)
   assert.deepEqual(job?.skills, ['daily-plan', 'extend-hermes'])
   assert.match((await hermes('edit', 'backups', '--schedule', 'weekdays at 9am')).stdout, /weekdays at 9am/)
-  assert.match((await hermes('pause', 'backups')).stdout, /next: paused/)
+  assert.match((await hermes('pause', 'backups')).stdout, /· paused ·/)
   assert.match((await hermes('list')).stdout, /backups/)
   assert.match((await hermes('status')).stdout, /1 jobs, 0 with a next time/)
   assert.equal((await hermes('remove', job?.id ?? '')).code, 0)
@@ -51,7 +51,7 @@ test('hermes cron works on the stored jobs while no gateway runs', async (t) => 
   const [job]: { id: string; repeat: { times: number } }[] = JSON.parse(created.stdout)
   assert.equal(job?.repeat.times, 3)
   assert.match((await hermes('edit', 'backups', '--schedule', 'weekdays at 9am')).stdout, /changed.*weekdays at 9am/)
-  assert.match((await hermes('pause', 'backups')).stdout, /next: paused/)
+  assert.match((await hermes('pause', 'backups')).stdout, /· paused ·/)
   assert.match((await hermes('resume', job?.id ?? '')).stdout, /goes on/)
   const shown = (await hermes('show', 'backups')).stdout
   assert.match(shown, /^prompt: check the backups$/m)
@@ -77,7 +77,7 @@ test('hermes cron list takes over jobs.json while no gateway runs, and running a
   writeFileSync(join(home.cron, 'jobs.json'), JSON.stringify({ jobs: [{ ...job, prompt: 'x' }, { id: 'bad' }] }))
   assert.match(
     (await runInProcess(home.root, ['cron', 'list'])).stdout,
-    /No gateway runs[\s\S]*morning · Report · every 5m/,
+    /No gateway runs[\s\S]*morning +Report · every 5m/,
   )
   const missing = await runInProcess(home.root, ['cron', 'run', 'morning'])
   assert.equal(missing.code, 3)

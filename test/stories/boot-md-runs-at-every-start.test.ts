@@ -2,8 +2,10 @@
  * The bundled hook boot-md: the agent works through BOOT.md at every start.
  */
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { sandboxSkip } from '../agent/sandbox/victim.ts'
 import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { at, conversation, rowsIn, terminalCall } from './support.ts'
@@ -84,3 +86,45 @@ test('an empty BOOT.md starts no task', async (t) => {
   assert.deepEqual(rowsIn(gateway.home, 'select * from inbox'), [])
   assert.notDeepEqual(await hookProcesses(gateway), [])
 })
+
+/** The checklist of Hermes' page on event hooks, as it stands there. */
+const documented = `# Startup Checklist
+
+1. Check if any cron jobs failed overnight — run \`hermes cron list\`
+2. Send a message to Discord #general saying "Gateway restarted, all systems go"
+3. Check if /opt/app/deploy.log has any errors from the last 24 hours
+`
+
+for (const sandbox of ['off', 'auto'] as const) {
+  test(`the documented checklist finds a failed job with hermes cron list, with terminal.sandbox ${sandbox}`, {
+    skip: sandbox === 'auto' && (await sandboxSkip()),
+  }, async (t) => {
+    const schedule = { kind: 'cron', expr: '0 3 * * *', display: '0 3 * * *' }
+    const job = { id: 'backup', name: 'Nightly backup', prompt: 'Back up', schedule, last_status: 'error' }
+    const calls: ModelReply[] = [
+      terminalCall('hermes cron list'),
+      {
+        toolCalls: [
+          { name: 'send_message', arguments: { target: 'fake:general', message: 'Gateway restarted, all systems go' } },
+        ],
+      },
+      terminalCall('cat /opt/app/deploy.log'),
+      { text: 'The job "Nightly backup" failed.' },
+    ]
+    const gateway = await startTestGateway(t, {
+      config: { platforms: { fake: { home_channel: 'home' } }, terminal: { sandbox } },
+      replies: calls,
+      prepare(home) {
+        writeFileSync(home.bootFile, documented)
+        mkdirSync(home.cron, { recursive: true })
+        writeFileSync(join(home.cron, 'jobs.json'), JSON.stringify({ jobs: [job] }))
+      },
+    })
+    await gateway.waitForReply('The job "Nightly backup" failed.', 'home')
+    await gateway.waitForReply('Gateway restarted, all systems go', 'general')
+    assert.ok((await gateway.modelRequest(0)).lastUserText.includes(documented.trim()))
+    const asked = conversation(await gateway.modelRequest(1)).join('\n')
+    assert.match(asked, /backup +Nightly backup · 0 3 \* \* \* · next [^·]* · last error · to local/)
+    assert.match(asked, /"exit_code":0/)
+  })
+}
