@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -42,12 +43,64 @@ describe('a scheduled job survives a crash', { concurrency: 2 }, () => {
   }
 })
 
+test('each second of a job leads to one message while the gateway is killed at any time, and no second one starts', {
+  timeout: 120_000,
+}, async (t) => {
+  const { children, home, chat } = await prepare(t, {
+    id: 'tick',
+    schedule: { kind: 'cron', expr: '* * * * * *', display: '' },
+    repeat: { times: 6, completed: 0 },
+  })
+  for (let kill = 0; kill < 3; kill++) {
+    const running = start(home, {}, children)
+    await waitForReady(running)
+    if (kill === 0) await assertRefused(start(home, {}, children))
+    const before = chat.messages.length
+    // At no particular step: after the next message, and some time.
+    await chat.until((messages) => messages.length > before, 30_000)
+    await setTimeout(Math.random() * 400)
+    running.kill('SIGKILL')
+  }
+  const last = start(home, {}, children)
+  await waitForReady(last)
+  await untilCompleted(home, 'tick')
+  await stop(last)
+  const keys = rowsOf(home, "select key from inbox_keys where key like 'cron:tick:%'")
+  assert.equal(keys.length, 6)
+  const sent = rowsOf(home, "select distinct key from outbox where key like 'cron:tick:%'")
+  assert.equal(sent.length, 6)
+})
+
+/** The lock of the home belongs to the first gateway. */
+async function assertRefused(child: ChildProcess): Promise<void> {
+  const [code] = await once(child, 'exit')
+  assert.notEqual(code, 0)
+}
+
+async function untilCompleted(home: string, id: string): Promise<void> {
+  for (let attempt = 0; attempt < 600; attempt++) {
+    const [row] = rowsOf(home, `select record, slot from cron_jobs where id = '${id}'`)
+    if (row?.['slot'] === null && JSON.parse(String(row['record'])).state === 'completed') return
+    await setTimeout(50)
+  }
+}
+
+function rowsOf(home: string, sql: string) {
+  const database = new DatabaseSync(join(home, 'state.db'), { readOnly: true })
+  try {
+    return database.prepare(sql).all()
+  } finally {
+    database.close()
+  }
+}
+
 interface JobRecord {
   readonly repeat: { readonly completed: number }
   readonly last_status: string
 }
 
-async function runJob(t: TestContext, point: string, fields: Readonly<Record<string, unknown>>) {
+/** A home with a job. */
+async function prepare(t: TestContext, fields: Readonly<Record<string, unknown>>) {
   const children = new Set<ChildProcess>()
   const home = await mkdtemp(join(tmpdir(), 'hermes-crash-'))
   const chat = await startChatServer()
@@ -60,12 +113,17 @@ async function runJob(t: TestContext, point: string, fields: Readonly<Record<str
   })
   await prepareHome(home, chat.url, model.baseUrl)
   await Promise.all([mkdir(join(home, 'cron')), mkdir(join(home, 'scripts'))])
-  const counted = join(home, 'counted')
-  await writeFile(join(home, 'scripts', 'count.sh'), `echo ran >> '${counted}'\n`)
+  const job = { prompt: 'Look', deliver: 'all', ...fields }
+  await writeFile(join(home, 'cron', 'jobs.json'), JSON.stringify({ jobs: [job] }))
+  return { children, home, chat }
+}
+
+async function runJob(t: TestContext, point: string, fields: Readonly<Record<string, unknown>>) {
   const missed = new Date(Date.now() - 150 * 60_000).toISOString()
   const schedule = { kind: 'interval', minutes: 60, display: 'every 1h' }
-  const job = { id: 'news', prompt: 'Look', schedule, next_run_at: missed, deliver: 'all', ...fields }
-  await writeFile(join(home, 'cron', 'jobs.json'), JSON.stringify({ jobs: [job] }))
+  const { children, home, chat } = await prepare(t, { id: 'news', schedule, next_run_at: missed, ...fields })
+  const counted = join(home, 'counted')
+  await writeFile(join(home, 'scripts', 'count.sh'), `echo ran >> '${counted}'\n`)
   await runUntilKilled(home, { killAt: point, killHit: 1 }, children)
   const restarted = start(home, {}, children)
   await waitForReady(restarted)
@@ -85,10 +143,8 @@ async function runJob(t: TestContext, point: string, fields: Readonly<Record<str
 /** The message may have arrived before the crash, and the run goes on after the restart. */
 async function untilRecorded(home: string): Promise<void> {
   for (let attempt = 0; attempt < 600; attempt++) {
-    const database = new DatabaseSync(join(home, 'state.db'), { readOnly: true })
-    const open = database.prepare('select count(*) as open from cron_jobs where slot is not null').get()
-    database.close()
-    if (open?.['open'] === 0) return
+    const [found] = rowsOf(home, 'select count(*) as open from cron_jobs where slot is not null')
+    if (found?.['open'] === 0) return
     await setTimeout(50)
   }
 }

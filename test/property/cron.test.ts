@@ -86,14 +86,14 @@ const plans = fc.record<Plan>({
 test('each time of a job leads to one firing over kills, sleep and changed clocks', { timeout: 300_000 }, async (t) => {
   await fc.assert(
     fc.asyncProperty(plans, (plan) => simulate(t, plan, 1)),
-    { numRuns: 30 },
+    { seed: 16, numRuns: 30 },
   )
 })
 
 test('two gateways on one database fire each time once', { timeout: 300_000 }, async (t) => {
   await fc.assert(
     fc.asyncProperty(plans, (plan) => simulate(t, { ...plan, jobs: plan.jobs.map(asTurn) }, 2)),
-    { numRuns: 15 },
+    { seed: 17, numRuns: 15 },
   )
 })
 
