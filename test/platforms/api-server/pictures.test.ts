@@ -102,3 +102,32 @@ test('a picture that models cannot look at is refused with a code', async (t) =>
   assert.equal(await refusal('data:image/png;base64,%%%'), 'invalid_base64')
   assert.equal(await refusal('data:image/svg+xml,<svg/>'), 'invalid_base64')
 })
+
+test('pictures of a response are stored in the same way, from data and from an address', async (t) => {
+  const { api } = await setUp(t, () => true)
+  const png = createPng({ width: 20, height: 10 })
+  const server = await startFileServer(t, (response) => void response.end(png))
+  const image = (url: string): OpenAI.Responses.ResponseInputImage => ({
+    type: 'input_image',
+    image_url: url,
+    detail: 'auto',
+  })
+  const content = [
+    { type: 'input_text' as const, text: 'Which is larger?' },
+    image(asDataUrl(createPng({ seed: 2 }))),
+    image(`${server.origin}/cat.png`),
+  ]
+  const asked = api.client.responses.create({ model: 'm', input: [{ role: 'user', content }] })
+  const { event, end } = await api.next()
+  end({ text: 'The second.' })
+  assert.equal((await asked).output_text, 'The second.')
+  assert.deepEqual([event.text, event.attachments?.length], ['Which is larger?', 2])
+  assert.equal(event.attachments?.[1]?.bytes, png.length)
+})
+
+test('a response with an address in the private network is refused', async (t) => {
+  const { api } = await setUp(t)
+  const image = { type: 'input_image' as const, image_url: 'http://169.254.169.254/', detail: 'auto' as const }
+  const asked = api.client.responses.create({ model: 'm', input: [{ role: 'user', content: [image] }] })
+  await assert.rejects(asked, { status: 400, param: 'input[0].content[0].image_url.url', code: 'invalid_image_url' })
+})
