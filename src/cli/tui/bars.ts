@@ -3,9 +3,9 @@
  */
 import { type Component, visibleWidth } from '@earendil-works/pi-tui'
 import { formatCost } from '../../lib/format-cost.ts'
-import { type Conversation, isWorking } from './conversation.ts'
+import { type Conversation, isWorking, titleOf } from './conversation.ts'
 import { countWaiting, currentConversation, type TuiState } from './store.ts'
-import { fitLine, type Span, spread } from './text-layout.ts'
+import { fitLine, type Span, spread, wrapSpans } from './text-layout.ts'
 import type { Theme } from './theme.ts'
 
 export interface BarOptions {
@@ -17,7 +17,7 @@ export interface BarOptions {
 export function createTitleBar({ theme, state }: BarOptions): Component {
   return createLine((width) => {
     const { unread, asking } = countWaiting(state())
-    const { title } = currentConversation(state())
+    const title = titleOf(currentConversation(state()))
     const name = fitLine([{ text: title === '' ? 'New conversation' : title, style: theme.strong }], width)
     const waiting: Span[] = []
     if (asking > 0) waiting.push({ text: ` ? ${asking} ${asking === 1 ? 'asks' : 'ask'}`, style: theme.warn })
@@ -54,14 +54,20 @@ export function createWorkBar({ theme, clock, state }: BarOptions): Component {
 }
 
 export function createStatusBar({ theme, state }: BarOptions): Component {
-  return createLine((width) => {
-    const { gateway, hint, showsDetails } = state()
-    if (hint !== '') return spread([{ text: hint, style: theme.warn }], [], width)
+  const facts = createLine((width) => {
+    const { gateway, showsDetails } = state()
     const conversation = currentConversation(state())
     const left = connectionOf(gateway, conversation, theme)
-    const facts = [formatSpent(conversation), showsDetails ? 'details' : '', '/help'].filter((fact) => fact !== '')
-    return spread(left, [span(facts.join('  '), theme)], width)
+    const right = [formatSpent(conversation), showsDetails ? 'details' : '', '/help'].filter((fact) => fact !== '')
+    return spread(left, [span(right.join('  '), theme)], width)
   })
+  return {
+    ...facts,
+    render(width) {
+      const { hint } = state()
+      return hint === '' ? facts.render(width) : wrapSpans([{ text: hint, style: theme.warn }], width)
+    },
+  }
 }
 
 function connectionOf(gateway: TuiState['gateway'], { connection }: Conversation, theme: Theme): Span[] {

@@ -82,6 +82,7 @@ export type ConversationEvent =
 /** Older entries are dropped: `hermes sessions show` prints the whole conversation. */
 const maxEntries = 2_000
 const maxExpected = 50
+const maxTitleChars = 200
 /** At least the number of messages that are sent again after a lost connection. */
 const maxRecent = 200
 
@@ -104,6 +105,13 @@ export function newConversation(chat: string, history: Conversation['history'] =
 
 export function isWorking({ pending, isTurnRunning }: Conversation): boolean {
   return pending > 0 || isTurnRunning
+}
+
+/** Its title, or else the beginning of its first message; empty for a new one. */
+export function titleOf({ title, entries }: Conversation): string {
+  if (title !== '') return title
+  const first = entries.find(({ kind }) => kind === 'person')
+  return first?.kind === 'person' ? first.text.slice(0, maxTitleChars) : ''
 }
 
 export function reduceConversation(state: Conversation, event: ConversationEvent): Conversation {

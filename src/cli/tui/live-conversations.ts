@@ -3,6 +3,7 @@
  * conversation that is left stays connected, so its answer is there on return.
  */
 import { messageOf } from '../../lib/errors.ts'
+import { sleep } from '../../lib/timers.ts'
 import { type ChatClient, createChatClient } from '../chat-client.ts'
 import { describeError } from '../exit-codes.ts'
 import type { GatewayApi } from './gateway-api.ts'
@@ -34,6 +35,7 @@ export interface LiveConversations {
 
 /** The maximum time that a stop waits for the gateway. */
 const stopTimeoutMs = 5_000
+const retryMs = 2_000
 
 export function createLiveConversations(options: LiveConversationsOptions): LiveConversations {
   const { store, api, signal, ...connection } = options
@@ -101,11 +103,18 @@ export function createLiveConversations(options: LiveConversationsOptions): Live
     }
   }
 
+  /** The client itself waits for a gateway that is away. A gateway that refuses is asked again, because it may be starting. */
   async function readEvents(chat: string): Promise<void> {
-    try {
-      for await (const event of client(chat).events(signal)) store.dispatch(chat, { type: 'chat', event })
-    } catch (error) {
-      if (!signal.aborted) store.dispatch(chat, { type: 'error', text: describeError(error) })
+    for (let reported = ''; !signal.aborted; ) {
+      try {
+        for await (const event of client(chat).events(signal)) store.dispatch(chat, { type: 'chat', event })
+      } catch (error) {
+        const text = describeError(error)
+        if (!signal.aborted && text !== reported) store.dispatch(chat, { type: 'error', text })
+        reported = text
+      }
+      store.dispatch(chat, { type: 'chat', event: { type: 'lost' } })
+      await sleep(retryMs, signal)
     }
   }
 

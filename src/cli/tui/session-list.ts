@@ -3,7 +3,7 @@
  */
 import { type Component, Input, matchesKey } from '@earendil-works/pi-tui'
 import { messageOf } from '../../lib/errors.ts'
-import { type Conversation, isWorking } from './conversation.ts'
+import { type Conversation, isWorking, titleOf } from './conversation.ts'
 import { bodyRoom, drawDialog, frameColumns } from './dialog-box.ts'
 import type { StoredConversation } from './gateway-api.ts'
 import type { TuiState } from './store.ts'
@@ -108,9 +108,9 @@ export function createSessionList(options: SessionListOptions): Component & { fo
     const known = new Set(rows.map(({ chat }) => chat))
     const others = [...conversations.values()].filter(({ chat }) => !known.has(chat))
     return [
-      ...others.map(
-        (open): Row => ({ chat: open.chat, about: open.title || beginningOf(open), updatedAt: undefined, open }),
-      ),
+      ...others
+        .toReversed()
+        .map((open): Row => ({ chat: open.chat, about: titleOf(open), updatedAt: undefined, open })),
       ...rows,
     ]
   }
@@ -133,11 +133,6 @@ export function createSessionList(options: SessionListOptions): Component & { fo
     if (isWorking(open)) return { text: '… ', style: theme.warn }
     return open.isUnread ? { text: '* ', style: theme.accent } : { text: '  ' }
   }
-}
-
-function beginningOf({ entries }: Conversation): string {
-  const first = entries.find(({ kind }) => kind === 'person')
-  return first?.kind === 'person' ? first.text.slice(0, 200) : ''
 }
 
 function formatAge(ms: number): string {

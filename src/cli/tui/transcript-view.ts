@@ -22,7 +22,7 @@ export interface TranscriptViewOptions {
 /** Longer entries are cut: `hermes sessions show` prints them whole. */
 const maxEntryChars = 200_000
 /** Lines of a message of the person; a long paste would hide the conversation. */
-const maxPersonLines = 40
+const maxPersonLines = 12
 /** From this width on, answers have a margin. */
 const wideColumns = 40
 
