@@ -298,6 +298,18 @@ test('the environment is read in config alone', () => {
   )
 })
 
+test('no entry point reads the database: it asks the gateway', () => {
+  const isEntryPoint =
+    /^(?:src\/cli\/(?:chat|endpoint|mcp-serve|acp)[\w-]*\.ts|src\/(?:cli\/(?:acp|batch|tui)|flows\/mcp-server)\/|platforms\/)/
+  // The lock of a file is no part of the database.
+  const isDatabase = /^src\/(?:sessions|inbox|outbox|store\/(?!sqlite\/lock\.ts$))/
+  const entries = new Set([...source.keys()].filter((path) => isEntryPoint.test(path)))
+  for (const name of ['src/cli/chat.ts', 'src/cli/mcp-serve.ts', 'src/cli/batch/batch.ts', 'src/cli/tui/app.ts'])
+    assert.ok(entries.has(name), `${name} is not checked`)
+  const readers = importsOf(source).filter(({ from, to }) => entries.has(from) && isDatabase.test(to))
+  assert.deepEqual(readers, [])
+})
+
 test('no platform is named in src', () => {
   const names = /['"`](telegram|discord|slack|api_server)['"`]/
   const naming = [...source].filter(([path, text]) => path.startsWith('src/') && names.test(withoutComments(text)))
