@@ -1,9 +1,12 @@
 /**
- * The search of earlier conversations over 100,000 messages while turns run, and what it costs those turns.
+ * The search of earlier conversations over 100,000 messages while turns run, and what it costs those turns; then pages of the JSON
+ * API.
  */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
+import type { ReadRequest } from '../../../src/flows/api/read-sessions.ts'
+import { createReaderThread } from '../../../src/store/sqlite/reader-thread.ts'
 import { createRecall } from '../../../src/store/sqlite/recall.ts'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
 import { type BenchGateway, withGateway } from '../kit/gateway.ts'
@@ -13,7 +16,7 @@ const clockedSchema = z.object({ clocked: z.array(z.object({ answered: z.number(
 
 export const recall: Figure = {
   name: 'recall',
-  about: 'session_search over 100,000 messages while turns run',
+  about: 'session_search over 100,000 messages while turns run, and pages of the JSON API',
   measure: (options) =>
     withGateway({ config: 'platforms: { direct: { enabled: true } }' }, (gateway) => measured(gateway, options)),
 }
@@ -55,7 +58,61 @@ async function measured(gateway: BenchGateway, { full, progress }: BenchOptions)
       baseline: { what: 'turns alone, p99', value: quantile(alone, 0.99) },
       note: `p50 ${median(beside).toFixed(2)} ms, alone ${median(alone).toFixed(2)} ms`,
     },
+    ...(await pages(database)),
   ]
+}
+
+/** Pages of the JSON API: one session with 100,000 messages, and a search over all sessions. */
+async function pages(database: string): Promise<Row[]> {
+  writeLongSession(database)
+  const reader = createReaderThread(new URL('../../../src/flows/api/read-sessions-thread.ts', import.meta.url))
+  const never = new AbortController().signal
+  const time = async (request: ReadRequest) => {
+    const begun = performance.now()
+    await reader.ask({ database, request }, never)
+    return performance.now() - begun
+  }
+  const page = (ord: number): ReadRequest => ({
+    ...{ kind: 'messages', session: 'long', filter: { all: false }, direction: 'older', limit: 50 },
+    from: { ord, id: 0 },
+  })
+  const [first, deep, found]: [number[], number[], number[]] = [[], [], []]
+  await time(page(longSession))
+  for (let at = 0; at < 40; at++) {
+    first.push(await time(page(longSession)))
+    deep.push(await time(page(1_000 + at)))
+    found.push(await time({ kind: 'sessions', filter: { search: `word${2_000 + at * 7}` }, limit: 50 }))
+  }
+  return [
+    {
+      name: 'API, page of 50 at the far end of 100,000 messages, p50',
+      measured: median(deep),
+      unit: 'ms',
+      bar: 50,
+      baseline: { what: 'the newest page', value: median(first) },
+    },
+    {
+      name: 'API, search of sessions over 200,000 messages, p50',
+      measured: median(found),
+      unit: 'ms',
+      bar: 250,
+      note: `p99 ${quantile(found, 0.99).toFixed(1)} ms`,
+    },
+  ]
+}
+
+const longSession = 100_000
+
+function writeLongSession(database: string): void {
+  const db = new DatabaseSync(database, { timeout: 10_000 })
+  db.exec('begin immediate')
+  db.exec(`insert into sessions (id, session_key, platform, user_id, title, created_at, updated_at)
+    values ('long', 'k0', 'b', '', 'long', 1, 1)`)
+  db.exec(`with recursive n (ord) as (select 0 union all select ord + 1 from n where ord < ${longSession - 1})
+    insert into messages (session_id, turn_id, ord, role, content, created_at)
+    select 'long', 't', ord, iif(ord % 2 = 0, 'user', 'assistant'), 'message ' || ord, ord from n`)
+  db.exec('commit')
+  db.close()
 }
 
 const people = 50
