@@ -18,7 +18,7 @@ export function testRounds(rounds: readonly Round[], options?: ScenarioOptions):
     describe(part, { concurrency: 1 }, () => {
       let scenario: Scenario
       before(async () => {
-        scenario = await createScenario(options)
+        scenario = await createScenario({ isShort: true, ...options })
       })
       after(() => scenario.dispose())
       for (const { name, point, prepare } of rounds.filter((_, number) => number % 2 === index))

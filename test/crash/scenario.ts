@@ -116,10 +116,10 @@ interface UserMessage {
 }
 
 /** The messages of one round. Every round has chats of its own, so that it can be checked alone. */
-function conversationOf(round: number, point: KillPoint): readonly UserMessage[] {
+function conversationOf(round: number, point: KillPoint, isShort: boolean): readonly UserMessage[] {
   const { stranger, busy, sends, remembers, learns, rotates, delegates, compresses } = point
   const [ada, bob, cyd] = [`ada-${round}`, `bob-${round}`, `cyd-${round}`]
-  return [
+  const own = [
     ...(busy === undefined ? [] : busyConversations[busy].map((said) => ({ ...said, chat: `${busy}-${round}` }))),
     ...(stranger === true ? [{ chat: `stranger-${round}`, text: 'let me in', reply: 'your pairing code' }] : []),
     ...(sends === true ? sendMessages(round) : []),
@@ -135,6 +135,10 @@ function conversationOf(round: number, point: KillPoint): readonly UserMessage[]
     ...(delegates === true ? delegateMessages(round) : []),
     ...(compresses === undefined ? [] : longMessages(round, compresses)),
     { chat: ada, text: 'first', reply: 'the answer to first' },
+  ]
+  if (isShort && own.length > 1) return [...own, effectMessage(ada, `a${round}`)]
+  return [
+    ...own,
     effectMessage(bob, `b${round}`),
     effectMessage(ada, `a${round}`),
     { chat: bob, text: '/whoami', reply: 'Session key' },
@@ -269,6 +273,8 @@ function modelReply(effects: string, chat: ChatServer): (request: RecordedReques
 export interface ScenarioOptions {
   /** Adds files to the home. */
   prepare?(home: string): Promise<void>
+  /** Where a kill point has messages of its own, fewer others. Default: false. */
+  readonly isShort?: boolean
   /** Whether texts before tool calls are shown. Default: true. */
   readonly showsInterim?: boolean
 }
@@ -287,7 +293,8 @@ export interface Scenario {
   dispose(): Promise<void>
 }
 
-export async function createScenario({ prepare, showsInterim = true }: ScenarioOptions = {}): Promise<Scenario> {
+export async function createScenario(options: ScenarioOptions = {}): Promise<Scenario> {
+  const { prepare, showsInterim = true, isShort = false } = options
   const home = await mkdtemp(join(tmpdir(), 'hermes-crash-'))
   const effects = join(home, 'effects.log')
   const chat = await startChatServer()
@@ -354,7 +361,7 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
     home,
     async kill(point, seed) {
       started += 1
-      const conversation = conversationOf(started, point)
+      const conversation = conversationOf(started, point, isShort)
       try {
         await playRound(point, seed, conversation)
         rounds.push(conversation)

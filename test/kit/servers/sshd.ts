@@ -45,6 +45,7 @@ export async function startSshd(): Promise<Sshd> {
   for (const name of ['host', 'other-host', 'user', 'wrong']) {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', name, '-f', file(name)])
   }
+  mkdirSync(file('home'))
   writeFileSync(file('authorized_keys'), readFileSync(file('user.pub')), { mode: 0o600 })
   // sshd as root wants this directory, which the service of the system creates when it starts.
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 })
@@ -100,6 +101,8 @@ async function start(directory: string, hostKey: string): Promise<{ child: Child
       // Variables that the client sends are visible, so that a test sees which it sends.
       'AcceptEnv *',
       'MaxStartups 100',
+      // The startup files of a developer may take longer than a test.
+      `SetEnv HOME=${join(directory, 'home')}`,
       '',
     ].join('\n'),
   )

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -54,8 +54,10 @@ test('a long output keeps its beginning and its end', async () => {
 test('a command that takes too long or was aborted is ended, with the processes that it started', async () => {
   const place = environment()
   const stop = new AbortController()
-  const late = join(cwd, 'late')
-  const command = (name: string) => `echo begun >${name}; (sleep 3; touch ${late}) & echo begun; sleep 60`
+  const [go, late] = [join(cwd, 'go'), join(cwd, 'late')]
+  // What is left of a command goes on at this sign.
+  const rest = `(while [ ! -e ${go} ]; do sleep 0.05; done; touch ${late}) &`
+  const command = (name: string) => `echo begun >${name}; ${rest} echo begun; sleep 60`
   const [slow, aborted] = await Promise.all([
     place.execute(command('slow'), { ...request, timeoutMs: 500 }),
     place.execute(command('aborted'), { ...request, signal: stop.signal }),
@@ -66,7 +68,8 @@ test('a command that takes too long or was aborted is ended, with the processes 
   ])
   assert.deepEqual(slow, { output: 'begun\n', exitCode: null, timedOut: true, aborted: false })
   assert.deepEqual([aborted.aborted, aborted.exitCode], [true, null])
-  await wait(2_500)
+  writeFileSync(go, '')
+  await wait(300)
   assert.equal(existsSync(late), false)
 })
 
