@@ -1773,7 +1773,7 @@ declare module 'hermes-gateway:lib/error-catalogue' {
         };
         readonly 'approvals/refused': {
             readonly meaning: 'This question needs the answer of another person.';
-            readonly hint: 'An owner other than the person who asked answers it in the chat.';
+            readonly hint: 'An owner other than the person who caused it answers in the chat (`approvals.approver`).';
         };
         readonly 'inbox/too-large': {
             readonly meaning: 'The message is larger than the gateway accepts.';

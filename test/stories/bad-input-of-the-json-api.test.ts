@@ -112,7 +112,7 @@ test('pages neither shift nor repeat while conversations begin and end', async (
   assert.equal((await list(gateway, '/api/sessions?chat=a&current=false', 'sessions')).length, 1)
 })
 
-test('a session is not removed while its turn runs, and its conversation begins anew', async (t) => {
+test('a session is not removed while its turn runs, and its conversation then begins a new one', async (t) => {
   const answer = Promise.withResolvers<void>()
   const gateway = await startTestGateway(t, {
     replies: [{ text: 'slow', gate: () => answer.promise }],
