@@ -106,6 +106,7 @@ export type {
   DaemonOptions,
   LlmOptions,
   LlmResult,
+  McpCallResult,
   PeriodicTask,
   PluginCommand,
   PluginCommandContext,

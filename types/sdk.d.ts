@@ -4656,6 +4656,13 @@ declare module 'hermes-gateway:plugins/contract' {
          * `plugin:<id>`), in which approvals cannot be requested. Rejects if the call is denied.
          */
         dispatchTool(name: string, args: Fields): Promise<string>;
+        /**
+         * Calls a tool of an MCP server that `plugins.entries.<id>.mcp_allowlist` names, as `dispatchTool` runs tools. `timeout` is in
+         * seconds, 1 to 600; 30 without it. Rejects `plugins/not-allowed` for every other server, and if the call is denied.
+         */
+        callMcp(server: string, tool: string, args?: Fields, options?: {
+            readonly timeout?: number;
+        }): Promise<McpCallResult>;
         /** Registers a callback that is called before the registrations of the plugin are removed. */
         onUnload(callback: () => Awaitable<unknown>): void;
     }
@@ -4763,6 +4770,17 @@ declare module 'hermes-gateway:plugins/contract' {
     }
     /** The type of the function that a plugin exports. */
     export type Register = PluginModule['register'];
+    /** The result of a tool of an MCP server. `truncated`: it was longer than 65,536 characters. */
+    export type McpCallResult = {
+        readonly ok: true;
+        readonly result: unknown;
+        readonly structuredContent?: unknown;
+        readonly truncated?: true;
+    } | {
+        readonly ok: false;
+        readonly error: unknown;
+        readonly truncated?: true;
+    };
 }
 
 declare module 'hermes-gateway:plugins/hook-map' {
@@ -5406,7 +5424,7 @@ declare module 'hermes-gateway:sdk' {
     export { definePlatform } from 'hermes-gateway:platforms/adapter';
     export type { PlatformAutomation, PlatformDeliveries } from 'hermes-gateway:platforms/automation';
     export type { HookContext, HookEventName, HookEvents, HookServices } from 'hermes-gateway:message/hook-events';
-    export type { DaemonOptions, LlmOptions, LlmResult, PeriodicTask, PluginCommand, PluginCommandContext, PluginConfig, PluginContext, PluginLlm, PluginModule, PluginState, PluginTool, PluginToolContext, PromptSectionContext, Register, } from 'hermes-gateway:plugins/contract';
+    export type { DaemonOptions, LlmOptions, LlmResult, McpCallResult, PeriodicTask, PluginCommand, PluginCommandContext, PluginConfig, PluginContext, PluginLlm, PluginModule, PluginState, PluginTool, PluginToolContext, PromptSectionContext, Register, } from 'hermes-gateway:plugins/contract';
     export type { HistoryMessage, HookCallback, HookEnvelope, HookName, HookPayload, HookPayloads, HookReturn, HookReturns, } from 'hermes-gateway:plugins/hook-map';
     export type { MemoryConfigField, MemoryContext, MemoryDelegationContext, MemoryProvider, MemorySessionChange, MemorySyncContext, MemoryToolContext, MemoryToolSchema, MemoryTurnContext, MemoryWriteContext, } from 'hermes-gateway:plugins/memory-provider';
     export type { ApiMode } from 'hermes-gateway:agent/models/provider';

@@ -111,6 +111,7 @@ export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
       state: createPluginStates({ directory: home.pluginState, log }),
       complete: hostApi.complete,
       dispatchTool: hostApi.dispatchTool,
+      callMcp: hostApi.callMcp,
       injectMessage: hostApi.injectMessage,
     },
     loadPython: deps.loadPython,

@@ -109,6 +109,7 @@ function inertServices(home: string, onProvider: (provider: MemoryProvider) => v
     complete: unavailable,
     injectMessage: unavailable,
     dispatchTool: unavailable,
+    callMcp: unavailable,
   }
 }
 

@@ -44,7 +44,7 @@ export interface PluginHostApiDeps
   readonly stopping: AbortSignal
 }
 
-type PluginHostApi = Pick<PluginServices, 'complete' | 'injectMessage' | 'dispatchTool'>
+type PluginHostApi = Pick<PluginServices, 'complete' | 'injectMessage' | 'dispatchTool' | 'callMcp'>
 
 export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
   const { agents, inbox, log, clock, stopping, entry } = deps
@@ -65,6 +65,39 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
       signal: stopping,
       toolContextFor: (call) => agents.toolContext(turnRef, call, stopping),
     }
+  }
+
+  function dispatchTool(owner: string, name: string, args: Fields, limit?: AbortSignal): Promise<string> {
+    return withRecursionGuard(owner, async () => {
+      const id = uuid7(clock())
+      const enclosingTurn = deps.currentTurn() ?? (await createDetachedTurn(owner, id))
+      const { signal } = enclosingTurn
+      const result = await runToolCall(
+        {
+          turn: enclosingTurn.turn,
+          tools: enclosingTurn.tools,
+          approve: enclosingTurn.approve,
+          toolContextFor: enclosingTurn.toolContextFor,
+          agentHooks: deps.agentHooks,
+          middleware: deps.middleware,
+          rejectionReason: deps.rejectionReason,
+          apiRequestId: '',
+          resumed: false,
+          // They end with the process.
+          journal: noopJournal,
+          listener: noopListener,
+          log,
+          clock,
+          failpoint: deps.failpoint,
+        },
+        { id: `plugin_${id}`, name, arguments: argumentsText(args) },
+        limit === undefined ? signal : AbortSignal.any([signal, limit]),
+      )
+      if (result.write !== undefined) await storeWrite(deps, result.write)
+      // The result of a failed tool describes the error. A tool that was not run has no result.
+      if (result.ok || result.summary === result.result) return result.result
+      throw new HermesError('plugins/tool-refused', `${name}: ${result.summary}`)
+    })
   }
 
   return {
@@ -99,37 +132,13 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
         return { text: answer.text, model, usage }
       }),
 
-    dispatchTool: (owner, name, args) =>
-      withRecursionGuard(owner, async () => {
-        const id = uuid7(clock())
-        const enclosingTurn = deps.currentTurn() ?? (await createDetachedTurn(owner, id))
-        const result = await runToolCall(
-          {
-            turn: enclosingTurn.turn,
-            tools: enclosingTurn.tools,
-            approve: enclosingTurn.approve,
-            toolContextFor: enclosingTurn.toolContextFor,
-            agentHooks: deps.agentHooks,
-            middleware: deps.middleware,
-            rejectionReason: deps.rejectionReason,
-            apiRequestId: '',
-            resumed: false,
-            // They end with the process.
-            journal: noopJournal,
-            listener: noopListener,
-            log,
-            clock,
-            failpoint: deps.failpoint,
-          },
-          { id: `plugin_${id}`, name, arguments: argumentsText(args) },
-          enclosingTurn.signal,
-        )
-        if (result.write !== undefined) await storeWrite(deps, result.write)
-        // The result of a failed tool describes the error. A tool that was not run has no result.
-        if (result.ok || result.summary === result.result) return result.result
-        throw new HermesError('plugins/tool-refused', `${name}: ${result.summary}`)
-      }),
+    dispatchTool: (owner, name, args) => dispatchTool(owner, name, args),
 
+    callMcp: async (owner, server, tool, args, options) => {
+      const { callMcpTool } = await import('./plugin-mcp-calls.ts')
+      const seconds = typeof options === 'number' ? options : options?.timeout
+      return await callMcpTool({ entry, dispatch: dispatchTool }, owner, server, tool, args, seconds)
+    },
     async injectMessage(owner, content, { role = 'user', sessionKey = deps.embeddedSessionKey() } = {}) {
       if (typeof content !== 'string') throw badRequest('injectMessage: expected a text')
       const isEmbedded = deps.embeddedSessionKey() !== undefined

@@ -11,6 +11,7 @@ const pluginEntrySchema = z.looseObject({
     .boolean()
     .default(false)
     .describe('Allows the plugin to add messages to sessions on behalf of a user.'),
+  mcp_allowlist: z.array(z.string()).default([]).describe('MCP servers whose tools the plugin may call.'),
   llm: z
     .looseObject({
       allow_model_override: z

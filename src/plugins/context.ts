@@ -8,6 +8,7 @@ import type { ObserveCallback } from './callback-trace.ts'
 import type {
   LlmOptions,
   LlmResult,
+  McpCallResult,
   PluginCommand,
   PluginConfig,
   PluginContext,
@@ -69,6 +70,8 @@ export interface PluginServices {
   injectMessage(owner: string, ...message: Parameters<PluginContext['injectMessage']>): Promise<boolean>
   /** As `PluginContext.dispatchTool`. */
   dispatchTool(owner: string, ...call: Parameters<PluginContext['dispatchTool']>): Promise<string>
+  /** As `PluginContext.callMcp`. */
+  callMcp(owner: string, ...call: Parameters<PluginContext['callMcp']>): Promise<McpCallResult>
 }
 
 export interface PluginContextDeps {
@@ -193,6 +196,7 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
 
     injectMessage: (content, options) => ifLoaded(() => services.injectMessage(id, content, options)),
     dispatchTool: (name, args) => ifLoaded(() => services.dispatchTool(id, name, args)),
+    callMcp: (...call) => ifLoaded(() => services.callMcp(id, ...call)),
     onUnload: registrations.onUnload,
   }
 }

@@ -128,6 +128,11 @@ export interface PluginContext extends MiddlewareRegistrar {
    * `plugin:<id>`), in which approvals cannot be requested. Rejects if the call is denied.
    */
   dispatchTool(name: string, args: Fields): Promise<string>
+  /**
+   * Calls a tool of an MCP server that `plugins.entries.<id>.mcp_allowlist` names, as `dispatchTool` runs tools. `timeout` is in
+   * seconds, 1 to 600; 30 without it. Rejects `plugins/not-allowed` for every other server, and if the call is denied.
+   */
+  callMcp(server: string, tool: string, args?: Fields, options?: { readonly timeout?: number }): Promise<McpCallResult>
   /** Registers a callback that is called before the registrations of the plugin are removed. */
   onUnload(callback: () => Awaitable<unknown>): void
 }
@@ -250,3 +255,13 @@ export interface PluginModule {
 
 /** The type of the function that a plugin exports. */
 export type Register = PluginModule['register']
+
+/** The result of a tool of an MCP server. `truncated`: it was longer than 65,536 characters. */
+export type McpCallResult =
+  | {
+      readonly ok: true
+      readonly result: unknown
+      readonly structuredContent?: unknown
+      readonly truncated?: true
+    }
+  | { readonly ok: false; readonly error: unknown; readonly truncated?: true }

@@ -127,6 +127,7 @@ export function createTestLoader(t: TestContext, setup: LoaderSetup = {}): TestL
     complete: async (_owner, prompt) => ({ text: `answer to ${String(prompt)}`, model: 'm', usage: {} }),
     injectMessage: async () => true,
     dispatchTool: async (_owner, name) => `ran ${name}`,
+    callMcp: async () => ({ ok: true, result: '' }),
     ...setup.services,
   }
   const loader = createPluginLoader({

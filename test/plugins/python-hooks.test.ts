@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
+import { HermesError } from '../../src/lib/errors.ts'
 import { withTimeout } from '../../src/lib/timers.ts'
 import type { PluginCommand, PluginTool } from '../../src/plugins/contract.ts'
 import { eventPayload } from '../../src/plugins/extension-points/event-payload.ts'
@@ -289,6 +290,11 @@ def work(ctx, into):
         ctx.dispatch_tool("forbidden", {})
     except Exception as error:
         into["refused"] = f"{error.name}: {error}"
+    into["mcp"] = ctx.call_mcp("notes", "look", {"what": "rain"}, timeout="5")
+    try:
+        ctx.call_mcp("other", "look")
+    except PermissionError as error:
+        into["denied"] = error.code
     return into
 async def later(**_):
     answer = await CTX.llm.complete([{"role": "user", "content": "and now?"}])
@@ -325,6 +331,10 @@ def register(ctx):
           asked.push({ owner, content, ...about })
           return true
         },
+        async callMcp(owner, server, tool, args, about) {
+          if (server === 'other') throw new HermesError('plugins/not-allowed')
+          return { ok: true, result: [owner, tool, args, about] }
+        },
       },
     }
     const { hooks } = await startPythonPlugins(t, setup)
@@ -350,6 +360,8 @@ def register(ctx):
       tool: 'listing',
       sent: true,
       refused: 'TypeError: not this one',
+      mcp: { ok: true, result: ['snake', 'look', { what: 'rain' }, { timeout: 5 }] },
+      denied: 'plugins/not-allowed',
     })
     const values: unknown[] = []
     for (const { value } of await hooks.collect('pre_llm_call', dispatchContext, () => keys)) values.push(value)

@@ -52,6 +52,10 @@ export function createRequestHandler(context: PluginContext): RequestHandler {
       const [name, toolArgs] = parseArgs(toolCallArgsSchema, args)
       return await context.dispatchTool(name, toolArgs)
     },
+    async callMcp(args) {
+      const [server, tool, toolArgs, timeout] = parseArgs(mcpCallArgsSchema, args)
+      return await context.callMcp(server, tool, toolArgs, { timeout })
+    },
   }
   return (method, args, signal) => (Object.hasOwn(handlers, method) ? handlers[method]?.(args, signal) : undefined)
 }
@@ -68,6 +72,7 @@ const completionArgsSchema = z.tuple([
   }),
 ])
 const messageArgsSchema = z.tuple([z.string(), z.enum(['user', 'system']), z.string().nullable()])
+const mcpCallArgsSchema = z.tuple([z.string(), z.string(), fieldsSchema, z.number()])
 const toolCallArgsSchema = z.tuple([z.string(), fieldsSchema])
 
 function parseArgs<Schema extends z.ZodType>(schema: Schema, args: readonly unknown[]): z.output<Schema> {

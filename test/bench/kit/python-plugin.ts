@@ -123,4 +123,5 @@ const unusedServices: Omit<PluginServices, 'middleware' | 'hooks'> = {
   complete: unused,
   injectMessage: unused,
   dispatchTool: unused,
+  callMcp: unused,
 }

@@ -20,7 +20,12 @@ class GatewayValueError(GatewayError, ValueError):
     """A name that is taken."""
 
 
+class GatewayPermissionError(GatewayError, PermissionError):
+    """Something that the configuration does not allow the plugin."""
+
+
 _CLASS_BY_CODE = {
+    "plugins/not-allowed": GatewayPermissionError,
     "middleware/next-called-twice": GatewayRuntimeError,
     "middleware/next-revoked": GatewayRuntimeError,
     "middleware/name-taken": GatewayValueError,

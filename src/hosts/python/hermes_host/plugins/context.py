@@ -231,6 +231,17 @@ class PluginContext:
         """Runs a tool like the agent, and returns the result that the model would receive."""
         return self._module.send_request("dispatchTool", [name, args or {}])
 
+    def call_mcp(self, server, tool, arguments=None, timeout=30):
+        """
+        Calls a tool of an MCP server that `plugins.entries.<id>.mcp_allowlist` names. Returns `{"ok": True, "result": …}` or
+        `{"ok": False, "error": …}`. `timeout` is in seconds. Raises a PermissionError for every other server.
+        """
+        try:
+            seconds = float(timeout)
+        except (TypeError, ValueError):
+            seconds = 30.0
+        return self._module.send_request("callMcp", [server, tool, dict(arguments or {}), seconds])
+
     def _register(self, kind, name, details, callbacks):
         if not isinstance(name, str):
             raise TypeError(f"register_{kind}: expected a name, found {type(name).__name__}")
