@@ -4,7 +4,7 @@
  * the platform.
  */
 
-import type { Attachment, OutboundMessage, PlatformAdapter, PlatformContext, SessionSource } from '#sdk'
+import type { Attachment, MessageEvent, OutboundMessage, PlatformAdapter, PlatformContext, SessionSource } from '#sdk'
 import { brand, definePlatform, type EventKey, HermesError, messageOf, withTimeout } from '#sdk'
 import { createHub } from './hub.ts'
 
@@ -80,16 +80,13 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     if (typeof message !== 'string' || message === '') throw badRequest('message', 'the id of a message', message)
     // A question of an earlier process is not remembered yet.
     if (!askedMessages.has(message)) rememberQuestion(message, button)
-    return Response.json(await context.press({ source: sourceOf(chatId), buttonId: button, messageId: message }))
-  }
-
-  function sourceOf(chatId: string): SessionSource {
-    const { platform, account } = context
-    return { platform, account, chatId, chatType: 'dm', userId: 'owner' }
+    return Response.json(
+      await context.press({ source: sourceOf(context, chatId), buttonId: button, messageId: message }),
+    )
   }
 
   async function receive(request: Request): Promise<Response> {
-    const { chat, id, text, attended, toolsets, files, commands, instructions } = await parseBody(request)
+    const { chat, id, text, attended, toolsets, files, commands, instructions, checkpoints } = await parseBody(request)
     const chatId = parseId('chat', chat)
     const messageId = parseId('id', id)
     if (typeof text !== 'string' || text.trim() === '') throw badRequest('text', 'a non-empty string', text)
@@ -97,13 +94,12 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     for (const upload of parseFiles(files)) attachments.push(await context.files.upload(upload))
     const isText = commands === false
     const event = {
-      source: sourceOf(chatId),
+      source: sourceOf(context, chatId),
       text,
       messageType: text.trimStart().startsWith('/') && !isText ? ('command' as const) : ('text' as const),
       messageId,
       timestamp: context.clock(),
-      // No user is present who could answer a question.
-      ...(attended === false ? { metadata: { attended: 'no', notices: 'yes' } } : {}),
+      ...metadataOf(attended, checkpoints),
       // The text is data of a program: a leading slash is no command.
       ...(isText ? { allowGatewayControl: false } : {}),
       ...(instructions === undefined ? {} : { seed: { messages: [], instructions: parseInstructions(instructions) } }),
@@ -175,6 +171,19 @@ async function parseBody(request: Request): Promise<Readonly<Record<string, unkn
   } catch (error) {
     throw new HermesError('http/bad-request', 'The body is not JSON.', { cause: error })
   }
+}
+
+function sourceOf({ platform, account }: PlatformContext, chatId: string): SessionSource {
+  return { platform, account, chatId, chatType: 'dm', userId: 'owner' }
+}
+
+function metadataOf(attended: unknown, checkpoints: unknown): Pick<MessageEvent, 'metadata'> {
+  const metadata = {
+    // No user is present who could answer a question.
+    ...(attended === false ? { attended: 'no', notices: 'yes' } : {}),
+    ...(checkpoints === true ? { checkpoints: 'yes' } : {}),
+  }
+  return Object.keys(metadata).length === 0 ? {} : { metadata }
 }
 
 function parseId(field: string, value: unknown): string {

@@ -18,6 +18,8 @@ export interface ChatClientOptions {
   readonly chat?: string
   /** The toolsets of a new conversation. */
   readonly toolsets?: readonly string[]
+  /** Files are kept before the agent changes them, whatever the configuration says. */
+  readonly checkpoints?: boolean
   readonly newId?: () => string
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
 }
@@ -167,6 +169,7 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
       ...(unattended ? { attended: false } : {}),
       ...(isText ? { commands: false } : {}),
       ...(options.toolsets === undefined ? {} : { toolsets: options.toolsets }),
+      ...(options.checkpoints === true ? { checkpoints: true } : {}),
       ...(files.length === 0 ? {} : { files }),
       ...(instructions === undefined ? {} : { instructions }),
     })

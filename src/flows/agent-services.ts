@@ -342,7 +342,8 @@ function createCheckpointAccess(
     get: opened.get,
     contextOf({ environment, turn, turnId, authority, signal }: FileChange): Pick<ToolContext, 'beforeChange'> {
       const isHere = environment.kind === 'local' || environment.kind === 'bwrap'
-      if (!isHere || !deps.settings().checkpoints.enabled) return {}
+      const isWanted = deps.settings().checkpoints.enabled || turn.event?.metadata?.['checkpoints'] === 'yes'
+      if (!isHere || !isWanted) return {}
       return {
         async beforeChange(change) {
           const { checkpointBefore } = await import('./checkpoints.ts')

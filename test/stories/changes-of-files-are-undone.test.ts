@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createChatClient } from '../../src/cli/chat-client.ts'
 import { findProgram } from '../../src/lib/find-program.ts'
 import type { JsonObject } from '../../src/lib/json.ts'
 import type { ModelReply } from '../kit/servers/model-script.ts'
@@ -65,6 +66,21 @@ test('without the setting no checkpoint is taken, and the reply says how to get 
   await gateway.waitForReply('Written.')
   await gateway.say('/rollback')
   await gateway.waitForReply(skip === false ? 'checkpoints.enabled' : 'git')
+})
+
+test('a conversation of the terminal has checkpoints with --checkpoints', { skip }, async (t) => {
+  const work = folder(t)
+  const gateway = await startTestGateway(t, {
+    config: { terminal: { cwd: work }, platforms: { cli: { enabled: true } } },
+    replies: [calls('write_file', { path: 'a.txt', content: 'a' }), { text: 'Written.' }],
+  })
+  const token = readFileSync(gateway.home.tokenFile, 'utf8').trim()
+  const options = { baseUrl: gateway.current().url, token, fetch, checkpoints: true }
+  const client = createChatClient(options)
+  const { signal } = new AbortController()
+  const ask = async (text: string) => (await client.waitForResult(await client.send(text, signal), signal)).text
+  assert.equal(await ask('write'), 'Written.')
+  assert.match(await ask('/rollback'), /Checkpoints of this conversation[\s\S]*write_file/)
 })
 
 test('what a script of the agent changed is undone', { skip }, async (t) => {

@@ -41,7 +41,7 @@ async function list(context: CommandContext, services: CommandServices): Promise
   if (found.length === 0)
     return checkpoints.isEnabled()
       ? 'There is no checkpoint of this conversation yet. One is taken before I change files.'
-      : 'No checkpoints are taken. The owner of the gateway can set `checkpoints.enabled: true`.'
+      : 'No checkpoints are taken. The owner of the gateway can set `checkpoints.enabled: true`, or start `hermes chat --checkpoints`.'
   const lines = found.slice(0, maxListed).map(({ at, reason, folder }, index) => {
     const age = formatDuration(Math.max(0, Date.now() - at))
     return `${index + 1}. ${age} ago, before ${code(toShortLine(reason, 80, services.withhold))} in ${code(folder)}`
