@@ -34,6 +34,7 @@ import { start } from './figures/start.ts'
 import { stop } from './figures/stop.ts'
 import { store } from './figures/store.ts'
 import { stream } from './figures/stream.ts'
+import { tui } from './figures/tui.ts'
 import { turn } from './figures/turn.ts'
 import { version } from './figures/version.ts'
 import { web } from './figures/web.ts'
@@ -44,6 +45,7 @@ const figures: readonly Figure[] = [
   start,
   connect,
   version,
+  tui,
   scanFigure,
   mcpFigure,
   turn,

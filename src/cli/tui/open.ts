@@ -16,11 +16,18 @@ interface Opened {
   close(): Promise<void>
 }
 
-/** Throws `cli/usage`, and the errors of `openEndpoint`. */
+/**
+ * Sets the exit code: 0, or that of the signal that has ended it; the first one ends the interface, the second one the process.
+ * Throws `cli/usage`, and the errors of `openEndpoint`.
+ */
 export async function openTui(context: CliContext, options: ChatOptions): Promise<void> {
   assertTerminal(context, options)
   const closing = new AbortController()
-  const stopSignals = onSignals(() => closing.abort())
+  const stopSignals = onSignals((code) => {
+    context.exitCode = code
+    if (closing.signal.aborted) process.exit(code)
+    closing.abort()
+  })
   let gateway: Opened | undefined
   const app: App = startApp({
     terminal: new ProcessTerminal(),
@@ -81,18 +88,12 @@ function assertTerminal({ input, output, environment }: CliContext, { query }: C
     throw new HermesError('cli/usage', 'This terminal (TERM=dumb) cannot place text on the screen. Use hermes chat.')
 }
 
-/** The first signal ends the interface, the second one the process. */
-function onSignals(end: () => void): () => void {
+/** @param onSignal gets the exit code of a process that the signal ends */
+function onSignals(onSignal: (code: number) => void): () => void {
   const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
   const names = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
-  let isEnding = false
   const listeners = names.map((name) => {
-    const listener = () => {
-      process.exitCode = 128 + numbers[name]
-      if (isEnding) process.exit()
-      isEnding = true
-      end()
-    }
+    const listener = () => onSignal(128 + numbers[name])
     process.on(name, listener)
     return () => process.off(name, listener)
   })

@@ -9,7 +9,7 @@ import { openApp } from './open-app.ts'
 
 const { signal } = new AbortController()
 const ctrl = (letter: string) => String.fromCharCode(letter.charCodeAt(0) - 96)
-const escape = '\u001b'
+const esc = '\u001b'
 const down = '\u001b[B'
 const buttons = [
   { id: 'once', label: 'Allow once' },
@@ -115,7 +115,7 @@ test('a question does not take the keys of a message that is being written, and 
   assert.doesNotMatch(await terminal.until(/I am wri1/), /Allow once/)
   terminal.type(ctrl('q'))
   await terminal.until(/Allow once/)
-  terminal.type(escape)
+  terminal.type(esc)
   await terminal.until(/^(?![\s\S]*Allow once)/)
   assert.deepEqual(gateway.presses, [])
   terminal.type(ctrl('q'))
@@ -240,7 +240,7 @@ test('commands and files are completed', async (t) => {
   const directory = tempHome(t)
   mkdirSync(join(directory, 'src'))
   writeFileSync(join(directory, 'src', 'main file.ts'), '')
-  writeFileSync(join(directory, `evil${escape}[2J.ts`), '')
+  writeFileSync(join(directory, `evil${esc}[2J.ts`), '')
   const { terminal, gateway } = await openApp(t, { directory })
   await terminal.until(/● test-model/)
   for (const key of '/stat') terminal.type(key)
@@ -305,7 +305,7 @@ test('help shows the keys and the commands of the gateway', async (t) => {
   const frame = await terminal.until(/Keys and commands/)
   assert.match(frame, /Ctrl-O +switch between conversations/)
   assert.match(frame, /\/status +Show what runs/)
-  terminal.type(escape)
+  terminal.type(esc)
   await terminal.until(/^(?![\s\S]*Keys and commands)/)
 })
 
