@@ -11,7 +11,7 @@ import type { Core } from './core.ts'
 export function composeApi(
   { options, settings, store, accountDirectory, platforms, clock }: AppContext,
   { sessionServices, approvals }: Core,
-  routes: () => readonly HttpRoute[],
+  { routes, setServers }: { readonly routes: () => readonly HttpRoute[] } & Pick<ApiDeps, 'setServers'>,
 ): ApiDeps {
   return {
     store,
@@ -30,6 +30,7 @@ export function composeApi(
     platform: accountDirectory.platform,
     sessionKey: accountDirectory.sessionKey,
     home: options.home,
+    setServers,
     contextLength: () => settings().context_length,
     isHere: () => /^(?:local|bwrap)$/.test(settings().terminal.backend),
     adapter: platforms.adapter,

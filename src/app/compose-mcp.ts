@@ -2,10 +2,13 @@
  * Composes the MCP servers. Their code is imported when one is configured and a turn, a status or a command needs it.
  */
 import type { ServerReport } from '../agent/mcp/servers.ts'
+import type { LoadedTools } from '../agent/tools/registry.ts'
 import type { ToolDefinition } from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import type { AgentServices } from '../flows/agent-services.ts'
 import type { McpRuntime } from '../flows/mcp-servers.ts'
+import type { SessionServerConfig, SessionServers } from '../flows/session-servers.ts'
+import type { SessionKey } from '../message/ids.ts'
 import type { AppContext } from './context.ts'
 
 export interface McpAccess {
@@ -15,6 +18,10 @@ export interface McpAccess {
   knownTools(): Promise<readonly SelectableTool[]>
   /** Asks the servers whose tools are not known, in the background. */
   discover(): Promise<void>
+  /** Replaces the servers of one conversation; none ends them. `directory`: where they start. Rejects when the code cannot be loaded. */
+  setSessionServers(key: SessionKey, servers: SessionServerConfig, directory: string | undefined): Promise<void>
+  /** The tools of the servers of one conversation. Undefined where there are none. Never rejects. */
+  sessionTools(key: SessionKey): Promise<LoadedTools | undefined>
   /** What is wrong with servers, for the owner. */
   problems(): readonly string[]
   /** Stops all servers and asks each one again. Rejects with the reason of the signal. */
@@ -33,22 +40,27 @@ export function composeMcp(
   let loaded: McpRuntime | undefined
   let isClosed = false
 
-  const create = async (): Promise<McpRuntime> => {
-    const { openMcpServers } = await import('../flows/mcp-servers.ts')
-    const { auxiliary, openProxy, toolsChanged } = services()
-    loaded = openMcpServers({
-      home: options.home,
-      version: options.version,
+  let ofSessions: Promise<SessionServers> | undefined
+
+  const runtimeDeps = () => {
+    const { auxiliary, openProxy } = services()
+    const { home, version } = options
+    return {
+      home,
+      version,
       settings,
       environment: config.environment,
       secrets,
       openProxy,
       auxiliary,
-      onToolsChanged: toolsChanged,
       clock,
       random,
       log,
-    })
+    }
+  }
+  const create = async (): Promise<McpRuntime> => {
+    const { openMcpServers } = await import('../flows/mcp-servers.ts')
+    loaded = openMcpServers({ ...runtimeDeps(), onToolsChanged: services().toolsChanged })
     return loaded
   }
   /** Undefined where no server is configured. */
@@ -76,6 +88,21 @@ export function composeMcp(
       return readKnownServers(options.home.mcpCache, settings()).flatMap(({ tools = [] }) => tools)
     },
     discover: async () => (await load())?.discover(),
+    async setSessionServers(key, servers, directory) {
+      if (isClosed || (ofSessions === undefined && Object.keys(servers).length === 0)) return
+      ofSessions ??= import('../flows/session-servers.ts').then(({ createSessionServers }) =>
+        createSessionServers(runtimeDeps()),
+      )
+      await (await ofSessions).set(key, servers, directory)
+    },
+    async sessionTools(key) {
+      try {
+        return await (await ofSessions)?.tools(key)
+      } catch (error) {
+        log.error({ event: 'mcp.unavailable', err: error }, 'the tools of MCP servers are missing')
+        return undefined
+      }
+    },
     problems: () => loaded?.problems() ?? [],
     reload: async (signal) => (await (await load())?.reload(signal)) ?? [],
     reconfigured: () => loaded?.reconfigured(),
@@ -83,6 +110,7 @@ export function composeMcp(
       isClosed = true
       // The callers that wait for code that cannot be loaded get its error.
       await (await loading?.catch(() => undefined))?.close()
+      await (await ofSessions?.catch(() => undefined))?.close()
     },
   }
 }

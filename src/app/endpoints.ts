@@ -29,7 +29,7 @@ import type { Core } from './core.ts'
 import type { GatewayOptions } from './options.ts'
 
 export interface EndpointsDeps
-  extends Pick<AgentRuntime, 'agentServices' | 'plugins' | 'skills' | 'cron' | keyof AgentRoutesDeps> {
+  extends Pick<AgentRuntime, 'agentServices' | 'mcp' | 'plugins' | 'skills' | 'cron' | keyof AgentRoutesDeps> {
   /** Where HTTP listens; '' before it does. */
   url(): string
   /** Platforms are connecting for the first time. */
@@ -157,7 +157,7 @@ function uploadRoutes({ settings }: AppContext, files: () => Promise<FileService
 function composeHttp(
   context: AppContext,
   core: Core,
-  { plugins, skills, cron, initialConnectPending, knownTools, previewPrompt }: EndpointsDeps,
+  { mcp, plugins, skills, cron, initialConnectPending, knownTools, previewPrompt }: EndpointsDeps,
   { token, status, health, files }: HttpParts,
 ): HttpServer {
   const { options, config, settings, store, phase, degraded, redact, clock, log } = context
@@ -189,7 +189,7 @@ function composeHttp(
         pairing: core.pairing.admin,
         send: composeSend(context, core),
         jobs: async (body) => (await import('../flows/cron/job-services.ts')).handleJobRequest(cron.open, body),
-        api: composeLazyApi(context, core, () => server.routes()),
+        api: composeLazyApi(context, core, { routes: () => server.routes(), setServers: mcp.setSessionServers }),
         homeChannels: async () => (await import('../flows/delivery/home-channels.ts')).readHomeChannels(context),
         pause: core.pause,
         menu: menuOf(core, skills),
@@ -250,11 +250,15 @@ function withMcp({ options: { version }, log }: AppContext, routes: readonly Htt
 }
 
 /** Loads the code with the first request. */
-function composeLazyApi(context: AppContext, core: Core, routes: () => readonly HttpRoute[]): AdminRoutesDeps['api'] {
+function composeLazyApi(
+  context: AppContext,
+  core: Core,
+  parts: { readonly routes: () => readonly HttpRoute[] } & Pick<ApiDeps, 'setServers'>,
+): AdminRoutesDeps['api'] {
   let deps: Promise<ApiDeps> | undefined
   return async (request) => {
     const { handleApiRequest } = await import('../flows/api/handle-request.ts')
-    deps ??= import('./compose-api.ts').then(({ composeApi }) => composeApi(context, core, routes))
+    deps ??= import('./compose-api.ts').then(({ composeApi }) => composeApi(context, core, parts))
     return await handleApiRequest(await deps, request)
   }
 }

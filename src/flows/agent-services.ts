@@ -17,6 +17,7 @@ import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
 import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
 import type { Provider } from '../agent/models/provider.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
+import type { LoadedTools } from '../agent/tools/registry.ts'
 import type { ToolContext } from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import type { CronConfig } from '../cron/config.ts'
@@ -24,6 +25,7 @@ import { createLruCache } from '../lib/lru-cache.ts'
 import { sleep } from '../lib/timers.ts'
 import type { Authority } from '../message/authority.ts'
 import { isAttended } from '../message/event.ts'
+import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { ToolCall } from '../message/transcript.ts'
 import type { AccountPolicy } from '../platforms/accounts.ts'
@@ -63,6 +65,8 @@ export interface AgentServicesDeps
   announceMissingSandbox(turn: ToolTurn): Promise<void>
   /** Tells the people of a turn what its command waits for. Rejects `store/...`. */
   announcePlace?(turn: TurnElsewhere, text: string): Promise<void>
+  /** Tools of servers that belong to one conversation. Undefined, or absent: there are none. Never rejects. */
+  sessionTools?(key: SessionKey): Promise<LoadedTools | undefined>
   /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean
   /** Absent: there are no texts for chats. */
@@ -207,10 +211,14 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   })
 
   /** What the session is offered, before the role of a person takes any away. */
-  const openSessionTools = async ({ sessionId, authority, event, toolNames }: ToolTurn) => {
+  const openSessionTools = async ({ sessionId, sessionKey, authority, event, toolNames }: ToolTurn) => {
     const { tools, resolve } = await agentTools.get()
     const select = () => selectSessionTools(settings(), { tools, resolve }, authority.platform, event?.toolsets)
-    return { all: await snapshotTools({ sessionId, toolNames, select }, tools), resolve }
+    const offered = { all: await snapshotTools({ sessionId, toolNames, select }, tools), resolve }
+    const own = sessionKey === undefined ? undefined : await deps.sessionTools?.(sessionKey)
+    if (own === undefined) return offered
+    const { withSessionTools } = await import('./session-tools.ts')
+    return withSessionTools(offered, own, createAgentTools(own, deps, { cwd, sandbox: sandboxOf }))
   }
 
   return {

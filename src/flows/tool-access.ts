@@ -15,6 +15,7 @@ import type {
 import type { HomeLayout } from '../lib/home.ts'
 import type { Authority } from '../message/authority.ts'
 import { isAttended, type MessageEvent } from '../message/event.ts'
+import type { SessionKey } from '../message/ids.ts'
 import type { ToolCall } from '../message/transcript.ts'
 import type { RoleSettings } from '../platforms/config.ts'
 import type { AgentModels } from './agent-models.ts'
@@ -54,6 +55,7 @@ export type CallingTurn = Pick<Turn, 'sessionId' | 'id' | 'transcript' | 'author
 /** A turn, or what a plugin does outside of turns. */
 export interface ToolTurn {
   readonly sessionId: string
+  readonly sessionKey?: SessionKey
   readonly authority: Authority
   readonly event?: MessageEvent
   /** Stored with the session. */

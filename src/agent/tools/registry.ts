@@ -23,7 +23,8 @@ export interface ToolRegistryOptions {
   readonly directory?: URL
   /** Additional tools, for example of tests. */
   readonly definitions?: readonly ToolDefinition[]
-  readonly deps: BuiltInToolDeps
+  /** For the tools of the directory. */
+  readonly deps?: BuiltInToolDeps
   /** `agent.disabled_toolsets`. */
   readonly disabledToolsets?: readonly string[]
   readonly customToolsets?: CustomToolsets
@@ -58,7 +59,7 @@ export interface ToolRegistry {
 }
 
 export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
-  const { deps, log, disabledToolsets = [], customToolsets = {} } = options
+  const { log, disabledToolsets = [], customToolsets = {} } = options
   /** Tools by name; the last one of each stack is active. */
   const stacks = new Map<string, readonly RegistryEntry[]>()
   let sorted: readonly ToolSchema[] | undefined
@@ -119,7 +120,8 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
   }
 
   const load = async (): Promise<LoadedTools> => {
-    const discovered = options.directory === undefined ? [] : await discoverTools(options.directory, deps, log)
+    const { directory, deps } = options
+    const discovered = directory === undefined || deps === undefined ? [] : await discoverTools(directory, deps, log)
     for (const definition of [...discovered, ...(options.definitions ?? [])]) {
       const tool = bindOrSkip(definition)
       if (tool !== undefined && (await isEnabled(tool)))

@@ -12,15 +12,23 @@ export function toServerConfig(servers: readonly McpServer[]): Readonly<Record<s
     throw invalidParams(`At most ${maxServers} MCP servers can be used; there are ${servers.length}.`)
   const config: Record<string, unknown> = {}
   for (const server of servers) {
-    const { name } = server
-    if (!/^[\w.-]{1,64}$/.test(name))
+    const name = toName(server.name)
+    if (name === '')
       throw invalidParams(
-        `The name of an MCP server has at most 64 letters, digits and . _ -, not ${JSON.stringify(name.slice(0, 80))}.`,
+        `The name of an MCP server has letters or digits, not ${JSON.stringify(server.name.slice(0, 80))}.`,
       )
     if (Object.hasOwn(config, name)) throw invalidParams(`Two MCP servers have the name ${name}.`)
     config[name] = toConfig(server)
   }
   return config
+}
+
+/** Editors allow names with spaces; the tools are called `mcp_<name>_<tool>`. */
+function toName(name: string): string {
+  return name
+    .replace(/[^\w.-]+/g, '-')
+    .replace(/^[^a-z0-9]+/i, '')
+    .slice(0, 40)
 }
 
 function toConfig(server: McpServer): unknown {

@@ -166,6 +166,12 @@ export const workspaceBody = z.strictObject({
     .max(200)
     .optional()
     .describe('An earlier session that the conversation goes on with, such as a copy.'),
+  mcp_servers: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe(
+      'MCP servers of this conversation alone, as in the configuration, until the gateway stops. `{}` ends them.',
+    ),
 })
 export const workspaceResponse = z.object({
   directory: z.string().nullable(),

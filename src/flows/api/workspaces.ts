@@ -4,7 +4,8 @@
  */
 import { stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
-import type { z } from 'zod'
+import { z } from 'zod'
+import { mcpConfig } from '../../agent/mcp/config.ts'
 import { dropSessionGrants, isYolo, toggleYolo } from '../../approvals/queries.ts'
 import { HermesError, messageOf, systemCode } from '../../lib/errors.ts'
 import type { HomeLayout } from '../../lib/home.ts'
@@ -26,7 +27,8 @@ import {
 import { row, type Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
 import type { AccountDirectory } from '../account-directory.ts'
-import type { ApiRequest } from './parse-input.ts'
+import type { SessionServerConfig } from '../session-servers.ts'
+import { type ApiRequest, parseInput } from './parse-input.ts'
 import { type ApiWorkspace, workspaceBody } from './shapes.ts'
 
 export interface WorkspacesApiDeps {
@@ -35,6 +37,8 @@ export interface WorkspacesApiDeps {
   readonly home: Pick<HomeLayout, 'root' | 'workspace'>
   readonly platform: AccountDirectory['platform']
   readonly sessionKey: AccountDirectory['sessionKey']
+  /** Replaces the MCP servers of a conversation. */
+  setServers(key: SessionKey, servers: SessionServerConfig, directory: string | undefined): Promise<void>
   /** The window of the configured model, tokens. */
   contextLength(): number
   /** Whether commands run on this machine. */
@@ -54,7 +58,11 @@ export async function answerWorkspaces(
   if (method === 'GET') return await deps.store.run(() => readWorkspace(deps, key))
   const change = await body(workspaceBody)
   if (change.directory !== undefined) await checkFolder(deps, change.directory)
-  return await deps.store.run(() => changeWorkspace(deps, source, change, deps.clock()))
+  const { mcp_servers: servers } = change
+  const parsed = servers === undefined ? undefined : parseInput(z.strictObject(mcpConfig), { mcp_servers: servers })
+  const changed = await deps.store.run(() => changeWorkspace(deps, source, change, deps.clock()))
+  if (parsed !== undefined) await deps.setServers(key, parsed.mcp_servers, changed.directory ?? undefined)
+  return changed
 }
 
 /** Only of a platform whose people hold the token: no one else chooses where the agent works. */
