@@ -4,7 +4,7 @@
  */
 import { ownWords } from '../message/own-words.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
-import { createSession, type EpochOptions, findSessionState, forgetDirectory } from './session-state.ts'
+import { createSession, createState, type EpochOptions, findSessionState, forgetDirectory } from './session-state.ts'
 import type { TranscriptEntry } from './transcript.ts'
 
 /** The value of `superseded` of messages that `/undo` or `/retry` took out. */
@@ -202,11 +202,12 @@ const selectAnyMessage = query((db, p: { session_id: string }) =>
 export function* switchSession(options: EpochOptions, reason: 'branch' | 'resume'): Transaction<void> {
   const { key, newSessionId: id, now } = options
   const state = yield* findSessionState(key)
-  if (state === undefined) throw new Error(`the conversation ${key} has no session`)
-  yield* exec(endSession, { id: state.session_id, reason, now })
+  // `/resume` may be the first message of a chat.
+  if (state === undefined) yield* createState(options)
+  else yield* exec(endSession, { id: state.session_id, reason, now })
   yield* exec(reopenSession, { id, key, now })
   const isNew = (yield* row(selectAnyMessage, { session_id: id })) === undefined
-  yield* exec(pointToSession, { key, session_id: id, epoch: state.epoch + 1, fresh: isNew ? 1 : 0, now })
+  yield* exec(pointToSession, { key, session_id: id, epoch: (state?.epoch ?? 0) + 1, fresh: isNew ? 1 : 0, now })
   // A branch goes on where it was; the directory of another conversation says nothing about this one.
   if (reason === 'resume') yield* forgetDirectory(key)
 }

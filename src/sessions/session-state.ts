@@ -158,7 +158,8 @@ export interface EpochOptions {
   readonly now: number
 }
 
-function* createState({ key, newSessionId, source, now }: EpochOptions): Transaction<void> {
+/** The state of a new key, whose session is `newSessionId`. */
+export function* createState({ key, newSessionId, source, now }: EpochOptions): Transaction<void> {
   yield* exec(insertSessionState, { key, session_id: newSessionId, source, now })
 }
 

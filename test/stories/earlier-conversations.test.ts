@@ -45,6 +45,17 @@ test('/resume continues an earlier conversation with everything that was said in
   assert.deepEqual(ends, ['new', 'resume', 'resume', 'resume', 'resume'])
 })
 
+test('/resume may be the first message of a chat', async (t) => {
+  const gateway = await startTestGateway(t)
+  await exchange(gateway, 'my name is Ada')
+  const [first = ''] = sessionIds(gateway)
+  await runCommand(gateway, '/new')
+  assert.match(await runCommand(gateway, `/resume ${first}`, { chat: 'elsewhere' }), /Ada/)
+  await gateway.say('who am I?', { chat: 'elsewhere' })
+  await gateway.waitForReply('You said: who am I?', 'elsewhere')
+  assert.equal(lastRequest(gateway)[0], 'user: my name is Ada')
+})
+
 test('what a reply withholds is withheld when the conversation is listed, continued and taken back', async (t) => {
   let token = ''
   const gateway = await startTestGateway(t, {
