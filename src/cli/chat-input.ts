@@ -1,12 +1,15 @@
 /**
  * The prompt of the terminal chat: turns typed and pasted lines into messages.
  *
- * A paste of several lines is one message. Most terminals mark the start and the end of a paste. For the others, lines that
+ * A backslash at the end of a line continues the message on the next line. A paste of several lines is one message. Most terminals mark the start and the end of a paste. For the others, lines that
  * arrive within a few milliseconds belong together, and a last line without a line break waits for Enter.
  */
 import { clearLine, createInterface, cursorTo } from 'node:readline'
 import { Writable } from 'node:stream'
+import { messageOf } from '../lib/errors.ts'
 import { sleep as realSleep } from '../lib/timers.ts'
+import type { ChatCompleter } from './chat-completion.ts'
+import type { InputHistory } from './input-history.ts'
 
 export interface ChatInputOptions {
   readonly input: NodeJS.ReadableStream
@@ -17,6 +20,10 @@ export interface ChatInputOptions {
   onInterrupt(empty: boolean): void
   /** Ctrl-D, or the end of the input. */
   onEnd(): void
+  /** Tab. */
+  readonly complete?: ChatCompleter
+  /** The lines of earlier chats, for the arrow keys. */
+  readonly history?: InputHistory
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
@@ -35,22 +42,28 @@ export interface ChatInput {
 
 /** Shorter than the interval between two typed lines. */
 const pasteGapMs = 40
+const firstPrompt = '› '
+const nextPrompt = '… '
 const enableBracketedPaste = '\u001b[?2004h'
 const disableBracketedPaste = '\u001b[?2004l'
 
 export function createChatInput(options: ChatInputOptions): ChatInput {
-  const { input, output, sleep = realSleep } = options
+  const { input, output, complete, history, sleep = realSleep } = options
   const screen = createPromptScreen(output)
   const terminal = createInterface({
     input,
     output: screen.output,
     terminal: true,
-    prompt: '› ',
+    prompt: firstPrompt,
     crlfDelay: Number.POSITIVE_INFINITY,
+    removeHistoryDuplicates: true,
+    ...(history === undefined ? {} : { history: history.read().toReversed() }),
+    ...(complete === undefined ? {} : { completer: toCompleter(complete) }),
   })
   let lines: string[] = []
   let pasting = false
   let closed = false
+  let historyFailed = false
 
   const onKey = (_: unknown, key: { readonly name?: string } | undefined) => {
     if (key?.name === 'paste-start') pasting = true
@@ -59,13 +72,20 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
   input.on('keypress', onKey)
   output.write(enableBracketedPaste)
   terminal.on('line', (line) => {
-    lines.push(line)
-    if (!pasting) void submitAfterPaste(lines.length)
+    const isContinued = !pasting && /(?<!\\)(?:\\\\)*\\$/.test(line)
+    lines.push(isContinued ? line.slice(0, -1) : line)
+    if (isContinued) continueMessage()
+    else if (!pasting) void submitAfterPaste(lines.length)
+  })
+  // The list may be changed: pasted lines are no entries.
+  terminal.on('history', (entries: string[]) => {
+    if (pasting) entries.shift()
   })
   terminal.on('SIGINT', () => {
     const empty = terminal.line === '' && lines.length === 0
     lines = []
     pasting = false
+    terminal.setPrompt(firstPrompt)
     // Ctrl-E and Ctrl-U move to the end of the line and delete it.
     terminal.write(null, { ctrl: true, name: 'e' })
     terminal.write(null, { ctrl: true, name: 'u' })
@@ -106,12 +126,28 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     if (isComplete && !closed) submit()
   }
 
+  function continueMessage(): void {
+    terminal.setPrompt(nextPrompt)
+    terminal.prompt()
+  }
+
   function submit(): void {
     const text = lines.join('\n').trimEnd()
+    if (lines.length === 1) remember(text)
     lines = []
+    terminal.setPrompt(firstPrompt)
     if (text.trim() !== '') options.onMessage(text)
     else if (screen.hidden()) return
     else if (!closed) terminal.prompt()
+  }
+
+  /** An arrow key offers lines, so a message of several lines is no entry. */
+  function remember(line: string): void {
+    if (line.trim() === '' || history === undefined) return
+    history.add(line).catch((error: unknown) => {
+      if (!historyFailed) output.write(`The history of the chat cannot be written: ${messageOf(error)}\n`)
+      historyFailed = true
+    })
   }
 
   function close(): void {
@@ -120,6 +156,15 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     input.off('keypress', onKey)
     output.write(disableBracketedPaste)
     terminal.close()
+  }
+}
+
+function toCompleter(complete: ChatCompleter) {
+  return (line: string, done: (error: Error | null, result: [string[], string]) => void): void => {
+    complete(line).then(
+      ([completions, completed]) => done(null, [completions, completed]),
+      () => done(null, [[], line]),
+    )
   }
 }
 

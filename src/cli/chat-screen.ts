@@ -7,12 +7,15 @@ import { HermesError, messageOf } from '../lib/errors.ts'
 import { onAbort } from '../lib/timers.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import type { ChatClient } from './chat-client.ts'
+import type { ChatCompleter } from './chat-completion.ts'
 import { type ChatInput, createChatInput } from './chat-input.ts'
+import { describeFailure, describeResult, writeJsonLine } from './chat-json.ts'
 import type { ChatPictures } from './chat-pictures.ts'
 import { createChatPrinter, stripControlCharacters } from './chat-printer.ts'
 import { createChatQuestions } from './chat-questions.ts'
 import { toSingleLine } from './display.ts'
 import { describeError, exitCodes } from './exit-codes.ts'
+import type { InputHistory } from './input-history.ts'
 
 type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean }
 type Output = NodeJS.WritableStream & { readonly isTTY?: boolean }
@@ -30,6 +33,10 @@ export interface InteractiveOptions {
   readonly signal: AbortSignal
   /** Shows dim lines for tool calls; only on a terminal. */
   readonly showTools?: boolean
+  /** Tab, on a terminal. */
+  readonly complete?: ChatCompleter
+  /** What the arrow keys offer, on a terminal. */
+  readonly history?: InputHistory
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
@@ -99,10 +106,12 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
   }
 
   function openPrompt(): ChatInput {
-    const { sleep } = options
+    const { sleep, complete, history } = options
     const opened = createChatInput({
       input,
       output,
+      ...(complete === undefined ? {} : { complete }),
+      ...(history === undefined ? {} : { history }),
       onMessage(text) {
         if (exitCommands.has(text.trim())) exitWith(0)
         else if (!questions.answer(text)) void ask(text)
@@ -214,17 +223,23 @@ export interface QueryOptions {
   readonly errors: NodeJS.WritableStream
   /** Writes to `errors` what the gateway waits for. A gateway in this process shows it by its log. */
   readonly showNotices?: boolean
+  /** Writes one JSON object to `output` instead of the reply, also for a failure. */
+  readonly json?: boolean
 }
 
 /** Asks one question. Only the reply is written to `output`. Resolves with the exit code; never rejects. */
 export async function runQuery(options: QueryOptions): Promise<number> {
-  const { client, query, files = [], signal, output, errors, showNotices = false } = options
+  const { client, query, files = [], signal, output, errors, showNotices = false, json = false } = options
   const ended = new AbortController()
   let seq: number | undefined
   try {
     if (showNotices) void printNotices(client, AbortSignal.any([signal, ended.signal]), errors)
     seq = await client.send(query, signal, true, files)
     const result = await client.waitForResult(seq, signal)
+    if (json) {
+      writeJsonLine(output, describeResult(result, client.chat))
+      return result.status === 'done' ? 0 : 1
+    }
     if (result.status === 'done') {
       output.write(`${stripControlCharacters(result.text).trimEnd()}\n`)
       return 0
@@ -233,7 +248,8 @@ export async function runQuery(options: QueryOptions): Promise<number> {
     return 1
   } catch (error) {
     if (!signal.aborted) {
-      errors.write(`${describeError(error)}\n`)
+      if (json) writeJsonLine(output, describeFailure(error, client.chat))
+      else errors.write(`${describeError(error)}\n`)
       return 1
     }
     await stopTurnQuietly(client, seq, errors)

@@ -1,14 +1,19 @@
 /**
  * `hermes chat`: uses the running daemon, or a gateway in this process when none is running.
  */
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { HermesError } from '../lib/errors.ts'
+import type { FoundConversation } from './chat-api.ts'
 import { createChatClient } from './chat-client.ts'
+import { createChatCompleter, type KnownCommand } from './chat-completion.ts'
+import { runJson } from './chat-json.ts'
 import { createChatPictures } from './chat-pictures.ts'
 import { runInteractive, runQuery } from './chat-screen.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, toSingleLine } from './display.ts'
 import { type Endpoint, interceptSignals, openEndpoint } from './endpoint.ts'
+import { createInputHistory, inputHistoryFile } from './input-history.ts'
 import { readSettings } from './settings.ts'
 
 export interface ChatOptions {
@@ -20,56 +25,134 @@ export interface ChatOptions {
   readonly toolsets?: string
   /** Paths of pictures for the first message. */
   readonly image?: readonly string[]
+  /** Continues a conversation of the terminal: `true` the last one, else by its title or name. */
+  readonly continue?: string | true
+  /** Continues a conversation of the terminal by its id, title or name. */
+  readonly resume?: string
+  /** JSON lines on stdout; with a query, one JSON object. */
+  readonly json?: boolean
 }
 
 /** Sets the exit code: 0, 1 for a failure, 130 when interrupted. Throws when the chat cannot start. */
 export async function chat(context: CliContext, options: ChatOptions): Promise<void> {
-  const { query: requested, session } = options
+  const { query: requested } = options
   const query = requested === true || requested === '-' ? await text(context.input) : requested
   if (query?.trim() === '') throw new HermesError('cli/usage', 'The question is empty.')
-  if (session !== undefined) assertSessionName(session)
+  assertOneConversation(options)
+  if (options.session !== undefined) assertSessionName(options.session)
   const signals = interceptSignals()
   try {
     const endpoint = await openEndpoint(context, { platform: 'cli' })
     try {
-      const toolsets =
-        options.toolsets === undefined ? undefined : await readToolsets(options.toolsets, endpoint, context, session)
-      const client = createChatClient({
-        baseUrl: endpoint.url,
-        token: endpoint.token,
-        fetch,
-        ...(toolsets === undefined ? {} : { toolsets }),
-        ...(session === undefined ? {} : { chat: session }),
-      })
-      const { signal } = signals
-      const pictures = createChatPictures({ client, userHome: context.environment['HOME'] ?? '', signal })
-      for (const path of options.image ?? []) await pictures.attach(path)
-      const { input, output, errors } = context
-      if (endpoint.model === 'demo') reportDemonstration(context, query === undefined)
-      reportPlugins(context, endpoint)
-      if (query === undefined) {
-        printGreeting(context, endpoint)
-        context.exitCode = await runInteractive({ client, pictures, input, output, signal })
-        if (input.isTTY === true) printResumeHint(context, client.chat)
-      } else {
-        context.exitCode = await runQuery({
-          client,
-          query,
-          files: pictures.take(),
-          signal,
-          output,
-          errors,
-          showNotices: endpoint.isDaemon,
-        })
-        if (context.exitCode !== 0 && !signal.aborted)
-          printWarnings(context, [...endpoint.degraded, ...endpoint.warnings()])
-      }
+      await converse(context, { options, query, endpoint, signal: signals.signal })
     } finally {
       await endpoint.close()
     }
   } finally {
     signals.remove()
   }
+}
+
+/** Throws `cli/usage`. */
+function assertOneConversation({ session, continue: continued, resume }: ChatOptions): void {
+  const named = [session, continued, resume].filter((one) => one !== undefined)
+  if (named.length > 1)
+    throw new HermesError(
+      'cli/usage',
+      '--session, --continue and --resume exclude each other: each names a conversation.',
+    )
+}
+
+interface Conversation {
+  readonly options: ChatOptions
+  /** Undefined for an interactive conversation. */
+  readonly query: string | undefined
+  readonly endpoint: Endpoint
+  readonly signal: AbortSignal
+}
+
+async function converse(context: CliContext, { options, query, endpoint, signal }: Conversation): Promise<void> {
+  const { json = false } = options
+  const { input, output, errors } = context
+  const continued = await findContinued(endpoint, options, signal)
+  const session = continued?.chat ?? options.session
+  const toolsets =
+    options.toolsets === undefined ? undefined : await readToolsets(options.toolsets, endpoint, context, session)
+  const client = createChatClient({
+    baseUrl: endpoint.url,
+    token: endpoint.token,
+    fetch,
+    ...(toolsets === undefined ? {} : { toolsets }),
+    ...(session === undefined ? {} : { chat: session }),
+  })
+  const userHome = context.environment['HOME'] ?? ''
+  const pictures = createChatPictures({ client, userHome, signal })
+  for (const path of options.image ?? []) await pictures.attach(path)
+  if (continued !== undefined && continued.chat === undefined) {
+    const { openSession } = await import('./chat-api.ts')
+    await openSession(endpoint, client, continued.session, signal)
+  }
+  if (endpoint.model === 'demo') reportDemonstration(context, query === undefined && !json)
+  reportPlugins(context, endpoint)
+  if (query !== undefined) {
+    const files = pictures.take()
+    const asked = { client, query, files, signal, output, errors, showNotices: endpoint.isDaemon, json }
+    context.exitCode = await runQuery(asked)
+    if (context.exitCode !== 0 && !signal.aborted)
+      printWarnings(context, [...endpoint.degraded, ...endpoint.warnings()])
+  } else if (json) {
+    context.exitCode = await runJson({ client, files: pictures.take(), input, output, signal })
+  } else {
+    printGreeting(context, endpoint)
+    if (continued !== undefined) await printContinued(context, endpoint, continued, signal)
+    const typing = input.isTTY === true ? openTyping(context, endpoint, signal) : {}
+    context.exitCode = await runInteractive({ client, pictures, input, output, signal, ...typing })
+    if (input.isTTY === true) printResumeHint(context, client.chat)
+  }
+}
+
+/** Throws `cli/not-found`, `cli/usage`. */
+async function findContinued(
+  endpoint: Endpoint,
+  options: ChatOptions,
+  signal: AbortSignal,
+): Promise<FoundConversation | undefined> {
+  if (options.continue === undefined && options.resume === undefined) return undefined
+  const { findConversation } = await import('./chat-api.ts')
+  return await findConversation(endpoint, options, signal)
+}
+
+/** The completion and the history of a terminal. The commands are read with the first Tab. */
+function openTyping({ home, environment }: CliContext, endpoint: Endpoint, signal: AbortSignal) {
+  let commands: Promise<readonly KnownCommand[]> | undefined
+  return {
+    complete: createChatCompleter({
+      directory: process.cwd(),
+      userHome: environment['HOME'] ?? '',
+      commands() {
+        commands ??= import('./chat-api.ts').then(({ fetchCommands }) => fetchCommands(endpoint, signal))
+        // A later Tab tries again.
+        commands.catch(() => {
+          commands = undefined
+        })
+        return commands
+      },
+    }),
+    history: createInputHistory(join(home.root, inputHistoryFile)),
+  }
+}
+
+async function printContinued(
+  context: CliContext,
+  endpoint: Endpoint,
+  { session, about, messages }: FoundConversation,
+  signal: AbortSignal,
+): Promise<void> {
+  if (context.input.isTTY !== true || context.output.isTTY !== true) return
+  const { readLastMessages } = await import('./chat-api.ts')
+  const display = createDisplay(context.output, context.environment)
+  display.line(display.tone('dim', `Continues: ${toSingleLine(about)} (${messages} messages)`))
+  for (const line of await readLastMessages(endpoint, session, signal)) display.line(display.tone('dim', line))
 }
 
 /** Throws `cli/usage`. */

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { createChatClient } from '../../src/cli/chat-client.ts'
-import { runInteractive, runQuery } from '../../src/cli/chat-screen.ts'
+import { runJson } from '../../src/cli/chat-json.ts'
+import { type InteractiveOptions, runInteractive, runQuery } from '../../src/cli/chat-screen.ts'
 import { errorCatalogue } from '../../src/lib/error-catalogue.ts'
 import { brand } from '../../src/lib/ids.ts'
 import { openTerminal, target, token } from '../platforms/console/terminal.ts'
@@ -37,7 +38,7 @@ function stream(isTTY: boolean) {
 }
 
 /** `hermes chat` on a terminal. `keys` receives what the user types. */
-async function chatting(t: TestContext) {
+async function chatting(t: TestContext, options: Pick<InteractiveOptions, 'complete' | 'history'> = {}) {
   const terminal = await connected(t)
   const keys = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => keys })
   const output = stream(true)
@@ -48,6 +49,7 @@ async function chatting(t: TestContext) {
     output: output.pipe,
     signal: received.signal,
     sleep: () => new Promise((resolve) => setImmediate(resolve)),
+    ...options,
   })
   t.after(async () => {
     received.abort()
@@ -100,6 +102,60 @@ test('a failed query prints the reason and a hint on stderr', async (t) => {
   assert.equal(await done, 1)
   assert.equal(output.text(), '')
   assert.equal(errors.text(), `Sorry, I encountered an error.\n${errorCatalogue['provider/auth'].hint}\n`)
+})
+
+test('a query with --json prints one object, for an answer and for a failure', async (t) => {
+  const { client, gateway } = await connected(t)
+  const ask = async (end: Parameters<typeof gateway.completeTurn>[1]) => {
+    const output = stream(false)
+    const asked = gateway.nextEvent()
+    const done = runQuery({ client, query: 'hi', signal, output: output.pipe, errors: output.pipe, json: true })
+    const { accepted } = await asked
+    assert.ok(accepted.status === 'accepted')
+    gateway.completeTurn(accepted.seq, end)
+    return { code: await done, printed: JSON.parse(output.text()) }
+  }
+  const answered = await ask({ text: 'a\u001b[2Jb' })
+  assert.deepEqual([answered.code, answered.printed.status, answered.printed.text], [0, 'done', 'a\u001b[2Jb'])
+  assert.equal(answered.printed.chat, client.chat)
+  const failed = await ask({ status: 'failed', text: 'No key.', errorCode: 'provider/auth' })
+  assert.equal(failed.code, 1)
+  assert.deepEqual(failed.printed.error, { code: 'provider/auth', message: 'No key.' })
+})
+
+test('a conversation with --json prints events and results as lines', async (t) => {
+  const { client, gateway, adapter } = await connected(t)
+  const output = stream(false)
+  const input = Object.assign(new PassThrough(), { isTTY: false })
+  const done = runJson({ client, files: [], input, output: output.pipe, signal })
+  await output.until(/"ready"/)
+  const asked = gateway.nextEvent()
+  input.write('one\n\ntwo\n')
+  const { event } = await asked
+  assert.equal(event.metadata?.['attended'], 'no')
+  const at = { ...target, chatId: client.chat }
+  adapter.activity?.(at, { kind: 'tool-started', turnId: 't', callId: 'c', tool: 'terminal', label: 'ls' })
+  await adapter.send({ deliveryId: '1', target: at, text: 'Hello.', kind: 'reply' }, signal)
+  await output.until(/Hello/)
+  const next = gateway.nextEvent()
+  gateway.completeTurn(1, { text: 'Hello.' })
+  await next
+  gateway.completeTurn(2, { status: 'failed', text: 'No.', errorCode: 'provider/auth' })
+  input.end()
+  assert.equal(await done, 1)
+  const lines = output.text().trimEnd().split('\n')
+  const types = lines
+    .map((line) => JSON.parse(line))
+    .map(({ type, message, state, status }) => [type, message ?? state, status])
+  assert.deepEqual(types, [
+    ['ready', undefined, undefined],
+    ['accepted', 1, undefined],
+    ['tool', 'started', undefined],
+    ['message', undefined, undefined],
+    ['result', 1, 'done'],
+    ['accepted', 2, undefined],
+    ['result', 2, 'failed'],
+  ])
 })
 
 test('a query without a daemon exits with the error and its hint', async () => {
@@ -205,6 +261,58 @@ test('a paste is one message also on a terminal without bracketed paste', async 
   keys.write('line one\rline two\rline three\r')
   assert.equal((await asked).event.text, 'line one\nline two\nline three')
   gateway.completeTurn(1, { text: 'ok' })
+})
+
+test('a backslash at the end of a line continues the message on the next line', async (t) => {
+  const { keys, gateway, output } = await chatting(t)
+  const asked = gateway.nextEvent()
+  keys.write('first \\\r')
+  await output.until(/… /)
+  keys.write('second\\\\\r')
+  assert.equal((await asked).event.text, 'first \nsecond\\\\')
+  gateway.completeTurn(1, { text: 'ok' })
+})
+
+test('Ctrl-C leaves a continued message', async (t) => {
+  const { keys, gateway, output } = await chatting(t)
+  const asked = gateway.nextEvent()
+  keys.write('first \\\r')
+  await output.until(/… /)
+  keys.write('\u0003')
+  await output.until(/… [\s\S]*› /)
+  keys.write('other\r')
+  assert.equal((await asked).event.text, 'other')
+  gateway.completeTurn(1, { text: 'ok' })
+})
+
+test('Tab completes what is typed', async (t) => {
+  const { keys, gateway } = await chatting(t, { complete: async (line) => [['notes.md '], line.slice('read '.length)] })
+  const asked = gateway.nextEvent()
+  keys.write('read no\t')
+  await new Promise((resolve) => setImmediate(resolve))
+  keys.write('now\r')
+  assert.equal((await asked).event.text, 'read notes.md now')
+  gateway.completeTurn(1, { text: 'ok' })
+})
+
+test('the arrow keys offer lines of earlier chats, and messages of one line are added to them', async (t) => {
+  const added: string[] = []
+  const history = {
+    read: () => ['oldest', 'newest'],
+    async add(line: string) {
+      added.push(line)
+    },
+  }
+  const { keys, gateway } = await chatting(t, { history })
+  const asked = gateway.nextEvent()
+  keys.write('\u001b[200~pasted one\rpasted two\u001b[201~\r')
+  assert.equal((await asked).event.text, 'pasted one\npasted two')
+  gateway.completeTurn(1, { text: 'ok' })
+  const next = gateway.nextEvent()
+  keys.write('\u001b[A\u001b[A again\r')
+  assert.equal((await next).event.text, 'newest again')
+  gateway.completeTurn(2, { text: 'ok' })
+  assert.deepEqual(added, ['newest again'])
 })
 
 test('the first Ctrl-C stops the turn, the second exits', async (t) => {

@@ -7,6 +7,7 @@ import { isHermesError, messageOf } from '../../lib/errors.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 import { createChatClient } from '../chat-client.ts'
 import { createChatPictures } from '../chat-pictures.ts'
+import { batchChatPrefix } from './chat-names.ts'
 import type { BatchPrompt } from './read-prompts.ts'
 import type { BatchResult } from './result-file.ts'
 
@@ -18,9 +19,6 @@ export interface AskOptions {
   readonly batch: string
   readonly clock: () => number
 }
-
-/** Chats of batches begin so: they are no conversations of a person. */
-export const batchChatPrefix = 'batch.'
 
 /** Error codes of one prompt. All others end the batch, which can then be continued. */
 const promptErrors = ['inbox/', 'media/', 'http/too-large', 'http/bad-request', 'cli/usage']

@@ -18,6 +18,8 @@ export function addChatCommands(root: Command, context: CliContext): void {
       'ask one question, print only the answer, and exit; without a text, or with -, the question is read from stdin',
     )
     .option('--tui', 'open the terminal interface: conversations to switch between, dialogs, completion')
+    .option('-c, --continue [name]', 'continue the last conversation of the terminal, or one by its title or name')
+    .option('-r, --resume <conversation>', 'continue a conversation of the terminal by its id, title or name')
     .option('--session <name>', 'continue or start the conversation with this name')
     .option('-t, --toolsets <names>', 'offer a new conversation only these toolsets, separated by commas')
     .option(
@@ -25,6 +27,7 @@ export function addChatCommands(root: Command, context: CliContext): void {
       'show a picture to the agent with the first message; repeat it for several pictures',
       (path: string, paths: readonly string[] = []) => [...paths, path],
     )
+    .option('--json', 'print JSON lines; with --query, one JSON object')
     .action(async ({ tui, ...options }: ChatOptions & { readonly tui?: true }) => {
       if (tui === true) await (await import('../tui/open.ts')).openTui(context, options)
       else await (await import('../chat.ts')).chat(context, options)

@@ -7,9 +7,9 @@ import { ProcessTerminal } from '@earendil-works/pi-tui'
 import { HermesError } from '../../lib/errors.ts'
 import type { ChatOptions } from '../chat.ts'
 import type { CliContext } from '../context.ts'
+import { createInputHistory, inputHistoryFile } from '../input-history.ts'
 import { type App, startApp } from './app.ts'
 import type { TuiEndpoint } from './connection.ts'
-import { createInputHistory } from './input-history.ts'
 
 /** What must be undone when the interface ends. */
 interface Opened {
@@ -36,7 +36,7 @@ export async function openTui(context: CliContext, options: ChatOptions): Promis
     directory: process.cwd(),
     clock: Date.now,
     newId: () => crypto.randomUUID(),
-    history: createInputHistory(join(context.home.root, 'chat_history.jsonl')),
+    history: createInputHistory(join(context.home.root, inputHistoryFile)),
     fetch,
     signal: closing.signal,
     async connect() {
@@ -80,8 +80,14 @@ async function connect(context: CliContext, options: ChatOptions): Promise<TuiEn
 }
 
 /** Throws `cli/usage`. */
-function assertTerminal({ input, output, environment }: CliContext, { query }: ChatOptions): void {
-  if (query !== undefined) throw new HermesError('cli/usage', '--tui and --query exclude each other.')
+function assertTerminal({ input, output, environment }: CliContext, options: ChatOptions): void {
+  const { query, json = false } = options
+  if (query !== undefined || json)
+    throw new HermesError('cli/usage', `--tui and ${json ? '--json' : '--query'} exclude each other.`)
+  if (options.continue !== undefined || options.resume !== undefined)
+    throw new HermesError('cli/usage', 'The terminal interface has a list of all conversations.', {
+      hint: 'Leave out --continue and --resume, or use hermes chat without --tui.',
+    })
   if (input.isTTY !== true || output.isTTY !== true)
     throw new HermesError('cli/usage', 'The terminal interface needs a terminal. Without one, use hermes chat.')
   if (['', 'dumb'].includes(environment['TERM'] ?? ''))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { appendFileSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createInputHistory } from '../../../src/cli/tui/input-history.ts'
+import { createInputHistory } from '../../../src/cli/input-history.ts'
 import { asPaste, checkPaste, maxMessageChars } from '../../../src/cli/tui/paste.ts'
 import { tempHome } from '../../kit/temp-home.ts'
 

@@ -1,9 +1,9 @@
 /**
- * The messages that were written in the terminal interface, for the arrow keys: `chat_history.jsonl` of the home, mode 0600. A
+ * The messages that were written in the terminal, for the arrow keys: `chat_history.jsonl` of the home, mode 0600. A
  * message that may hold a secret, and one that begins with a space, is not kept.
  */
 import { appendFileSync } from 'node:fs'
-import { readTextIfExists, writeFileAtomic } from '../../lib/files.ts'
+import { readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 
 export interface InputHistory {
   /** The oldest first. */
@@ -17,12 +17,15 @@ const maxRead = 100
 const maxKept = 500
 const maxChars = 4_000
 
+/** Of the terminal chat and the terminal interface. */
+export const inputHistoryFile = 'chat_history.jsonl'
+
 export function createInputHistory(file: string): InputHistory {
   return {
     read: () => readEntries(file).slice(-maxRead),
     async add(text) {
       if (text.startsWith(' ') || text.length > maxChars) return
-      const { findSecretRanges } = await import('../../lib/find-secrets.ts')
+      const { findSecretRanges } = await import('../lib/find-secrets.ts')
       if (findSecretRanges(text).length > 0) return
       const entries = readEntries(file)
       if (entries.at(-1) === text) return
