@@ -50,21 +50,32 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   async function claimDue(): Promise<number> {
     await readFile()
     await followClock()
-    while (!isStopped) {
-      const due = await store.run(() => listDueJobs(clock(), batchSize))
-      if (due.length === 0) break
-      const { claimRun } = await import('./claim-run.ts')
-      await Promise.all(
-        due.map(async (id) => {
-          failpoint('cron:due')
-          const claimed = await store.run(() => claimRun(id, { now: clock(), ...settings() }))
-          failpoint('cron:claimed')
-          if (claimed.kind !== 'none') begin(claimed)
-        }),
-      )
+    const claimedRuns: Exclude<ClaimedRun, { kind: 'none' }>[] = []
+    try {
+      let hasMore = true
+      while (hasMore && !isStopped) hasMore = await claimBatch(claimedRuns)
+    } finally {
+      // The work of the first runs would delay the others.
+      for (const claimed of claimedRuns) begin(claimed)
     }
     const next = await store.run(findNextTime)
     return next === undefined ? maxWaitMs : Math.min(maxWaitMs, Math.max(0, next - clock()))
+  }
+
+  /** Adds what it claims. Resolves with whether there may be more. */
+  async function claimBatch(claimedRuns: Exclude<ClaimedRun, { kind: 'none' }>[]): Promise<boolean> {
+    const due = await store.run(() => listDueJobs(clock(), batchSize))
+    if (due.length === 0) return false
+    const { claimRun } = await import('./claim-run.ts')
+    await Promise.all(
+      due.map(async (id) => {
+        failpoint('cron:due')
+        const claimed = await store.run(() => claimRun(id, { now: clock(), ...settings() }))
+        failpoint('cron:claimed')
+        if (claimed.kind !== 'none') claimedRuns.push(claimed)
+      }),
+    )
+    return true
   }
 
   async function followClock(): Promise<void> {

@@ -10,6 +10,7 @@ import { usageOf } from '../kit/usage.ts'
 import type { Figure, Row } from './figure.ts'
 import { browser } from './figures/browser.ts'
 import { connect } from './figures/connect.ts'
+import { cron } from './figures/cron.ts'
 import { docker } from './figures/docker.ts'
 import { files } from './figures/files.ts'
 import { hooks } from './figures/hooks.ts'
@@ -38,6 +39,7 @@ import { tui } from './figures/tui.ts'
 import { turn } from './figures/turn.ts'
 import { version } from './figures/version.ts'
 import { web } from './figures/web.ts'
+import { webhook } from './figures/webhook.ts'
 import { window } from './figures/window.ts'
 import { jsonOf, tableOf } from './report.ts'
 
@@ -51,6 +53,8 @@ const figures: readonly Figure[] = [
   turn,
   load,
   rate,
+  cron,
+  webhook,
   stream,
   platforms,
   stop,
