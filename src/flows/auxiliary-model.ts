@@ -82,7 +82,8 @@ async function callWithFallback(
   const main = async () => request.main ?? (await deps.main())
   let chosen: MainModel
   try {
-    chosen = await chooseModel(deps, task, main)
+    const found = await chooseModel(deps, task, main)
+    chosen = request.model === undefined ? found : { ...found, model: request.model }
   } catch (error) {
     // The work of people does not depend on a second model that cannot be used.
     if (!isHermesError(error) || !isOwnModel(deps.settings(), task)) throw error

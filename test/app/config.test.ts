@@ -122,12 +122,12 @@ for (const [what, text, expected] of mcpCases)
 test('keys of Hermes for MCP servers that do nothing here are reported as such', async (t) => {
   const config = await open(
     t,
-    'mcp_servers: {one: {command: a, keepalive_interval: 9, sampling: {model: m}, commnd: b}}\n',
+    'mcp_servers: {one: {command: a, keepalive_interval: 9, sampling: {log_level: debug}, commnd: b}}\n',
   )
   const { notes, warnings } = config.state()
   assert.deepEqual(
     notes.map(({ path }) => path),
-    ['mcp_servers.one.keepalive_interval', 'mcp_servers.one.sampling.model'],
+    ['mcp_servers.one.keepalive_interval', 'mcp_servers.one.sampling.log_level'],
   )
   assert.deepEqual(
     warnings.map(({ path }) => path),

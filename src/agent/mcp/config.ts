@@ -113,6 +113,9 @@ const server = z
           .describe('Whether the server may ask the model of `auxiliary.mcp` for texts. It costs tokens.'),
         max_tokens_cap: z.int().min(1).default(4_096).describe('Maximum length of such a text in tokens.'),
         max_rpm: z.int().min(1).default(10).describe('Maximum number of such texts a minute.'),
+        model: z.string().default('').describe('The model, in place of that of `auxiliary.mcp`.'),
+        allowed_models: z.array(z.string()).default([]).describe('Models that the server may choose by name.'),
+        timeout: z.number().positive().optional().describe('Seconds for one text, at most `auxiliary.mcp.timeout`.'),
       })
       .prefault({}),
     elicitation: z

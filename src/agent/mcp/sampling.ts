@@ -13,6 +13,7 @@ import { asArray, asRecord, asString } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
 import type { AuxiliaryModel } from '../models/auxiliary.ts'
+import type { McpServerConfig } from './config.ts'
 import { cleanText } from './names.ts'
 
 export type AnswerSampling = (
@@ -22,7 +23,8 @@ export type AnswerSampling = (
 
 export interface SamplingDeps {
   readonly server: string
-  readonly settings: { readonly max_tokens_cap: number; readonly max_rpm: number }
+  readonly settings: Pick<McpServerConfig['sampling'], 'max_tokens_cap' | 'max_rpm'> &
+    Partial<Pick<McpServerConfig['sampling'], 'model' | 'allowed_models' | 'timeout'>>
   readonly model: Pick<AuxiliaryModel, 'complete'>
   /** ms */
   readonly clock: () => number
@@ -50,8 +52,12 @@ export function createSampling({ server, settings, model, clock, log }: Sampling
       maxOutputTokens: Math.min(params.maxTokens, settings.max_tokens_cap),
     }
     log.info({ event: 'mcp.sampling', server, messages: input.messages.length }, 'an MCP server asks for a text')
+    const named = chosenModel(settings, params)
+    const seconds = settings.timeout
+    const limit = seconds === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)])
     try {
-      const { text, finishReason, model: name } = await model.complete({ input, signal })
+      const request = { input, signal: limit, ...(named === undefined ? {} : { model: named }) }
+      const { text, finishReason, model: name } = await model.complete(request)
       const stopReason = finishReason === 'length' ? 'maxTokens' : 'endTurn'
       return { role: 'assistant', content: { type: 'text', text }, model: name, stopReason }
     } catch (error) {
@@ -60,6 +66,15 @@ export function createSampling({ server, settings, model, clock, log }: Sampling
       throw new ProtocolError(ProtocolErrorCode.InternalError, `no model answered: ${cleanText(messageOf(error), 200)}`)
     }
   }
+}
+
+/** The configured model, or the first one that the server names and may choose; undefined for the usual one. */
+function chosenModel(
+  { model = '', allowed_models: allowed = [] }: SamplingDeps['settings'],
+  { modelPreferences }: CreateMessageRequest['params'],
+): string | undefined {
+  if (model !== '') return model
+  return modelPreferences?.hints?.map(({ name = '' }) => name).find((name) => allowed.includes(name))
 }
 
 function toChatMessage({ role, content }: CreateMessageRequest['params']['messages'][number]): ChatMessage {

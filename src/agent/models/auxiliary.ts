@@ -17,6 +17,8 @@ export interface AuxiliaryRequest {
   readonly input: Omit<RequestInput, 'model'>
   /** The model of the conversation; when omitted, the configured one. */
   readonly main?: MainModel
+  /** The name of the model, in place of the one of the task. A model that replaces it after a failure keeps its own name. */
+  readonly model?: string
   /**
    * The turn for which the call is made. The call is then a managed one, with retries, and plugins see the model that answers.
    * Without it, no plugin sees or changes the call.
