@@ -34,6 +34,7 @@ export function capabilities({ context }: { readonly context: Pick<PlatformConte
       session_key_header: 'X-Hermes-Session-Key',
     },
     endpoints: {
+      health: endpoint('GET', '/health'),
       models: endpoint('GET', '/v1/models'),
       model: endpoint('GET', '/v1/models/{model}'),
       chat_completions: endpoint('POST', '/v1/chat/completions'),

@@ -62,6 +62,10 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
   return [
     { variable: 'HERMES_HTTP_HOST', path: ['http', 'host'] },
     { variable: 'HERMES_HTTP_PORT', path: ['http', 'port'] },
+    { variable: 'API_SERVER_HOST', path: ['http', 'host'] },
+    { variable: 'API_SERVER_PORT', path: ['http', 'port'] },
+    { variable: 'API_SERVER_KEY', path: ['http', 'token'] },
+    { variable: 'API_SERVER_CORS_ORIGINS', path: ['http', 'allowed_origins'] },
     { variable: 'HERMES_LOG_LEVEL', path: ['log', 'level'] },
     { variable: 'HERMES_RESTART_DRAIN_TIMEOUT', path: ['agent', 'restart_drain_timeout'] },
     { variable: 'HERMES_TIMEZONE', path: ['timezone'] },

@@ -42,7 +42,8 @@ export function guard(request: RequestHead, deps: GuardDeps): GuardDecision {
   if (url === null) return deny('http/bad-request', 'The request target is not a path.')
 
   const method = request.method === 'HEAD' ? 'GET' : request.method
-  if (method === 'GET' && url.pathname === '/healthz') return { admitted: false, response: livenessResponse }
+  // `/health` is the name of Hermes.
+  if (method === 'GET' && /^\/healthz?$/.test(url.pathname)) return { admitted: false, response: livenessResponse }
   if (method === 'GET' && url.pathname === '/readyz') {
     return { admitted: false, response: createReadinessResponse(readiness(), isAuthorised(request.authorization)) }
   }

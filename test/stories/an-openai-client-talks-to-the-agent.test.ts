@@ -132,3 +132,19 @@ test('a request without the token is rejected', async (t) => {
   assert.equal(response.status, 401)
   await response.text()
 })
+
+test('the variables of Hermes set the key and the origins of the API, and /health needs no key', async (t) => {
+  const key = 'a-key-that-hermes-knew'
+  const environment = { PATH: process.env['PATH'], API_SERVER_KEY: key, API_SERVER_CORS_ORIGINS: 'https://a.test' }
+  const gateway = await startTestGateway(t, { gateway: { environment } })
+  const { url } = gateway.current()
+  assert.deepEqual(await (await fetch(`${url}/health`)).json(), { status: 'ok' })
+  const headers = { authorization: `Bearer ${key}`, origin: 'https://a.test' }
+  const models = await fetch(`${url}/v1/models`, { headers })
+  assert.equal(models.status, 200)
+  assert.equal(models.headers.get('access-control-allow-origin'), 'https://a.test')
+  await models.text()
+  const wrong = await fetch(`${url}/v1/models`, { headers: { authorization: 'Bearer something-else-here' } })
+  assert.equal(wrong.status, 401)
+  await wrong.text()
+})
