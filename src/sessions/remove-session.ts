@@ -1,8 +1,43 @@
 /**
- * Removes a session: its messages in steps, then the session itself. Inbox and outbox keep what the chat has shown until the retention
+ * Removes a session: its long texts, its messages in steps, then the session itself. Inbox and outbox keep what the chat has shown until the retention
  * removes it.
  */
-import { exec, query, rows, sql, type Transaction } from '../store/query.ts'
+import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
+
+const selectLongText = query((db, p: { session_id: string }) =>
+  db
+    .selectFrom('messages')
+    .select('id')
+    .where('session_id', '=', p.session_id)
+    .where('text_id', 'is not', null)
+    .limit(1),
+)
+
+const deleteTexts = query((db, p: { session_id: string }) =>
+  db
+    .deleteFrom('texts')
+    .where('id', 'in', (own) =>
+      own
+        .selectFrom('messages')
+        .select(sql<number>`text_id`.as('id'))
+        .where('session_id', '=', p.session_id)
+        .where('text_id', 'is not', null),
+    )
+    .where('id', 'not in', (others) =>
+      others
+        .selectFrom('messages')
+        .select(sql<number>`text_id`.as('id'))
+        .where('session_id', '!=', p.session_id)
+        .where('text_id', 'is not', null),
+    ),
+)
+
+/** Before the messages. A copy of the session may have the same texts, which stay. */
+export function* removeLongTexts(sessionId: string): Transaction<void> {
+  // Looking for copies reads all messages.
+  if ((yield* row(selectLongText, { session_id: sessionId })) === undefined) return
+  yield* exec(deleteTexts, { session_id: sessionId })
+}
 
 const deleteMessages = query((db, p: { session_id: string; limit: number }) =>
   db
@@ -10,25 +45,12 @@ const deleteMessages = query((db, p: { session_id: string; limit: number }) =>
     .where('id', 'in', (some) =>
       some.selectFrom('messages').select('id').where('session_id', '=', p.session_id).limit(p.limit),
     )
-    .returning('text_id'),
-)
-
-/** A copy of the session may have the same text. */
-const deleteTexts = query((db, p: { ids: string }) =>
-  db
-    .deleteFrom('texts')
-    .where('id', 'in', sql<number>`(select value from json_each(${p.ids}))`)
-    .where(({ not, exists, selectFrom }) =>
-      not(exists(selectFrom('messages').select('messages.id').whereRef('messages.text_id', '=', 'texts.id'))),
-    ),
+    .returning('id'),
 )
 
 /** Returns how many were removed, at most `limit`. */
 export function* removeMessages(sessionId: string, limit: number): Transaction<number> {
-  const removed = yield* rows(deleteMessages, { session_id: sessionId, limit })
-  const texts = removed.flatMap(({ text_id }) => text_id ?? [])
-  if (texts.length > 0) yield* exec(deleteTexts, { ids: JSON.stringify(texts) })
-  return removed.length
+  return (yield* rows(deleteMessages, { session_id: sessionId, limit })).length
 }
 
 const deletePrompt = query((db, p: { id: string }) => db.deleteFrom('prompts').where('session_id', '=', p.id))

@@ -7,7 +7,7 @@ import { HermesError } from '../../lib/errors.ts'
 import { brand, sessionIdAt } from '../../lib/ids.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { copySession, findKeyOfSession, renameSession } from '../../sessions/conversation-edits.ts'
-import { removeMessages, removeSession } from '../../sessions/remove-session.ts'
+import { removeLongTexts, removeMessages, removeSession } from '../../sessions/remove-session.ts'
 import { sessionById } from '../../sessions/session-queries.ts'
 import { findSessionSource } from '../../sessions/session-state.ts'
 import { findOpenTurn } from '../../sessions/turns.ts'
@@ -62,6 +62,10 @@ export async function deleteSession({ store, resetSession }: ChangeSessionsDeps,
   const isUnused = function* () {
     if ((yield* findKeyOfSession(id)) !== undefined) throw new HermesError('sessions/busy', `(${id})`)
   }
+  await store.run(function* () {
+    yield* isUnused()
+    yield* removeLongTexts(id)
+  })
   for (let removed = messagesPerStep; removed === messagesPerStep; )
     removed = await store.run(function* () {
       yield* isUnused()

@@ -153,9 +153,15 @@ function work(): RouteDescription[] {
   const upload = '/api/uploads/{upload_id}'
   const workspace = '/api/workspaces/{platform}/{chat_id}'
   return [
-    describe('Messages', 'GET /api/events', 'Tells what happened, or waits for it.', eventsPage, {
-      query: eventsQuery,
-    }),
+    describe(
+      'Messages',
+      'GET /api/events',
+      'Tells what happened, or waits for it. With `Accept: text/event-stream` as server-sent events.',
+      eventsPage,
+      {
+        query: eventsQuery,
+      },
+    ),
     describe('Messages', 'GET /api/channels', 'Lists the chats to which messages can be sent.', api.channelsPage, {
       query: api.channelsQuery,
     }),

@@ -2,7 +2,7 @@
  * What the thread that reads sessions answers.
  */
 import { z } from 'zod'
-import { messageShape, sessionShape } from './shapes.ts'
+import { messageShape, sessionShape, trajectoryResponse } from './shapes.ts'
 
 /** `hasMore`: entries follow in the direction of the request. */
 export const readAnswer = z.discriminatedUnion('kind', [
@@ -22,6 +22,7 @@ export const readAnswer = z.discriminatedUnion('kind', [
     kind: z.literal('file'),
     stored: z.union([z.object({ path: z.string() }), z.object({ picture: z.string() })]).nullable(),
   }),
+  z.object({ kind: z.literal('trajectory'), trajectory: trajectoryResponse }),
   z.object({ kind: z.literal('absent'), what: z.enum(['session', 'message']) }),
 ])
 /** A file that the gateway keeps: its path, or its name among the pictures. */

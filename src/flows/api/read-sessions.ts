@@ -26,10 +26,12 @@ import {
   toolCallOutcomes,
 } from '../../sessions/session-list.ts'
 import { countMessages } from '../../sessions/session-queries.ts'
+import { readSaidMessages } from '../../sessions/trajectory-messages.ts'
 import { row, type Transaction } from '../../store/query.ts'
 import { parseRecallQuery } from '../../store/sqlite/recall-query.ts'
 import type { ReadAnswer, StoredFile } from './read-answer.ts'
 import type { ApiMessage, ApiSession } from './shapes.ts'
+import { toTrajectory } from './trajectory.ts'
 
 export interface SessionsRequest {
   readonly kind: 'sessions'
@@ -52,7 +54,7 @@ export interface MessagesRequest {
 export type ReadRequest =
   | SessionsRequest
   | MessagesRequest
-  | { readonly kind: 'session'; readonly session: string }
+  | { readonly kind: 'session' | 'trajectory'; readonly session: string }
   | { readonly kind: 'message'; readonly session: string; readonly message: number }
   | { readonly kind: 'file'; readonly session: string; readonly message: number; readonly index: number }
 
@@ -65,6 +67,11 @@ export function* readSessions(request: ReadRequest): Transaction<ReadAnswer> {
     case 'session': {
       const found = yield* findListedSession(request.session)
       return found === undefined ? absentSession : { kind: 'session', session: yield* toSession(found) }
+    }
+    case 'trajectory': {
+      const said = yield* readSaidMessages(request.session)
+      if (said === undefined) return absentSession
+      return { kind: 'trajectory', trajectory: { session_id: request.session, ...toTrajectory(said) } }
     }
     case 'message': {
       if ((yield* findListedSession(request.session)) === undefined) return absentSession

@@ -58,7 +58,7 @@ export async function answerSessions(deps: SessionsApiDeps, request: ApiRequest)
       ? await listMessages(deps, id, query, signal)
       : { session_id: id, message: await readMessage(deps, id, message, signal) }
   if (part === 'trajectory' && method === 'GET' && message === undefined)
-    return await (await import('./trajectory.ts')).readTrajectory(deps.store, id)
+    return (await read(deps, { kind: 'trajectory', session: id }, signal)).trajectory
   if (part === 'fork' && method === 'POST' && message === undefined) {
     const { title } = await body(forkBody)
     return { session: await readSession(deps, await forkSession(deps, id, title), signal) }

@@ -4,22 +4,13 @@
  * its trajectories with a system message that it writes for the file; here there is none.
  */
 import { stripThinking, thinkingIn } from '../../agent/loop/strip-thinking.ts'
-import { HermesError } from '../../lib/errors.ts'
 import { asArray, asRecord, asString, isRecord, parseJson } from '../../lib/json.ts'
 import { ownWords } from '../../message/own-words.ts'
-import { readSaidMessages, type SaidMessage } from '../../sessions/trajectory-messages.ts'
-import type { Store } from '../../store/store.ts'
+import type { SaidMessage } from '../../sessions/trajectory-messages.ts'
 import type { ApiTrajectory } from './shapes.ts'
 
 type TrajectoryEntry = ApiTrajectory['conversations'][number]
 type ToolCounts = NonNullable<ApiTrajectory['tool_stats'][string]>
-
-/** Rejects `sessions/not-found`. */
-export async function readTrajectory(store: Store, sessionId: string): Promise<ApiTrajectory> {
-  const said = await store.run(() => readSaidMessages(sessionId))
-  if (said === undefined) throw new HermesError('sessions/not-found', `(session ${JSON.stringify(sessionId)})`)
-  return { session_id: sessionId, ...toTrajectory(said) }
-}
 
 /** Pure. */
 export function toTrajectory(said: readonly SaidMessage[]): Omit<ApiTrajectory, 'session_id'> {
