@@ -1,7 +1,6 @@
 /**
  * `hermes chat`: uses the running daemon, or a gateway in this process when none is running.
  */
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { HermesError } from '../lib/errors.ts'
 import type { FoundConversation } from './chat-api.ts'
@@ -13,7 +12,7 @@ import { runInteractive, runQuery } from './chat-screen.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, toSingleLine } from './display.ts'
 import { type Endpoint, interceptSignals, openEndpoint } from './endpoint.ts'
-import { createInputHistory, inputHistoryFile } from './input-history.ts'
+import { createInputHistory } from './input-history.ts'
 import { readSettings } from './settings.ts'
 
 export interface ChatOptions {
@@ -138,7 +137,7 @@ function openTyping({ home, environment }: CliContext, endpoint: Endpoint, signa
         return commands
       },
     }),
-    history: createInputHistory(join(home.root, inputHistoryFile)),
+    history: createInputHistory(home.chatHistoryFile),
   }
 }
 

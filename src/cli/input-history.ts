@@ -17,9 +17,6 @@ const maxRead = 100
 const maxKept = 500
 const maxChars = 4_000
 
-/** Of the terminal chat and the terminal interface. */
-export const inputHistoryFile = 'chat_history.jsonl'
-
 export function createInputHistory(file: string): InputHistory {
   return {
     read: () => readEntries(file).slice(-maxRead),

@@ -29,6 +29,8 @@ export interface HomeLayout {
   /** The bearer token of the HTTP API, mode 0600. */
   readonly tokenFile: string
   readonly pidFile: string
+  /** What people wrote in the terminal interface. */
+  readonly chatHistoryFile: string
   /** Present while the agent is paused. */
   readonly pauseFile: string
   /** Locked by the process that runs turns. */
@@ -80,6 +82,7 @@ export function createHomeLayout(root: string): HomeLayout {
     databaseFile: within('state.db'),
     tokenFile: within('gateway.token'),
     pidFile: within('gateway.pid'),
+    chatHistoryFile: within('chat_history.jsonl'),
     pauseFile: within('paused.json'),
     lockFile: within('gateway.lock'),
     hooks: within('hooks'),

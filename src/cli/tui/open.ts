@@ -1,13 +1,12 @@
 /**
  * `hermes --tui`: opens the terminal interface, and gives the terminal back however it ends.
  */
-import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { ProcessTerminal } from '@earendil-works/pi-tui'
 import { HermesError } from '../../lib/errors.ts'
 import type { ChatOptions } from '../chat.ts'
 import type { CliContext } from '../context.ts'
-import { createInputHistory, inputHistoryFile } from '../input-history.ts'
+import { createInputHistory } from '../input-history.ts'
 import { type App, startApp } from './app.ts'
 import type { TuiEndpoint } from './connection.ts'
 
@@ -36,7 +35,7 @@ export async function openTui(context: CliContext, options: ChatOptions): Promis
     directory: process.cwd(),
     clock: Date.now,
     newId: () => crypto.randomUUID(),
-    history: createInputHistory(join(context.home.root, inputHistoryFile)),
+    history: createInputHistory(context.home.chatHistoryFile),
     fetch,
     signal: closing.signal,
     async connect() {

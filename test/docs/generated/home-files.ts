@@ -68,6 +68,10 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
     'gateway',
     'Locked by the process that runs turns; the operating system releases the lock when this process exits.',
   ],
+  chatHistoryFile: [
+    'gateway',
+    'What was written in [`hermes --tui`](../how-to/use-the-terminal-interface.md), for the arrow keys: one JSON text on each line, mode 0600. May be deleted.',
+  ],
   pidFile: ['gateway', 'The process id of the running gateway; removed when it stops.'],
   pauseFile: ['gateway', 'Present while the agent is paused: since when, and why.'],
   logs: ['gateway', '`gateway.log` and rotated files: at most 7 files of 10 MB.'],
