@@ -7,7 +7,7 @@ import { query, row, rows, sql, type Transaction } from '../store/query.ts'
 export interface FeedMessage {
   readonly id: number
   readonly role: 'user' | 'assistant'
-  /** At most `textChars` characters. */
+  /** At most 20,000 characters. */
   readonly text: string
   /** Characters of the whole text. */
   readonly length: number
@@ -19,8 +19,7 @@ export interface FeedMessage {
   readonly created_at: number
 }
 
-/** The most characters of a text in the feed. */
-export const textChars = 2_000
+const maxChars = 20_000
 
 // A copy of a message in another session keeps the turn of the original, which belongs to the first session.
 const selectAfter = query((db, p: { after: number; until: number; limit: number }) =>
@@ -33,7 +32,7 @@ const selectAfter = query((db, p: { after: number; until: number; limit: number 
     .select([
       'messages.id',
       'messages.role',
-      sql<string>`substr(messages.content, 1, ${sql.lit(textChars)})`.as('text'),
+      sql<string>`substr(messages.content, 1, ${sql.lit(maxChars)})`.as('text'),
       sql<number>`length(messages.content)`.as('length'),
       'messages.turn_id',
       'messages.session_id',

@@ -127,6 +127,18 @@ test('a client follows one session and some types alone', async (t) => {
   }
 })
 
+test('a long message is cut, and a hidden character is shown', async (t) => {
+  const replies = [{ text: `\u{E0041}${'a'.repeat(5_000)}` }]
+  const gateway = await startTestGateway(t, { replies })
+  const { cursor } = await read(gateway)
+  await gateway.say('say much')
+  const { events } = await readUntil(gateway, cursor, 'turn_ended')
+  const [question, answer] = events.filter(({ type }) => type === 'message')
+  assert.equal(question?.['truncated'], false)
+  assert.equal(answer?.['truncated'], true)
+  assert.match(asString(answer?.['text']), /^\\u\{e0041\}a{1900,2000}$/)
+})
+
 test('a question and its answer are events', async (t) => {
   const config = { approvals: { mode: 'ask' } }
   const replies = [terminalCall('rm -rf /tmp/nothing-here'), { text: 'removed' }]

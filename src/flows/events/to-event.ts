@@ -2,13 +2,18 @@
  * Converts what the gateway observes into events for clients.
  */
 import type { HookContext, HookEventName } from '../../message/hook-events.ts'
+import { ownWords } from '../../message/own-words.ts'
 import type { TurnActivity } from '../../platforms/adapter.ts'
-import { type FeedMessage, textChars } from '../../sessions/message-feed.ts'
+import type { FeedMessage } from '../../sessions/message-feed.ts'
 import type { Turn } from '../turn/claim.ts'
 import type { NewApiEvent } from './api-event.ts'
 
+const maxTextChars = 2_000
+
 /** @param clean takes secrets and hidden characters out of a text */
 export function toMessageEvent(message: FeedMessage, clean: (text: string) => string): NewApiEvent {
+  // Without the text of skills. Cleaned before it is cut, so that no part of a secret is left.
+  const text = clean(message.role === 'user' ? ownWords(message.text) : message.text)
   return {
     type: 'message',
     at: timeText(message.created_at),
@@ -18,8 +23,8 @@ export function toMessageEvent(message: FeedMessage, clean: (text: string) => st
     turn_id: message.turn_id,
     message_id: String(message.id),
     role: message.role,
-    text: clean(message.text),
-    truncated: message.length > textChars,
+    text: text.slice(0, maxTextChars).toWellFormed(),
+    truncated: text.length > maxTextChars || message.length > message.text.length,
   }
 }
 
