@@ -8,6 +8,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { usageOf } from '../kit/usage.ts'
 import type { Figure, Row } from './figure.ts'
+import { acp } from './figures/acp.ts'
 import { browser } from './figures/browser.ts'
 import { connect } from './figures/connect.ts'
 import { cron } from './figures/cron.ts'
@@ -47,6 +48,7 @@ const figures: readonly Figure[] = [
   start,
   connect,
   version,
+  acp,
   tui,
   scanFigure,
   mcpFigure,
