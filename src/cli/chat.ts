@@ -53,7 +53,7 @@ export async function chat(context: CliContext, options: ChatOptions): Promise<v
 }
 
 /** Throws `cli/usage`. */
-function assertOneConversation({ session, continue: continued, resume }: ChatOptions): void {
+export function assertOneConversation({ session, continue: continued, resume }: ChatOptions): void {
   const named = [session, continued, resume].filter((one) => one !== undefined)
   if (named.length > 1)
     throw new HermesError(
@@ -110,8 +110,8 @@ async function converse(context: CliContext, { options, query, endpoint, signal 
   }
 }
 
-/** Throws `cli/not-found`, `cli/usage`. */
-async function findContinued(
+/** The conversation of `--continue` or `--resume`. Throws `cli/not-found`, `cli/usage`. */
+export async function findContinued(
   endpoint: Endpoint,
   options: ChatOptions,
   signal: AbortSignal,

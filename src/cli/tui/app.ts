@@ -45,6 +45,8 @@ export interface App {
   notice(text: string): void
   /** Resolves when the person has left, with the conversation that was shown. Rejects when no gateway can be reached. */
   readonly done: Promise<{ readonly chat: string; readonly isUsed: boolean }>
+  /** The terminal is taken. */
+  isOpen(): boolean
   /** Gives the terminal back. May be called twice. */
   stop(): void
 }
@@ -104,6 +106,7 @@ export function startApp(options: AppOptions): App {
   return {
     notice: (text) => store.dispatch(store.state.current, { type: 'notice', text }),
     done: leave(),
+    isOpen: () => !closing.signal.aborted,
     stop,
   }
 
@@ -127,7 +130,7 @@ export function startApp(options: AppOptions): App {
     try {
       const connection = await connectGateway({ ...options, store, signal: until })
       gateway.resolve(connection)
-      connection.live.open(store.state.current, options.chat === undefined)
+      connection.live.open(store.state.current, (options.chat ?? connection.chat) === undefined)
       for (const path of options.images ?? []) await messages.send(store.state.current, `/image ${path}`)
       commands = withOwnCommands(await connection.commands())
     } catch (error) {

@@ -51,7 +51,8 @@ export function createCompletion({ directory, userHome, commands }: CompletionOp
   }
 
   function completeCommand(before: string): AutocompleteItem[] {
-    const items = commands().map(({ name, description, argsHint = '' }) => {
+    const visible = commands().filter(({ name }) => toVisibleText(name) === name)
+    const items = visible.map(({ name, description, argsHint = '' }) => {
       const about = [argsHint, description].filter((part) => part !== '').join(' · ')
       return { value: name, label: name, description: toVisibleText(about.replace(/\s+/g, ' ')) }
     })

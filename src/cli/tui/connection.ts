@@ -10,6 +10,8 @@ import type { Store } from './store.ts'
 export interface TuiEndpoint extends Pick<Endpoint, 'url' | 'token' | 'model' | 'degraded' | 'plugins'> {
   /** The toolsets of new conversations. */
   readonly toolsets?: readonly string[] | undefined
+  /** The conversation to show. */
+  readonly chat?: string | undefined
 }
 
 export interface ConnectionOptions {
@@ -23,6 +25,8 @@ export interface ConnectionOptions {
 export interface Connection {
   readonly api: GatewayApi
   readonly live: LiveConversations
+  /** The conversation to show, when the gateway had to find it. */
+  readonly chat: string | undefined
   /** Throws as `GatewayApi.commands`. */
   commands(): Promise<readonly GatewayCommand[]>
 }
@@ -33,13 +37,14 @@ export async function connectGateway({ store, fetch, signal, connect }: Connecti
     import('./gateway-api.ts'),
     import('./live-conversations.ts'),
   ])
-  const { url: baseUrl, token, model, degraded, plugins, toolsets } = await connect()
+  const { url: baseUrl, token, model, degraded, plugins, toolsets, chat } = await connect()
   const connection = { baseUrl, token, fetch }
   const api = createGatewayApi(connection)
   const limited = toolsets === undefined ? {} : { toolsets }
   const live = createLiveConversations({ ...connection, store, api, signal, ...limited })
   store.update({ gateway: { state: 'ready', model }, hint: '' })
+  if (chat !== undefined) store.show(chat, 'unknown')
   const problems = [...degraded, ...plugins.map(({ id, state, reason }) => `plugin ${id} (${state}): ${reason}`)]
   for (const text of problems) store.dispatch(store.state.current, { type: 'notice', text })
-  return { api, live, commands: () => api.commands(signal) }
+  return { api, live, chat, commands: () => api.commands(signal) }
 }

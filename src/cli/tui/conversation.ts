@@ -56,7 +56,7 @@ export interface Conversation {
   readonly isUnread: boolean
   readonly connection: 'connecting' | 'live' | 'lost'
   readonly history: 'unknown' | 'shown' | 'failed'
-  /** Of the turns that this terminal has seen. `cost`: US dollars, of the tokens whose price is known. */
+  /** Of the whole conversation. `cost`: US dollars, of the tokens whose price is known. */
   readonly spent: { readonly input: number; readonly output: number; readonly cost: number }
   /** Replies that will arrive again, as a message or as a result. */
   readonly expected: { readonly messages: readonly string[]; readonly results: readonly string[] }
@@ -76,7 +76,9 @@ export type ConversationEvent =
   | { readonly type: 'stopping' }
   | { readonly type: 'notice'; readonly text: string }
   | { readonly type: 'error'; readonly text: string }
-  | { readonly type: 'titled'; readonly title: string }
+  | { readonly type: 'described'; readonly title: string; readonly spent: Conversation['spent'] }
+  /** Another conversation goes on in the chat, or a part of it was taken back. */
+  | { readonly type: 'replaced'; readonly entries: readonly Entry[] }
   | { readonly type: 'read' }
 
 /** Older entries are dropped: `hermes sessions show` prints the whole conversation. */
@@ -139,8 +141,10 @@ export function reduceConversation(state: Conversation, event: ConversationEvent
     case 'notice':
     case 'error':
       return add(state, { kind: event.type, text: event.text })
-    case 'titled':
-      return { ...state, title: event.title }
+    case 'described':
+      return { ...state, title: event.title, spent: event.spent }
+    case 'replaced':
+      return withNewHistory(state, event.entries)
     case 'read':
       return state.isUnread ? { ...state, isUnread: false } : state
   }
@@ -311,6 +315,12 @@ function withHistory(state: Conversation, history: readonly Entry[]): Conversati
     'text' in entry && recent.some((one) => one.kind === entry.kind && 'text' in one && one.text === entry.text)
   const entries = [...history, ...state.entries.filter((entry) => !isKnown(entry))].slice(-maxEntries)
   return { ...state, entries, history: 'shown' }
+}
+
+/** The command that has replaced it stays, with its answer. */
+function withNewHistory(state: Conversation, history: readonly Entry[]): Conversation {
+  const command = state.entries.findLastIndex(({ kind }) => kind === 'person')
+  return { ...state, entries: [...history, ...state.entries.slice(command)].slice(-maxEntries) }
 }
 
 function withPersonState(state: Conversation, text: string, to: 'sent' | 'failed'): Conversation {

@@ -4,7 +4,8 @@
  */
 import { z } from 'zod'
 import { readErrorResponse, toUnreachableError } from '../api-errors.ts'
-import type { Entry } from './conversation.ts'
+import { batchChatPrefix } from '../batch/chat-names.ts'
+import type { Conversation, Entry } from './conversation.ts'
 
 export interface StoredConversation {
   /** The session. */
@@ -13,6 +14,7 @@ export interface StoredConversation {
   /** Its title, or else the beginning of the first message. */
   readonly about: string
   readonly updatedAt: number
+  readonly spent: Conversation['spent']
 }
 
 export interface GatewayCommand {
@@ -38,7 +40,15 @@ const maxMessages = 200
 
 const sessionsSchema = z.object({
   sessions: z.array(
-    z.object({ id: z.string(), chat_id: z.string().nullable(), about: z.string(), updated_at: z.string() }),
+    z.object({
+      id: z.string(),
+      chat_id: z.string().nullable(),
+      about: z.string(),
+      updated_at: z.string(),
+      input_tokens: z.number().default(0),
+      output_tokens: z.number().default(0),
+      cost: z.number().default(0),
+    }),
   ),
 })
 const toolCallSchema = z.object({
@@ -88,8 +98,11 @@ export function createGatewayApi({ baseUrl, token, fetch }: GatewayApiOptions): 
   async function list(filter: Readonly<Record<string, string>>, signal: AbortSignal): Promise<StoredConversation[]> {
     const query = new URLSearchParams({ platform, current: 'true', limit: String(pageSize), ...filter })
     const { sessions } = sessionsSchema.parse(await get(`/api/sessions?${query}`, signal))
-    return sessions.flatMap(({ id, chat_id: chat, about, updated_at: at }) =>
-      chat === null ? [] : [{ id, chat, about, updatedAt: Date.parse(at) }],
+    return sessions.flatMap(
+      ({ id, chat_id: chat, about, updated_at: at, input_tokens: input, output_tokens: output, cost }) =>
+        chat === null || chat.startsWith(batchChatPrefix)
+          ? []
+          : [{ id, chat, about, updatedAt: Date.parse(at), spent: { input, output, cost } }],
     )
   }
 

@@ -6,7 +6,7 @@ import { messageOf } from '../../lib/errors.ts'
 import { sleep } from '../../lib/timers.ts'
 import { type ChatClient, createChatClient } from '../chat-client.ts'
 import { describeError } from '../exit-codes.ts'
-import type { GatewayApi } from './gateway-api.ts'
+import type { GatewayApi, StoredConversation } from './gateway-api.ts'
 import type { Store } from './store.ts'
 
 export interface LiveConversationsOptions {
@@ -36,6 +36,8 @@ export interface LiveConversations {
 /** The maximum time that a stop waits for the gateway. */
 const stopTimeoutMs = 5_000
 const retryMs = 2_000
+/** Commands after which the chat holds other messages. */
+const replacing = /^\/(?:resume|undo|branch|new|reset|retry)\b/
 
 export function createLiveConversations(options: LiveConversationsOptions): LiveConversations {
   const { store, api, signal, ...connection } = options
@@ -64,7 +66,7 @@ export function createLiveConversations(options: LiveConversationsOptions): Live
       } finally {
         seqs.delete(seq)
       }
-      await readTitle(chat)
+      await readDescription(chat, replacing.test(text))
     },
     async press(chat, button, message) {
       try {
@@ -121,7 +123,7 @@ export function createLiveConversations(options: LiveConversationsOptions): Live
   async function readHistory(chat: string): Promise<void> {
     try {
       const stored = await api.find(chat, signal)
-      if (stored !== undefined) store.dispatch(chat, { type: 'titled', title: stored.about })
+      if (stored !== undefined) describe(chat, stored)
       const entries = stored === undefined ? [] : await api.messages(stored.id, signal)
       store.dispatch(chat, { type: 'history', entries })
     } catch (error) {
@@ -129,9 +131,20 @@ export function createLiveConversations(options: LiveConversationsOptions): Live
     }
   }
 
-  /** The gateway names a conversation after its first turn. The title is only shown, so a failure is left to the next turn. */
-  async function readTitle(chat: string): Promise<void> {
-    const stored = await api.find(chat, signal).catch(() => undefined)
-    if (stored !== undefined) store.dispatch(chat, { type: 'titled', title: stored.about })
+  /** The gateway names a conversation after its first turn. This is only shown, so a failure is left to the next turn. */
+  async function readDescription(chat: string, isReplaced: boolean): Promise<void> {
+    try {
+      const stored = await api.find(chat, signal)
+      if (stored !== undefined) describe(chat, stored)
+      if (!isReplaced) return
+      const entries = stored === undefined ? [] : await api.messages(stored.id, signal)
+      store.dispatch(chat, { type: 'replaced', entries })
+    } catch (error) {
+      if (isReplaced && !signal.aborted) store.dispatch(chat, { type: 'error', text: describeError(error) })
+    }
+  }
+
+  function describe(chat: string, { about, spent }: StoredConversation): void {
+    store.dispatch(chat, { type: 'described', title: about, spent })
   }
 }

@@ -39,7 +39,8 @@ export async function openTui(context: CliContext, options: ChatOptions): Promis
     fetch,
     signal: closing.signal,
     async connect() {
-      const endpoint = await connect({ ...context, errors: noticesTo((text) => app.notice(text)) }, options)
+      const errors = noticesTo((text) => (app.isOpen() ? app.notice(text) : context.errors.write(`${text}\n`)))
+      const endpoint = await connect({ ...context, errors }, options, closing.signal)
       gateway = endpoint
       return endpoint
     },
@@ -62,20 +63,34 @@ export async function openTui(context: CliContext, options: ChatOptions): Promis
   }
 }
 
-async function connect(context: CliContext, options: ChatOptions): Promise<TuiEndpoint & Opened> {
-  const [{ openEndpoint }, { assertSessionName, readToolsets }] = await Promise.all([
-    import('../endpoint.ts'),
-    import('../chat.ts'),
-  ])
-  if (options.session !== undefined) assertSessionName(options.session)
+async function connect(context: CliContext, options: ChatOptions, signal: AbortSignal): Promise<TuiEndpoint & Opened> {
+  const [{ openEndpoint }, chats] = await Promise.all([import('../endpoint.ts'), import('../chat.ts')])
+  chats.assertOneConversation(options)
+  if (options.session !== undefined) chats.assertSessionName(options.session)
   const endpoint = await openEndpoint(context, { platform: 'cli' })
-  if (options.toolsets === undefined) return endpoint
   try {
-    return { ...endpoint, toolsets: await readToolsets(options.toolsets, endpoint, context, options.session) }
+    const continued = await chats.findContinued(endpoint, options, signal)
+    const chat =
+      continued === undefined ? undefined : (continued.chat ?? (await reopen(endpoint, continued.session, signal)))
+    const { toolsets: names } = options
+    const toolsets =
+      names === undefined ? undefined : await chats.readToolsets(names, endpoint, context, chat ?? options.session)
+    return { ...endpoint, chat, toolsets }
   } catch (error) {
     await endpoint.close()
     throw error
   }
+}
+
+/** A conversation that has ended goes on in a new chat. Throws as `openSession`. */
+async function reopen({ url, token }: TuiEndpoint, session: string, signal: AbortSignal): Promise<string> {
+  const [{ openSession }, { createChatClient }] = await Promise.all([
+    import('../chat-api.ts'),
+    import('../chat-client.ts'),
+  ])
+  const client = createChatClient({ baseUrl: url, token, fetch })
+  await openSession({ url, token }, client, session, signal)
+  return client.chat
 }
 
 /** Throws `cli/usage`. */
@@ -83,10 +98,6 @@ function assertTerminal({ input, output, environment }: CliContext, options: Cha
   const { query, json = false } = options
   if (query !== undefined || json)
     throw new HermesError('cli/usage', `--tui and ${json ? '--json' : '--query'} exclude each other.`)
-  if (options.continue !== undefined || options.resume !== undefined)
-    throw new HermesError('cli/usage', 'The terminal interface has a list of all conversations.', {
-      hint: 'Leave out --continue and --resume, or use hermes chat without --tui.',
-    })
   if (input.isTTY !== true || output.isTTY !== true)
     throw new HermesError('cli/usage', 'The terminal interface needs a terminal. Without one, use hermes chat.')
   if (['', 'dumb'].includes(environment['TERM'] ?? ''))
@@ -108,7 +119,7 @@ function onSignals(onSignal: (code: number) => void): () => void {
 }
 
 /** What a gateway in this process says would be written over the screen. */
-function noticesTo(notice: (text: string) => void): Writable {
+function noticesTo(notice: (text: string) => unknown): Writable {
   return new Writable({
     write(chunk, _encoding, done) {
       const text = String(chunk).trim()

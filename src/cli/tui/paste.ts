@@ -8,7 +8,10 @@ export const maxMessageChars = 400_000
 
 const start = '\u001b[200~'
 const end = '\u001b[201~'
-const unwanted = /[\u0080-\u009f\u202a-\u202e\u2066-\u2069]/g
+// Some terminals write a line break in a paste as a key with Ctrl, which the editor reads.
+const unwanted =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the characters that are removed
+  /\u001b(?!\[\d{1,3};5u)|[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
 
 /** The input that the editor gets instead, or why it gets none. Undefined for input that is no paste. */
 export function checkPaste(data: string): { readonly data: string } | { readonly problem: string } | undefined {

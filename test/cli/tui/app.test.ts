@@ -183,6 +183,16 @@ test('the list finds stored conversations, and opening one shows what was said',
   assert.match(await terminal.until(/› plan the trip/), /To Rome\./)
 })
 
+test('the conversation that the gateway had to find is shown with what was said in it', async (t) => {
+  const messages = [{ id: '1', role: 'assistant', text: 'To Rome.' }]
+  const sessions = [{ id: 's1', chat: 'trip', about: 'Plan the trip', messages }]
+  const { terminal, gateway } = await openApp(t, { sessions, continued: 'trip' })
+  assert.match(await terminal.until(/To Rome\./), /^Plan the trip/)
+  const asked = gateway.nextEvent()
+  terminal.type('when?\r')
+  assert.equal((await asked).event.source.chatId, 'trip')
+})
+
 test('Ctrl-C stops the turn; when nothing runs it clears the message, and then it leaves', async (t) => {
   const { terminal, gateway, ask, app } = await openApp(t)
   const { seq } = await ask('count')

@@ -143,6 +143,15 @@ test('a failed turn shows its reason once, and a stopped one says so', () => {
   assert.deepEqual(texts(after(sent('a'), result('', { status: 'stopped' }))), ['a', 'Stopped.'])
 })
 
+test('a command that opens another conversation shows what was said in it', () => {
+  const history = [{ kind: 'agent', id: '1', text: 'about taxes', isDraft: false }] as const
+  const state = after(sent('a'), message('one'), result('one'), sent('/resume taxes'), result('Opened.'), {
+    type: 'replaced',
+    entries: history,
+  })
+  assert.deepEqual(texts(state), ['about taxes', '/resume taxes', 'Opened.'])
+})
+
 test('tokens and costs of the turns add up', () => {
   const { spent } = after(sent('a'), result('x'), sent('b'), result('y'))
   assert.deepEqual(spent, { input: 20, output: 4, cost: 1 })

@@ -18,6 +18,8 @@ export interface OpenAppOptions extends Partial<AppOptions> {
   readonly columns?: number
   readonly rows?: number
   readonly sessions?: readonly StoredSession[]
+  /** The chat that the gateway had to find. */
+  readonly continued?: string
 }
 
 const { signal } = new AbortController()
@@ -43,7 +45,10 @@ export async function openApp(t: TestContext, options: OpenAppOptions = {}) {
     history: { read: () => [], add: async (text) => void remembered.push(text) },
     fetch: (input, init) => (isBroken ? Promise.reject(new TypeError('fetch failed')) : served(input, init)),
     signal,
-    connect: async () => ({ url: console.url, token, model: 'test-model', degraded: [], plugins: [] }),
+    connect: async () => ({
+      ...{ url: console.url, token, model: 'test-model', degraded: [], plugins: [] },
+      chat: options.continued,
+    }),
     ...options,
   })
   t.after(app.stop)
