@@ -135,7 +135,9 @@ describe('the documentation', () => {
     const addresses = routeAddresses()
     assert.ok(addresses.length > 15)
     const page = textOf('docs/reference/http.md')
-    const missing = addresses.filter((address) => !page.includes(`${address}\``))
+    const missing = addresses.filter(
+      (address) => !page.includes(`${address.replace(/\/\*$/, '/<id>')}\``) && !page.includes(`${address}\``),
+    )
     assert.deepEqual(missing, [])
   })
 

@@ -43,7 +43,8 @@ export function guard(request: RequestHead, deps: GuardDeps): GuardDecision {
 
   const method = request.method === 'HEAD' ? 'GET' : request.method
   // `/health` is the name of Hermes.
-  if (method === 'GET' && /^\/healthz?$/.test(url.pathname)) return { admitted: false, response: livenessResponse }
+  const isHealth = url.pathname === '/healthz' || url.pathname === '/health'
+  if (method === 'GET' && isHealth) return { admitted: false, response: livenessResponse }
   if (method === 'GET' && url.pathname === '/readyz') {
     return { admitted: false, response: createReadinessResponse(readiness(), isAuthorised(request.authorization)) }
   }

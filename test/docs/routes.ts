@@ -7,9 +7,12 @@ export function routeAddresses(): string[] {
   const files = ['src/flows/admin-routes.ts', 'src/http/guard.ts', ...filesOf('platforms')].filter((path) =>
     path.endsWith('.ts'),
   )
-  return files.flatMap((path) =>
-    [...textOf(path).matchAll(/(?:path: |pathname === |\bget\(|\bact\()'(\/[^']*)'/g)].map(
-      ([, address = '']) => address,
-    ),
-  )
+  const literals = /(?:path: |pathname === |\bget\(|\bact\(|\broute\('[A-Z]+', )'(\/[^']*)'/g
+  // The console names its routes without its platform.
+  const ofConsole = matches('platforms/console/adapter.ts', /\broute\('[A-Z]+', '(\w+)'/g)
+  return [...files.flatMap((path) => matches(path, literals)), ...ofConsole.map((name) => `/cli/${name}`)]
+}
+
+function matches(path: string, pattern: RegExp): string[] {
+  return [...textOf(path).matchAll(pattern)].map(([, found = '']) => found)
 }

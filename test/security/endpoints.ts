@@ -4,7 +4,7 @@
 import { routeAddresses } from '../docs/routes.ts'
 
 /** They show nothing about people, conversations or settings. */
-export const publicAddresses: readonly string[] = ['/', '/healthz', '/readyz', '/assets/app.js']
+export const publicAddresses: readonly string[] = ['/', '/health', '/healthz', '/readyz', '/assets/app.js']
 
 /** With a value for each parameter. Those of webhooks check the signature of their platform instead. */
 export function servedAddresses(): string[] {
