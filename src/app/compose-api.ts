@@ -10,7 +10,7 @@ import type { Core } from './core.ts'
 
 export function composeApi(
   { options, settings, store, accountDirectory, platforms, clock }: AppContext,
-  { sessionServices, approvals }: Core,
+  { sessionServices, approvals, outbox }: Core,
   { routes, setServers }: { readonly routes: () => readonly HttpRoute[] } & Pick<ApiDeps, 'setServers'>,
 ): ApiDeps {
   return {
@@ -26,6 +26,7 @@ export function composeApi(
     reader: createReaderThread(new URL('../flows/api/read-sessions-thread.ts', import.meta.url)),
     resetSession: sessionServices.resetSession,
     questions: approvals.questions.deps,
+    withhold: outbox.withhold,
     accountDirectory,
     platform: accountDirectory.platform,
     sessionKey: accountDirectory.sessionKey,

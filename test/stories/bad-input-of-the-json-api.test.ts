@@ -172,3 +172,25 @@ test('messages show tool calls in short, files, long texts in part, and nothing 
   const withdrawn = await list(gateway, `${path}?all=true`, 'messages')
   assert.deepEqual(new Set(withdrawn.map((message) => at(message, 'status'))), new Set(['withdrawn']))
 })
+
+test('no text of the API carries out anything on a terminal, or holds a secret of the gateway', async (t) => {
+  const key = 'sk-1234567890abcdefghijklmnop'
+  const gateway = await startTestGateway(t, {
+    replies: [{ text: `a \u001b[31mred\u001b[0m \u202eword and ${key}` }],
+    config: { api_key: key },
+  })
+  await gateway.say('show me')
+  await gateway.waitForReply(/word/)
+  const [session] = await list(gateway, '/api/sessions?search=and', 'sessions')
+  const path = `/api/sessions/${at(session, 'id')}`
+  for (const text of [
+    String(at(session, 'match', 'excerpt')),
+    String(at((await list(gateway, `${path}/messages`, 'messages'))[0], 'text')),
+  ]) {
+    assert.match(text, /red/)
+    assert.doesNotMatch(text, /[\u001b\u202e]/)
+    assert.equal(text.includes(key), false)
+  }
+  const trajectory = await gateway.http(`${path}/trajectory`)
+  assert.equal((await trajectory.text()).includes(key), false)
+})

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { pendingResponse } from '../../src/flows/api/shapes.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { at, hasResult, terminalCall, waitForQuestion } from './support.ts'
 
@@ -28,7 +29,9 @@ async function askingForRemoval(t: TestContext, capabilities: Capabilities = [])
 async function openQuestion(gateway: TestGateway): Promise<unknown> {
   await waitForQuestion(gateway)
   const pending = await gateway.http('/api/approvals/pending?platform=fake')
-  return at(await pending.json(), 'questions', 0)
+  const body: unknown = await pending.json()
+  assert.deepEqual(pendingResponse.parse(body), body, 'nothing more than the document shows')
+  return at(body, 'questions', 0)
 }
 
 async function decide(gateway: TestGateway, body: unknown): Promise<{ status: number; body: unknown }> {

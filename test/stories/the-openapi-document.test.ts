@@ -78,6 +78,36 @@ test('the document describes every public route, and responses of real requests 
   assert.ok(checked.length >= 20, `only ${checked}`)
 })
 
+/** Requests that change little, by what the document calls them. */
+const samples: Readonly<Record<string, unknown>> = {
+  '/v1/chat/completions': { messages: [{ role: 'user', content: 'hi' }] },
+  '/v1/responses': { input: 'hi' },
+  '/v1/runs': { input: 'hi' },
+  '/api/send': { targets: ['local'], text: 'hi' },
+  '/api/jobs': { action: 'create', schedule: 'every 2h', prompt: 'x', deliver: 'local' },
+  '/api/uploads': { id: 'upload-0123456789', bytes: 3 },
+  '/api/hooks/pause': { name: 'boot-md' },
+  '/api/hooks/resume': { name: 'boot-md' },
+  '/api/hooks/reload': {},
+  '/api/plugins/reload': {},
+  '/api/pairing/clear': {},
+  '/api/pause': { off: true },
+}
+
+test('a body that the document allows is taken, and the response matches the document', async (t) => {
+  const { gateway, operations } = await startWithEverything(t)
+  for (const [path, body] of Object.entries(samples)) {
+    const described = operations.find((one) => one.path === path && one.method === 'post')
+    const request = described?.requestBody?.content?.['application/json']?.schema
+    if (request !== undefined) assert.ok(z.fromJSONSchema(request).safeParse(body).success, `${path} is not documented`)
+    const answer = await gateway.post(path, body)
+    const schema = described?.responses[String(answer.status)]?.content?.['application/json']?.schema
+    assert.ok(schema !== undefined, `${path}: ${answer.status} ${await answer.clone().text()}`)
+    const parsed = z.fromJSONSchema(schema).safeParse(await answer.json())
+    assert.deepEqual(parsed.error?.issues ?? [], [], path)
+  }
+})
+
 test('a body that the document does not allow is refused as a bad request', async (t) => {
   const { gateway, operations } = await startWithEverything(t)
   const refused: string[] = []

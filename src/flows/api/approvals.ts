@@ -6,12 +6,15 @@ import { decideQuestion } from '../../approvals/decide.ts'
 import { type StoredQuestion, waitingApprovals } from '../../approvals/queries.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { Store } from '../../store/store.ts'
+import { cleanQuestion } from './clean-texts.ts'
 import { type ApiRequest, parseInput } from './parse-input.ts'
 import { type ApiDecided, type ApiPending, type ApiQuestion, decideBody, pendingQuery } from './shapes.ts'
 
 export interface ApprovalsApiDeps {
   readonly store: Store
   readonly clock: () => number
+  /** Replaces the secrets of the gateway in a text. */
+  withhold(text: string): string
   /** What the buttons and the commands of chats answer with. */
   readonly questions: QuestionsDeps
 }
@@ -26,7 +29,10 @@ const owner: SessionSource = {
   userName: 'owner (API)',
 }
 
-export async function listPending({ store, clock }: ApprovalsApiDeps, { query }: ApiRequest): Promise<ApiPending> {
+export async function listPending(
+  { store, clock, withhold }: ApprovalsApiDeps,
+  { query }: ApiRequest,
+): Promise<ApiPending> {
   const { platform, chat, session_key } = parseInput(pendingQuery, query)
   const now = clock()
   const waiting = await store.run(waitingApprovals)
@@ -37,7 +43,7 @@ export async function listPending({ store, clock }: ApprovalsApiDeps, { query }:
       (chat === undefined || source.chatId === chat) &&
       (session_key === undefined || sessionKey === session_key),
   )
-  return { questions: questions.map(toQuestion) }
+  return { questions: questions.map((one) => cleanQuestion(withhold, toQuestion(one))) }
 }
 
 function toQuestion({

@@ -8,6 +8,7 @@ import { indexNewMessages } from '../../store/search-index.ts'
 import type { ReaderThread } from '../../store/sqlite/reader-thread.ts'
 import type { Store } from '../../store/store.ts'
 import { type ChangeSessionsDeps, deleteSession, forkSession, setTitle } from './change-sessions.ts'
+import { cleanMessage, cleanSession, cleanTrajectory } from './clean-texts.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { type ApiRequest, parseInput } from './parse-input.ts'
 import { type ReadAnswer, readAnswer, type StoredFile } from './read-answer.ts'
@@ -29,6 +30,8 @@ export interface SessionsApiDeps extends ChangeSessionsDeps {
   readonly database: string
   /** Opens a file that a person has sent. Undefined when it is not kept any more. */
   openFile(file: StoredFile): Promise<OpenedFile | undefined>
+  /** Replaces the secrets of the gateway in a text. */
+  withhold(text: string): string
   /** Runs `read-sessions-thread.ts`. */
   readonly reader: ReaderThread
 }
@@ -58,7 +61,7 @@ export async function answerSessions(deps: SessionsApiDeps, request: ApiRequest)
       ? await listMessages(deps, id, query, signal)
       : { session_id: id, message: await readMessage(deps, id, message, signal) }
   if (part === 'trajectory' && method === 'GET' && message === undefined)
-    return (await read(deps, { kind: 'trajectory', session: id }, signal)).trajectory
+    return cleanTrajectory(deps.withhold, (await read(deps, { kind: 'trajectory', session: id }, signal)).trajectory)
   if (part === 'fork' && method === 'POST' && message === undefined) {
     const { title } = await body(forkBody)
     return { session: await readSession(deps, await forkSession(deps, id, title), signal) }
@@ -104,13 +107,13 @@ async function listSessions(deps: SessionsApiDeps, given: Query, signal: AbortSi
   const { sessions, hasMore } = await read(deps, { kind: 'sessions', filter, before, limit }, signal)
   const last = hasMore ? sessions.at(-1)?.position : undefined
   return {
-    sessions: sessions.map(({ entry }) => entry),
+    sessions: sessions.map(({ entry }) => cleanSession(deps.withhold, entry)),
     next_cursor: last === undefined ? null : encodeCursor(list, [last.at, last.id]),
   }
 }
 
 async function readSession(deps: SessionsApiDeps, session: string, signal: AbortSignal): Promise<ApiSession> {
-  return (await read(deps, { kind: 'session', session }, signal)).session
+  return cleanSession(deps.withhold, (await read(deps, { kind: 'session', session }, signal)).session)
 }
 
 async function readMessage(
@@ -120,7 +123,7 @@ async function readMessage(
   signal: AbortSignal,
 ): Promise<ApiMessage> {
   const id = /^\d{1,15}$/.test(message) ? Number(message) : -1
-  return (await read(deps, { kind: 'message', session, message: id }, signal)).message
+  return cleanMessage(deps.withhold, (await read(deps, { kind: 'message', session, message: id }, signal)).message)
 }
 
 /** The content of a file of a message, with its type by the content. Rejects `sessions/not-found` and `http/not-found`. */
@@ -173,7 +176,7 @@ async function listMessages(
   const hasPrevious = order === 'newest' || (direction === forward ? from !== undefined : found.hasMore)
   return {
     session_id: session,
-    messages: page.map(({ entry }) => entry),
+    messages: page.map(({ entry }) => cleanMessage(deps.withhold, entry)),
     next_cursor: hasNext ? cursorOf(forward, last) : null,
     previous_cursor: hasPrevious ? cursorOf(backward, first) : null,
   }
