@@ -45,6 +45,7 @@ export interface JobsFile {
   problem(): string
 }
 
+const batchSize = 100
 const maxBytes = 64 * 1024 * 1024
 
 export function createJobsFile({ path, store, clock, timeZone, authority, log }: JobsFileDeps): JobsFile {
@@ -70,8 +71,9 @@ export function createJobsFile({ path, store, clock, timeZone, authority, log }:
   }
 
   async function takeOver(records: readonly unknown[], written: WrittenFile): Promise<boolean> {
-    let hasChanged = false
     const present = new Set<string>()
+    const changed: Job[] = []
+    let hasChanged = false
     for (const [index, record] of records.entries()) {
       const parsed = parseJob(record)
       const id = isRecord(record) && typeof record['id'] === 'string' ? record['id'] : ''
@@ -80,10 +82,13 @@ export function createJobsFile({ path, store, clock, timeZone, authority, log }:
         const name = id === '' ? `number ${index + 1}` : id
         log.warn({ event: 'cron.record_unusable', job: name, reason: parsed.problem }, 'a job of jobs.json is left out')
       } else if (written.records[id] !== digestOf(JSON.stringify(record))) {
-        await takeOverJob(parsed.job)
+        changed.push(parsed.job)
         hasChanged = true
       }
     }
+    // Those of a batch are committed together.
+    for (let from = 0; from < changed.length; from += batchSize)
+      await Promise.all(changed.slice(from, from + batchSize).map(takeOverJob))
     // A job that was made since the file was written is not in it either.
     for (const id of Object.keys(written.records)) {
       if (present.has(id)) continue

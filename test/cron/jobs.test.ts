@@ -120,8 +120,65 @@ describe('jobs that are due', () => {
     await tick()
     const [job] = await jobs.list(owner)
     const wait = Date.parse(job?.next_run_at ?? '') - clock.now()
-    assert.ok(wait > 0 && wait <= 10 * minute, `it waits ${wait} ms`)
+    // It has run for the first time, which is ten minutes ahead again.
+    assert.equal(wait, 20 * minute)
     assert.ok((waits.at(-1) ?? 0) <= minute)
+  })
+
+  it('run once when the clock jumps a day ahead, and not again for these times when it is set back', async (t) => {
+    const { add, tick, clock, store, started } = setUp(t)
+    const ids = [(await add({ schedule: 'every 10m' })).id, (await add({ schedule: '0 * * * *' })).id]
+    const endRuns = async () => {
+      for (const id of ids) {
+        const stored = await store.run(() => findJob(id))
+        if (stored !== undefined) await store.run(() => saveJob({ ...stored, run: null }))
+      }
+    }
+    await tick()
+    clock.advance(24 * 60 * minute)
+    await tick()
+    await endRuns()
+    assert.equal(started.length, 2)
+    clock.advance(-24 * 60 * minute)
+    for (let looks = 0; looks < 8; looks++) {
+      await tick()
+      await endRuns()
+      clock.advance(10 * minute)
+    }
+    const slots = started.map((run) => run.kind === 'run' && `${run.stored.job.id} ${run.slot}`)
+    assert.equal(new Set(slots).size, slots.length, JSON.stringify(slots))
+    // The times after those that have run come as usual.
+    assert.ok(slots.includes(`${ids[0]} ${start + 20 * minute}`))
+  })
+
+  it('wait for no event that could not be stored with its delivery', async (t) => {
+    const { add, jobs, store } = setUp(t)
+    const { id, next_run_at } = await add({ schedule: 'every 1h' })
+    const stored = function* (): Generator<never, never, never> {
+      yield* []
+      throw new Error('the disk is full')
+    }
+    await assert.rejects(jobs.run(id, owner, { text: 'an event', stored }))
+    const found = await store.run(() => findJob(id))
+    assert.equal(found?.job.pending_events, undefined)
+    assert.equal(found?.nextRunAt, Date.parse(next_run_at ?? ''))
+  })
+
+  it('get all events that wait, however late, and refuse more than fifty', async (t) => {
+    const { add, jobs, tick, clock, started } = setUp(t)
+    const { id } = await add({ schedule: 'in 2h' })
+    const stored = function* (): Generator<never, void, never> {
+      yield* []
+    }
+    const event = (text: string) => ({ text, stored })
+    for (let number = 0; number < 50; number++) assert.ok((await jobs.run(id, owner, event(`e${number}`))).ok)
+    assert.equal((await jobs.run(id, owner, event('one more'))).ok, false)
+    clock.advance(60 * minute)
+    await tick()
+    const [run] = started
+    assert.ok(run?.kind === 'run')
+    assert.equal(run.stored.job.run_events?.length, 50)
+    assert.equal(run.stored.job.pending_events, undefined)
   })
 
   it('run when a person wants it, also while they are paused, and stay paused', async (t) => {
@@ -295,5 +352,82 @@ describe('jobs.json', () => {
     await file.read()
     const found = await jobs.find('x', owner)
     assert.ok(found.ok && !found.job.enabled && found.job.next_run_at === null)
+  })
+
+  const nonsense: readonly string[] = [
+    ...[
+      '',
+      'null',
+      '42',
+      '"jobs"',
+      '{}',
+      '{"jobs": 7}',
+      '{"jobs": {"a": 1}}',
+      '{"jobs": [',
+      'jobs: []',
+      '\u0000\ufffd',
+    ],
+    '['.repeat(100_000),
+  ]
+  it('of any nonsense changes no job and throws nothing', async (t) => {
+    const { add, file, filePath, jobs } = setUp(t)
+    await add({ schedule: 'every 1h', name: 'kept' })
+    await file.write()
+    for (const text of nonsense) {
+      writeFileSync(filePath, text)
+      assert.equal(await file.read(), false, text.slice(0, 20))
+      assert.notEqual(file.problem(), '', text.slice(0, 20))
+      assert.equal((await jobs.list(owner)).length, 1)
+    }
+  })
+
+  it('with unusable records is read as far as it can be', async (t) => {
+    const { file, filePath, jobs } = setUp(t)
+    const good = { id: 'good', prompt: 'p', schedule: { kind: 'interval', minutes: 60 } }
+    const records = [
+      ...[null, 5, [], {}, { ...good, id: '../../x' }, { ...good, id: 7 }, { ...good, id: 'a'.repeat(65) }],
+      ...[
+        { ...good, id: 'b', prompt: {} },
+        { ...good, id: 'c', schedule: 'every 1h' },
+      ],
+      ...[-1, 0, 1e300, '60', null].map((minutes, index) => ({
+        ...good,
+        id: `m${index}`,
+        schedule: { kind: 'interval', minutes },
+      })),
+      { ...good, id: 'd', schedule: { kind: 'cron', expr: 'x'.repeat(201) } },
+      {
+        ...good,
+        skills: undefined,
+        skill: 'daily-plan',
+        deliver: ['telegram', 'local'],
+        state: 'running',
+        repeat: null,
+      },
+      // The last one of an id counts.
+      { ...good, name: 'twice' },
+    ]
+    writeFileSync(filePath, JSON.stringify({ jobs: records }))
+    await file.read()
+    const listed = await jobs.list(owner)
+    assert.deepEqual(
+      listed.map(({ id, name, state }) => [id, name, state]),
+      [['good', 'twice', 'scheduled']],
+    )
+  })
+
+  it('of five thousand jobs is read, listed and written, and one look starts what is due', async (t) => {
+    const { file, filePath, jobs, tick, started, clock } = setUp(t)
+    const records = Array.from({ length: 5_000 }, (_, index) => ({
+      ...{ id: `j${index}`, prompt: 'p', schedule: { kind: 'interval', minutes: index < 10 ? 5 : 600 } },
+    }))
+    writeFileSync(filePath, JSON.stringify({ jobs: records }))
+    assert.equal(await file.read(), true)
+    assert.equal((await jobs.list(owner)).length, 5_000)
+    clock.advance(5 * minute)
+    await tick()
+    assert.equal(started.length, 10)
+    await file.write()
+    assert.equal(read(filePath).jobs.length, 5_000)
   })
 })

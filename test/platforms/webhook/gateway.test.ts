@@ -62,8 +62,14 @@ test('an event is sent to a chat without the agent, and a script decides what th
   assert.deepEqual(gateway.replies('ops'), ['Alert: disk full', 'Noted.'])
 })
 
-test('an unsigned request to a gateway gets nothing but a refusal', async (t) => {
+test('an unsigned request to a gateway gets nothing but a refusal, and a body of 10 MB is not read', async (t) => {
   const gateway = await start(t)
+  const large = Buffer.alloc(10 * 1_048_576, 'x')
+  const refused = await post(gateway, 'issues', { body: large, headers: github('x').headers ?? {} }).catch(
+    () => undefined,
+  )
+  // The connection may be closed before all of it is sent.
+  if (refused !== undefined) assert.equal(refused.status, 413)
   assert.equal((await post(gateway, 'issues', { body: '{}' })).status, 401)
   assert.equal((await post(gateway, 'other', { body: '{}' })).status, 404)
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { HermesError } from '../../../src/lib/errors.ts'
 import { github, hmac, plain, secret, sha256, startWebhooks, type TestRequest } from './support.ts'
@@ -47,6 +48,15 @@ const forged: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'a digest with more behind it': { 'x-hub-signature-256': `sha256=${digest}00` },
   'a digest of SHA-1 only': { 'x-hub-signature': `sha1=${'0'.repeat(40)}` },
   'a hash without a key': { 'x-hub-signature-256': `sha256=${sha256(body)}` },
+  'a digest twice': { 'x-hub-signature-256': `sha256=${digest}, sha256=${digest}` },
+  'a wrong digest before a right one': { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}, sha256=${digest}` },
+  'a digest in base64': { 'x-hub-signature-256': `sha256=${hmac(body, secret, 'base64')}` },
+  'a digest of SHA-512': { 'x-hub-signature-256': `sha512=${createHmac('sha512', secret).update(body).digest('hex')}` },
+  'a digest of SHA-512 that is called SHA-256': {
+    'x-hub-signature-256': `sha256=${createHmac('sha512', secret).update(body).digest('hex')}`,
+  },
+  'a token twice': { 'x-gitlab-token': `${secret}, ${secret}` },
+  'a digest of no secret': { 'x-hub-signature-256': `sha256=${hmac(body, '')}` },
   'the secret as a digest': { 'x-hub-signature-256': `sha256=${secret}` },
   'a wrong digest beside a right token': {
     'x-hub-signature-256': `sha256=${'0'.repeat(64)}`,
@@ -215,3 +225,24 @@ test('a route that cannot be used is named, and the others work', async (t) => {
 async function statusOf(response: Response): Promise<unknown> {
   return Object(await response.json()).status
 }
+
+test('of a thousand events in a second a route takes thirty, and the others are told to come again', async (t) => {
+  const { post, gateway } = await startWebhooks(t, { ci: {} })
+  const answers = await Promise.all(
+    Array.from({ length: 1_000 }, (_, number) => post('ci', github({ number }, { id: `d${number}` }))),
+  )
+  const taken = answers.filter(({ status }) => status === 202)
+  const refused = answers.filter(({ status }) => status === 429)
+  assert.deepEqual([taken.length, refused.length, gateway.ingestedEvents.length], [30, 970, 30])
+  assert.ok(refused.every(({ headers }) => Number(headers.get('retry-after')) > 0))
+})
+
+test('a thousand events in a second that a route permits are each taken once, and one that is repeated is not', async (t) => {
+  const { post, gateway } = await startWebhooks(t, { ci: {} }, { options: { rate_limit: 10_000 } })
+  const send = (number: number) => post('ci', github({ number }, { id: `d${number}` }))
+  const answers = await Promise.all(Array.from({ length: 1_000 }, (_, number) => send(number)))
+  assert.ok(answers.every(({ status }) => status === 202))
+  assert.equal(gateway.ingestedEvents.length, 1_000)
+  const again = await Promise.all(Array.from({ length: 1_000 }, (_, number) => send(number)))
+  assert.ok(again.every(({ status }) => status === 200))
+})
