@@ -22,7 +22,7 @@ export function routeSdkWarnings(console: Console, onWarning: (text: string) => 
   console.warn = warn
   return () => {
     isActive = false
-    // Whoever has replaced it since still calls this one.
+    // A function that has replaced it since still calls this one.
     if (console.warn === warn) console.warn = original
   }
 }
