@@ -22,6 +22,8 @@ export interface ChatOptions {
   readonly session?: string
   /** The toolsets of a new conversation, separated by commas. */
   readonly toolsets?: string
+  /** Files are kept before the agent changes them, whatever the configuration says. */
+  readonly checkpoints?: boolean
   /** Paths of pictures for the first message. */
   readonly image?: readonly string[]
   /** Continues a conversation of the terminal: `true` the last one, else by its title or name. */
@@ -82,6 +84,7 @@ async function converse(context: CliContext, { options, query, endpoint, signal 
     token: endpoint.token,
     fetch,
     ...(toolsets === undefined ? {} : { toolsets }),
+    checkpoints: options.checkpoints === true,
     ...(session === undefined ? {} : { chat: session }),
   })
   const userHome = context.environment['HOME'] ?? ''

@@ -22,6 +22,7 @@ export function addChatCommands(root: Command, context: CliContext): void {
     .option('-r, --resume <conversation>', 'continue a conversation of the terminal by its id, title or name')
     .option('--session <name>', 'continue or start the conversation with this name')
     .option('-t, --toolsets <names>', 'offer a new conversation only these toolsets, separated by commas')
+    .option('--checkpoints', 'keep the files that the agent changes, so that /rollback can restore them')
     .option(
       '--image <path>',
       'show a picture to the agent with the first message; repeat it for several pictures',

@@ -10,6 +10,8 @@ import type { Store } from './store.ts'
 export interface TuiEndpoint extends Pick<Endpoint, 'url' | 'token' | 'model' | 'degraded' | 'plugins'> {
   /** The toolsets of new conversations. */
   readonly toolsets?: readonly string[] | undefined
+  /** Files are kept before the agent changes them. */
+  readonly checkpoints?: boolean
   /** The conversation to show. */
   readonly chat?: string | undefined
 }
@@ -37,11 +39,11 @@ export async function connectGateway({ store, fetch, signal, connect }: Connecti
     import('./gateway-api.ts'),
     import('./live-conversations.ts'),
   ])
-  const { url: baseUrl, token, model, degraded, plugins, toolsets, chat } = await connect()
+  const { url: baseUrl, token, model, degraded, plugins, toolsets, checkpoints = false, chat } = await connect()
   const connection = { baseUrl, token, fetch }
   const api = createGatewayApi(connection)
   const limited = toolsets === undefined ? {} : { toolsets }
-  const live = createLiveConversations({ ...connection, store, api, signal, ...limited })
+  const live = createLiveConversations({ ...connection, checkpoints, store, api, signal, ...limited })
   store.update({ gateway: { state: 'ready', model }, hint: '' })
   if (chat !== undefined) store.show(chat, 'unknown')
   const problems = [...degraded, ...plugins.map(({ id, state, reason }) => `plugin ${id} (${state}): ${reason}`)]

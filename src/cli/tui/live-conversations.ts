@@ -17,6 +17,7 @@ export interface LiveConversationsOptions {
   readonly api: GatewayApi
   /** The toolsets of new conversations. */
   readonly toolsets?: readonly string[]
+  readonly checkpoints: boolean
   /** Aborts when the interface is closed. */
   readonly signal: AbortSignal
 }

@@ -75,7 +75,7 @@ async function connect(context: CliContext, options: ChatOptions, signal: AbortS
     const { toolsets: names } = options
     const toolsets =
       names === undefined ? undefined : await chats.readToolsets(names, endpoint, context, chat ?? options.session)
-    return { ...endpoint, chat, toolsets }
+    return { ...endpoint, chat, toolsets, checkpoints: options.checkpoints === true }
   } catch (error) {
     await endpoint.close()
     throw error
