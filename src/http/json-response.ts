@@ -54,6 +54,7 @@ const statusByCode: Partial<Record<ErrorCode, number>> = {
   'store/locked': 503,
   'store/unavailable': 503,
   'store/replaced': 503,
+  'store/too-many-reads': 503,
   'store/full': 507,
 }
 

@@ -1,6 +1,6 @@
 /**
  * Texts of people and of models in the responses of the JSON API: without the secrets of the gateway, and with characters visible that
- * a terminal would carry out or that nobody sees. Ids and names of files stay as they are.
+ * a terminal would carry out or that cannot be seen. Ids and names of files stay as they are.
  */
 import { toVisibleText } from '../../lib/visible-text.ts'
 import type { ApiMessage, ApiQuestion, ApiSession, ApiTrajectory } from './shapes.ts'
