@@ -41,7 +41,7 @@ export interface DockerClientDeps {
   /** Tells people what they wait for. */
   announce(text: string): void
   /** Of an idle container; undefined: until `stop`. */
-  readonly lifetimeMs: number | undefined
+  lifetimeMs(): number | undefined
   readonly log: Logger
 }
 
@@ -62,10 +62,10 @@ const usableStates: ReadonlySet<string> = new Set(['running', 'exited', 'stopped
 const explainTimeoutMs = 5_000
 
 export function createDockerClient(deps: DockerClientDeps): RemoteClient {
-  const { lifetimeMs, log } = deps
+  const { log } = deps
   const findOrCreate = createContainerStart(deps)
   const lifecycle = createPlaceLifecycle<RunningContainer>({
-    lifetimeMs,
+    lifetimeMs: deps.lifetimeMs,
     log,
     async open(signal) {
       const engine = await deps.engine(signal)

@@ -6,6 +6,7 @@ import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isHermesError, messageOf } from '../../../lib/errors.ts'
 import { locateProfile } from '../../../lib/profiles.ts'
+import { raceAbort } from '../../../lib/timers.ts'
 import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../kind.ts'
 import { type ClientProgram, clientEnvironment } from './client-program.ts'
 import { removeConversationFolders, sharedKey } from './command-variables.ts'
@@ -24,23 +25,30 @@ import { createExposedFiles, type ExposedFiles } from './exposed-files.ts'
 import { homeLabel, knownHomeLabel } from './home-label.ts'
 import { mountedDirectory, reachesMachine, workingDirectory } from './machine-folders.ts'
 import { createRecovery } from './recovery.ts'
-import { createSharedPlaces } from './shared-places.ts'
+import { createSharedPlaces, lifetimeMsOf } from './shared-places.ts'
 
 type Request = Omit<EnvironmentRequest<ContainerSettings>, 'sessionId'>
 
+/** An engine may have to be started first. */
+const maxOpenMs = 60_000
+
 export function createDockerKind(): EnvironmentKind<ContainerSettings> {
-  let engine: Promise<Engine> | undefined
+  /** Of the configured program. */
+  let engine: { readonly path: string; readonly opening: Promise<Engine> } | undefined
   const recover = createRecovery(recoverContainers)
 
   const requireEngine = async (request: Request, signal: AbortSignal): Promise<Engine> => {
     await recover.beforeStart(request, signal)
-    engine ??= openEngine(programOf(request), signal)
-    try {
-      return await engine
-    } catch (error) {
-      engine = undefined
-      throw error
+    const program = programOf(request)
+    if (engine?.path !== program.path) {
+      const opening = openEngine(program, AbortSignal.timeout(maxOpenMs)).catch((error: unknown) => {
+        if (engine?.opening === opening) engine = undefined
+        throw error
+      })
+      engine = { path: program.path, opening }
     }
+    // It goes on for the others when one caller gives up.
+    return await raceAbort(engine.opening, signal)
   }
 
   const open = (key: string, latest: () => Request) => {
@@ -54,7 +62,7 @@ export function createDockerKind(): EnvironmentKind<ContainerSettings> {
         if (key !== sharedKey) await rm(directory, { recursive: true, force: true })
       },
       announce: (text) => latest().announce?.(text),
-      lifetimeMs: request.settings.lifetime_seconds === 0 ? undefined : request.settings.lifetime_seconds * 1_000,
+      lifetimeMs: () => lifetimeMsOf(latest().settings),
       log: request.log,
     })
     return { client, files }

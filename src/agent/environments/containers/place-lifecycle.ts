@@ -12,7 +12,7 @@ export interface PlaceSteps<Place> {
   isBusy(place: Place, signal: AbortSignal): Promise<boolean>
   close(place: Place, signal: AbortSignal): Promise<void>
   /** Undefined: it is never stopped for being idle. */
-  readonly lifetimeMs: number | undefined
+  lifetimeMs(): number | undefined
   readonly log: Logger
 }
 
@@ -28,7 +28,7 @@ export interface PlaceLifecycle<Place> {
 const closeTimeoutMs = 30_000
 
 export function createPlaceLifecycle<Place>(steps: PlaceSteps<Place>): PlaceLifecycle<Place> {
-  const { lifetimeMs, log } = steps
+  const { log } = steps
   let place: Place | undefined
   let opening: { readonly done: Promise<void>; readonly abort: AbortController } | undefined
   let closing: Promise<void> | undefined
@@ -37,6 +37,7 @@ export function createPlaceLifecycle<Place>(steps: PlaceSteps<Place>): PlaceLife
 
   const arm = (): void => {
     clearTimeout(timer)
+    const lifetimeMs = steps.lifetimeMs()
     if (lifetimeMs === undefined || place === undefined) return
     timer = setTimeout(() => void closeIfIdle(), Math.max(lifetimeMs - (performance.now() - usedAt), 0))
     timer.unref()

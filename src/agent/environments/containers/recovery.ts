@@ -2,6 +2,7 @@
  * Finds what an earlier process has left, once: before the first place is started, at the start of the gateway or later.
  */
 import type { Logger } from '../../../lib/log.ts'
+import { raceAbort } from '../../../lib/timers.ts'
 
 export interface Recovery<Request> {
   /** Rejects as the work. A later call tries again what has failed. */
@@ -10,18 +11,20 @@ export interface Recovery<Request> {
   beforeStart(request: Request, signal: AbortSignal): Promise<void>
 }
 
+/** An engine may have to be started first. */
+const maxMs = 60_000
+
 export function createRecovery<Request extends { readonly log: Logger }>(
   work: (request: Request, signal: AbortSignal) => Promise<void>,
 ): Recovery<Request> {
   let done: Promise<void> | undefined
   const once = async (request: Request, signal: AbortSignal): Promise<void> => {
-    done ??= work(request, signal)
-    try {
-      await done
-    } catch (error) {
+    // The work goes on for the others when one caller gives up.
+    done ??= work(request, AbortSignal.timeout(maxMs)).catch((error: unknown) => {
       done = undefined
       throw error
-    }
+    })
+    await raceAbort(done, signal)
   }
   return {
     once,

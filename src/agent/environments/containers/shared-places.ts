@@ -4,10 +4,10 @@
 import type { EnvironmentKind, EnvironmentRequest } from '../kind.ts'
 import type { RemoteClient } from '../remote-client.ts'
 import { createRemoteEnvironment } from '../remote-environment.ts'
+import { type SharedClient, shareClient } from '../shared-client.ts'
 import { commandVariables, conversationKey, sharedKey } from './command-variables.ts'
 import type { ContainerSettings } from './docker-arguments.ts'
 import { type ExposedFiles, withExposedFiles } from './exposed-files.ts'
-import { type SharedClient, shareClient } from './shared-client.ts'
 
 /** What the places of every kind depend on. */
 type PlaceSettings = Pick<ContainerSettings, 'container_persistent' | 'docker_forward_env'>
@@ -32,6 +32,11 @@ export interface SharedPlacesOptions<Settings> {
   workingDirectory(request: PlaceRequest<Settings>): string
   /** Whether commands there reach no folder of this machine. */
   isContainer(settings: Settings): boolean
+}
+
+/** Of an idle place; undefined: until the last conversation has ended. */
+export function lifetimeMsOf({ lifetime_seconds: seconds }: Pick<ContainerSettings, 'lifetime_seconds'>) {
+  return seconds === 0 ? undefined : seconds * 1_000
 }
 
 export function createSharedPlaces<Settings extends PlaceSettings>({

@@ -50,7 +50,7 @@ export function createSingularityClient(deps: SingularityClientDeps): RemoteClie
   const without = new Set<OptionalPart>()
   const lifecycle = createPlaceLifecycle<Instance>({
     // An idle instance is one sleeping process, and nothing tells whether commands still run in it.
-    lifetimeMs: undefined,
+    lifetimeMs: () => undefined,
     isBusy: async () => true,
     log,
     async open(signal) {

@@ -22,7 +22,7 @@ export interface SshConnectionOptions {
   /** See `socketPathOf`. */
   readonly socket: string
   /** The environment of `ssh`, which passes some of it to the host if the user's configuration says so. */
-  readonly env: Readonly<Record<string, string>>
+  readonly env: () => Readonly<Record<string, string>>
   /** `ssh`, with options that precede all others. */
   readonly program?: readonly string[]
   /** Seconds without an answer after which the host is asked; the third time without an answer ends the connection. */
@@ -44,7 +44,7 @@ export function createSshConnection(options: SshConnectionOptions): RemoteClient
     await createSocketDirectory(dirname(socket))
     // The socket of a process that was killed; ssh would refuse to replace it.
     await rm(socket, { force: true })
-    const { exitCode, messages } = await runClient(masterLine(line, idleSeconds), env, {
+    const { exitCode, messages } = await runClient(masterLine(line, idleSeconds), env(), {
       timeoutMs: (connectSeconds + 3 * aliveSeconds) * 1_000,
     })
     if (exitCode !== 0) throw connectionFailure(target, messages)
@@ -71,7 +71,7 @@ export function createSshConnection(options: SshConnectionOptions): RemoteClient
           `The command has ${bytes} bytes; the limit is ${maxCommandBytes}.`,
         )
       }
-      return { argv: commandLine(line, command), env }
+      return { argv: commandLine(line, command), env: env() }
     },
 
     describeFailure: (exit) => lostLink(target, exit),
@@ -79,7 +79,7 @@ export function createSshConnection(options: SshConnectionOptions): RemoteClient
     async stop() {
       await opening?.catch(() => undefined)
       if (!(await isServed(socket))) return
-      await endConnection(line, env)
+      await endConnection(line, env())
     },
   }
 }

@@ -7,6 +7,7 @@ import { createPlaceGuard } from '../../command-policy/file-guard.ts'
 import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../kind.ts'
 import type { RemoteClient } from '../remote-client.ts'
 import { createRemoteEnvironment } from '../remote-environment.ts'
+import { type SharedClient, shareClient } from '../shared-client.ts'
 import { createSshConnection, type SshConnectionOptions } from './connection.ts'
 import { removeAbandonedSockets, socketPathOf } from './control-socket.ts'
 import { type HostKeyPolicy, nameOf, type SshTarget, sshTargetOf } from './target.ts'
@@ -28,14 +29,23 @@ type Place = Omit<Request, 'sessionId'>
 export type SshKindOptions = Pick<SshConnectionOptions, 'program' | 'aliveSeconds' | 'connectSeconds' | 'idleSeconds'>
 
 export function createSshKind(options: SshKindOptions = {}): EnvironmentKind<SshSettings> {
-  const share = createShare((place: Place, target: SshTarget) =>
-    createSshConnection({
-      ...options,
-      target,
-      socket: socketPathOf(target, place.stateDirectory),
-      env: clientVariables(place.gatewayEnv),
-    }),
-  )
+  /** One for each target. The variables are those of the place that was opened last: an agent of ssh may be another one. */
+  const connections = new Map<string, { readonly client: SharedClient; place: Place }>()
+
+  function share(place: Place, target: SshTarget): RemoteClient {
+    const key = JSON.stringify(target)
+    const known = connections.get(key)
+    if (known !== undefined) {
+      known.place = place
+      return known.client.join()
+    }
+    const socket = socketPathOf(target, place.stateDirectory)
+    const env = () => clientVariables((connections.get(key)?.place ?? place).gatewayEnv)
+    const client = shareClient(createSshConnection({ ...options, target, socket, env }))
+    connections.set(key, { client, place })
+    return client.join()
+  }
+
   return {
     create(request) {
       const target = targetOf(request)
@@ -74,31 +84,6 @@ const targetOf = ({ settings, gatewayEnv }: Place): SshTarget =>
     },
     gatewayEnv['HOME'] ?? '',
   )
-
-/**
- * The connection of a target, opened for the first user and closed after the last one. A client that was stopped may start
- * again, and then counts again.
- */
-function createShare(connect: (place: Place, target: SshTarget) => RemoteClient) {
-  const connections = new Map<string, { readonly client: RemoteClient; readonly users: Set<object> }>()
-  return (place: Place, target: SshTarget): RemoteClient => {
-    const key = JSON.stringify(target)
-    const shared = connections.get(key) ?? { client: connect(place, target), users: new Set() }
-    connections.set(key, shared)
-    const { client, users } = shared
-    const user = {}
-    return {
-      ...client,
-      async start(signal) {
-        users.add(user)
-        await client.start(signal)
-      },
-      async stop() {
-        if (users.delete(user) && users.size === 0) await client.stop()
-      },
-    }
-  }
-}
 
 const clientNames = [
   'HOME',

@@ -84,7 +84,7 @@ describe('a connection to a host', { skip: sshdSkip() }, () => {
     )
   const connectionTo = (target = targetOf(), more: Partial<SshConnectionOptions> = {}) => {
     const connection = createSshConnection({
-      ...{ target, socket: socketPathOf(target, state), env, program: ['ssh', '-F', 'none'] },
+      ...{ target, socket: socketPathOf(target, state), env: () => env, program: ['ssh', '-F', 'none'] },
       ...more,
     })
     return Object.assign(connection, { [Symbol.asyncDispose]: () => connection.stop() })
@@ -132,7 +132,7 @@ describe('a connection to a host', { skip: sshdSkip() }, () => {
     writeFileSync(config, 'Host *\n  ForwardAgent yes\n  ForwardX11 yes\n  LocalForward 1 127.0.0.1:1\n')
     await using connection = connectionTo(target, {
       program: ['ssh', '-F', config],
-      env: { ...env, SSH_AUTH_SOCK: '/nonexistent' },
+      env: () => ({ ...env, SSH_AUTH_SOCK: '/nonexistent' }),
     })
     await connection.start(never)
     const { stdout } = await run(connection, 'env')
@@ -217,7 +217,7 @@ describe('a connection to a host', { skip: sshdSkip() }, () => {
     const target = targetOf()
     const dead = spawnSync('true').pid
     const socket = socketPathOf(target, state).replace(/\d+$/, String(dead))
-    const connection = createSshConnection({ target, socket, env, program: ['ssh', '-F', 'none'] })
+    const connection = createSshConnection({ target, socket, env: () => env, program: ['ssh', '-F', 'none'] })
     await connection.start(never)
     assert.equal(existsSync(socket), true)
     await removeAbandonedSockets(state, env)
