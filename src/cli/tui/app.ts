@@ -80,19 +80,19 @@ export function startApp(options: AppOptions): App {
     onSubmit: submit,
   })
   const { tui, editor } = screen
-  const startNew = () => void open(newId(), true)
+  const startNew = () => open(newId(), true)
   const dialogs = createDialogs({
     ...{ tui, theme, store, clock, signal: until },
     markdown: () => markdown,
     commands: () => commands,
     isWriting: () => editor.getText() !== '',
     api: () => gateway.promise.then(({ api }) => api),
-    onOpen: (chat) => void open(chat, false),
+    onOpen: (chat) => open(chat, false),
     onNew: startNew,
-    onChoice: (chat, button, message) => void gateway.promise.then(({ live }) => live.press(chat, button, message)),
+    onChoice: (chat, button, message) => whenConnected(({ live }) => live.press(chat, button, message)),
     onText: (chat, text) => void messages.send(chat, text),
   })
-  const onStop = (chat: string) => void gateway.promise.then(({ live }) => live.stop(chat))
+  const onStop = (chat: string) => whenConnected(({ live }) => live.stop(chat))
   tui.addInputListener(createControls({ tui, editor, store, dialogs, onNew: startNew, onStop, onLeave: left.resolve }))
   onAbort(signal, left.resolve)
 
@@ -143,11 +143,15 @@ export function startApp(options: AppOptions): App {
     }
   }
 
-  async function open(chat: string, isNew: boolean): Promise<void> {
+  function open(chat: string, isNew: boolean): void {
     store.show(chat, isNew ? 'shown' : 'unknown')
     tui.scrollToBottom()
-    const { live } = await gateway.promise
-    live.open(chat, isNew)
+    whenConnected(({ live }) => live.open(chat, isNew))
+  }
+
+  /** Without a gateway the interface ends, and `done` says why. */
+  function whenConnected(action: (connection: Connection) => unknown): void {
+    gateway.promise.then(action, () => undefined)
   }
 
   function submit(text: string): void {

@@ -210,7 +210,7 @@ function ended(state: Conversation): Conversation {
   const pending = Math.max(0, state.pending - 1)
   if (pending > 0) return { ...state, pending }
   const expected = { ...state.expected, results: [] }
-  return { ...closeTools(state), pending, isTurnRunning: false, isStopping: false, expected }
+  return { ...closeTurn(state), pending, isTurnRunning: false, isStopping: false, expected }
 }
 
 function withDraft(state: Conversation, id: string, text: string): Conversation {
@@ -224,13 +224,12 @@ function withDraft(state: Conversation, id: string, text: string): Conversation 
 
 /** The finished form of a draft takes its place. */
 function replaceDraft(state: Conversation, id: string | undefined, entry: Entry): Conversation {
-  const at =
-    id === undefined ? -1 : state.entries.findLastIndex((one) => one.kind === 'agent' && one.isDraft && one.id === id)
+  const at = id === undefined ? -1 : state.entries.findLastIndex((one) => one.kind === 'agent' && one.id === id)
   return at === -1 ? add(state, entry) : { ...state, entries: state.entries.with(at, entry) }
 }
 
 function endDraft(state: Conversation, id: string): Conversation {
-  const at = state.entries.findLastIndex((one) => one.kind === 'agent' && one.isDraft && one.id === id)
+  const at = state.entries.findLastIndex((one) => one.kind === 'agent' && one.id === id)
   return at === -1 ? state : { ...state, entries: state.entries.toSpliced(at, 1) }
 }
 
@@ -246,7 +245,7 @@ function withActivity(state: Conversation, activity: Activity): Conversation {
     case 'turn-started':
       return { ...state, isTurnRunning: true }
     case 'turn-ended':
-      return { ...closeTools(state), isTurnRunning: false, isStopping: false }
+      return { ...closeTurn(state), isTurnRunning: false, isStopping: false }
     case 'tool-started': {
       const { callId = '', tool, label } = activity
       const entry = { kind: 'tool', callId, tool, label, summary: '', state: 'running' } as const
@@ -265,12 +264,15 @@ function withActivity(state: Conversation, activity: Activity): Conversation {
   }
 }
 
-/** A stopped turn does not report the ends of its tools. */
-function closeTools(state: Conversation): Conversation {
-  if (!state.entries.some((entry) => entry.kind === 'tool' && entry.state === 'running')) return state
-  const entries = state.entries.map((entry) =>
-    entry.kind === 'tool' && entry.state === 'running' ? { ...entry, state: 'failed' as const } : entry,
-  )
+/** A stopped turn does not report the ends of its tools, and its draft stays as it is. */
+function closeTurn(state: Conversation): Conversation {
+  const isOpen = (entry: Entry) =>
+    (entry.kind === 'tool' && entry.state === 'running') || (entry.kind === 'agent' && entry.isDraft)
+  if (!state.entries.some(isOpen)) return state
+  const entries = state.entries.map((entry): Entry => {
+    if (entry.kind === 'tool' && isOpen(entry)) return { ...entry, state: 'failed' }
+    return entry.kind === 'agent' && entry.isDraft ? { ...entry, isDraft: false } : entry
+  })
   return { ...state, entries }
 }
 

@@ -331,7 +331,12 @@ test('a lost connection is shown until it is back', async (t) => {
 })
 
 test('without a gateway the interface ends with the reason', async (t) => {
-  const { app, terminal } = await openApp(t, { connect: () => Promise.reject(new HermesError('home/locked')) })
+  const refused = Promise.withResolvers<never>()
+  const { app, terminal } = await openApp(t, { connect: () => refused.promise })
+  // What waits for the gateway must not end the process.
+  terminal.type(`${ctrl('n')}hello\r`)
+  await terminal.until(/when the gateway has started/)
+  refused.reject(new HermesError('home/locked'))
   await assert.rejects(app.done, { code: 'home/locked' })
   assert.equal(terminal.isStarted, false)
 })

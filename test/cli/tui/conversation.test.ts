@@ -40,6 +40,8 @@ test('a reply is shown once, whether the message or the result of the turn is fi
     [result('yes'), message('yes')],
     [draft('y'), draft('ye'), message('yes'), result('yes')],
     [draft('y'), result('yes'), draft('ye'), message('yes')],
+    [draft('y'), activity({ kind: 'turn-ended' }), message('yes'), result('yes')],
+    [draft('y'), activity({ kind: 'turn-ended' }), result('yes'), message('yes')],
   ]) {
     const state = after(sent('ok?'), ...events)
     assert.deepEqual(texts(state), ['ok?', 'yes'])
