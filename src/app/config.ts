@@ -61,6 +61,7 @@ const containerKeys = [
 export function gatewayVariables(platforms: readonly PlatformManifest[]): EnvironmentBinding[] {
   return [
     { variable: 'HERMES_HTTP_HOST', path: ['http', 'host'] },
+    { variable: 'HERMES_CRON_TIMEOUT', path: ['cron', 'turn_timeout'] },
     { variable: 'HERMES_HTTP_PORT', path: ['http', 'port'] },
     { variable: 'API_SERVER_HOST', path: ['http', 'host'] },
     { variable: 'API_SERVER_PORT', path: ['http', 'port'] },

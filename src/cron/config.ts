@@ -35,6 +35,12 @@ export const cronConfig = {
         .max(86_400)
         .default(120)
         .describe('Limit of the script of a job, in seconds.'),
+      turn_timeout: z
+        .number()
+        .min(0)
+        .max(86_400)
+        .default(600)
+        .describe('Seconds without activity after which the turn of a job is ended. 0 for never.'),
       allow_agent_scheduling: z
         .boolean()
         .default(false)

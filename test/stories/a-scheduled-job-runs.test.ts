@@ -61,6 +61,17 @@ describe('a scheduled job', () => {
     assert.equal(readdirSync(join(gateway.home.cron, 'output', 'aaaaaaaaaaaa')).length, 1)
   })
 
+  it('whose turn does nothing any more is ended, and says so', async (t) => {
+    const gateway = await startTestGateway(t, {
+      config: { cron: { turn_timeout: 0.2 } },
+      prepare: (home) => writeJobs(home, job({})),
+      model: () => ({ hang: 'headers' }),
+    })
+    await gateway.waitForLog({ event: 'cron.turn_idle' })
+    await gateway.waitForReply('did nothing', 'c1')
+    await gateway.waitForLog({ event: 'cron.ended', ok: false })
+  })
+
   it('without an agent sends what its script prints, and a script wakes the agent only when it has news', async (t) => {
     const gateway = await startTestGateway(t, {
       config: { terminal: { sandbox: 'off' } },

@@ -200,7 +200,12 @@ function runSteps(deps: CronDeps) {
         throw new Error(`the message of the job ${job.id} was refused: ${accepted.reason}`)
       return accepted.seq
     },
-    waitForTurn: (seq: number, signal: AbortSignal) => turnResults.wait(seq, signal),
+    async waitForTurn(seq: number, signal: AbortSignal) {
+      const limit = settings().cron.turn_timeout
+      if (limit === 0) return await turnResults.wait(seq, signal)
+      const { waitWhileActive } = await import('./idle-turn.ts')
+      return await waitWhileActive(deps, seq, limit * 1_000, signal)
+    },
     writeOutput: (run: JobRun, text: string) => writeJobOutput(outputs, settings().cron.output_retention, run, text),
     deliver: (run: JobRun, text: string, path: string) =>
       deliverResult({ ...deps, store }, run, { text, path }, deps.stopping),

@@ -99,7 +99,7 @@ async function sendOne(url: string, id: string): Promise<number> {
 
 function measureBare(seconds: number): Promise<number[]> {
   return withHome('', async (home) => {
-    const child = await startChild('./bare-webhook.mjs', { args: [join(home, 'bare.db'), secret] })
+    const child = await startChild('./webhook-child.mjs', { args: [join(home, 'bare.db'), secret] })
     try {
       const url = await child.request('address', {}, z.string())
       await send(`${url}/webhooks/ci`, 'warm', 2)
