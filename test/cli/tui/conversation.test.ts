@@ -118,7 +118,7 @@ test('what was missed while the connection was lost is added, and what was shown
 })
 
 test('history comes before what has arrived meanwhile, which is not repeated', () => {
-  const state = after(message('new'), message('old'), {
+  const state = after(message('new', '8'), message('old', '9'), {
     type: 'history',
     entries: [
       { kind: 'person', text: 'hello', state: 'sent' },
