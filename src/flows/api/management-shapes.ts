@@ -121,7 +121,7 @@ export const toolsResponse = z.object({
   ),
 })
 
-export const promptQuery = z.strictObject({ platform: z.string().min(1).default('cli') })
+export const promptQuery = z.object({ platform: z.string().min(1).default('cli') })
 const size = { bytes: z.int(), tokens: z.int() }
 export const promptResponse = z.object({
   platform: z.string(),
