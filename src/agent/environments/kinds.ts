@@ -20,7 +20,7 @@ const loaders: Readonly<Record<string, () => Promise<ConfiguredKind>>> = {
 export const builtInBackends: readonly string[] = [...machineKinds, ...Object.keys(loaders), 'none']
 
 export function runsOnThisMachine(backend: string): boolean {
-  return backend === 'local' || backend === 'bwrap'
+  return machineKinds.some((kind) => kind === backend)
 }
 
 /** Undefined for the kinds of this machine, and for a name that is not registered. */

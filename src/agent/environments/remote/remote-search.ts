@@ -37,7 +37,8 @@ async function searchWithGrep(request: FileSearchRequest, place: PlaceSearch): P
   const matchers = [request.target === 'files' ? request.pattern : undefined, request.fileGlob]
     .filter((glob) => glob !== undefined)
     .map(createGlobMatcher)
-  const all = (await place.runScript(`${enter(place.root)}\n${listing}`, { signal: place.signal })).toString('utf8')
+  const endsAt = performance.now() + request.timeoutMs
+  const { text: all, stopped } = await listFiles(request, place)
   const kind = all.slice(0, all.indexOf('\n'))
   if (kind === 'not-found') return noPlace(request)
   const names = all
@@ -52,11 +53,44 @@ async function searchWithGrep(request: FileSearchRequest, place: PlaceSearch): P
     const hits = files
       .slice(0, request.limit)
       .map((name) => ({ path: shownPath(request, name, kind === 'file'), line: 0, text: '' }))
-    return { ok: true, hits, ...(files.length > request.limit && { stopped: 'limit' as const }) }
+    const reason = files.length > request.limit ? 'limit' : stopped
+    return { ok: true, hits, ...(reason !== undefined && { stopped: reason }) }
   }
   const list = files.map((name) => `./${name}\0`).join('')
-  const result = await collect(request, place, grepping(request), list)
-  return result === 'no-ripgrep' ? noPlace(request) : result
+  const rest = { ...request, timeoutMs: Math.max(endsAt - performance.now(), 1) }
+  const result = await collect(rest, place, grepping(request), list)
+  if (result === 'no-ripgrep') return noPlace(request)
+  return result.ok && stopped !== undefined ? { ...result, stopped: result.stopped ?? stopped } : result
+}
+
+/** Of the names of all files. */
+const maxListBytes = 16 * 1_048_576
+
+/** The kind of the root in a line, and the names of the files, as many as fit into the limits of time and memory. */
+async function listFiles(
+  { timeoutMs }: FileSearchRequest,
+  { root, runScript, signal }: PlaceSearch,
+): Promise<{ readonly text: string; readonly stopped: 'limit' | 'timeout' | undefined }> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  let stopped: 'limit' | 'timeout' | undefined
+  const stop = new AbortController()
+  const stopFor = (reason: 'limit' | 'timeout') => {
+    stopped ??= reason
+    stop.abort()
+  }
+  const timeout = setTimeout(() => stopFor('timeout'), timeoutMs)
+  const onOutput = (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > maxListBytes) return stopFor('limit')
+    chunks.push(chunk)
+  }
+  try {
+    await runScript(`${enter(root)}\n${listing}`, { signal, stop: stop.signal, onOutput })
+  } finally {
+    clearTimeout(timeout)
+  }
+  return { text: Buffer.concat(chunks).toString('utf8'), stopped }
 }
 
 function noPlace({ path }: FileSearchRequest): FileSearchResult {
