@@ -42,7 +42,13 @@ test('the thinking of each vendor, and that in the text, is one block before the
       ?.value
   const expected = '<think>\nHm.\n</think>\nYes.'
   assert.equal(thinking([{ reasoning_content: 'Hm.' }]), expected)
-  assert.equal(thinking([{ type: 'thinking', thinking: 'Hm.', signature: 'x' }, { type: 'text', text: 'Yes.' }]), expected)
+  assert.equal(
+    thinking([
+      { type: 'thinking', thinking: 'Hm.', signature: 'x' },
+      { type: 'text', text: 'Yes.' },
+    ]),
+    expected,
+  )
   assert.equal(thinking([{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] }]), expected)
   assert.equal(thinking([], '<think>Hm.</think>\nYes.'), expected)
 })
