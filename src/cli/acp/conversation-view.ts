@@ -25,15 +25,28 @@ export interface ConversationView {
   /** A message of the gateway, apart from the answer where the editor can show that. */
   notice(words: string): Promise<void>
   say(words: string): Promise<void>
+  /** These texts were shown from the store. Their messages may still come, once. */
+  replayed(texts: readonly string[]): void
 }
+
+/** Texts from the store whose messages may still come. */
+const maxReplayed = 5
 
 export function createConversationView(options: ConversationViewOptions): ConversationView {
   const { showsNotices, calls, questions, update, shown, holds, warn } = options
   const text = createConversationText()
   /** Texts since the last connection: after a lost one, the gateway sends them again. */
   let seen: string[] = []
+  let fromStore: string[] = []
 
-  return { show, notice, say: (words) => sayWith(update, words) }
+  return {
+    show,
+    notice,
+    say: (words) => sayWith(update, words),
+    replayed(texts) {
+      fromStore = texts.slice(-maxReplayed)
+    },
+  }
 
   async function show(event: ChatEvent): Promise<void> {
     switch (event.type) {
@@ -48,6 +61,10 @@ export function createConversationView(options: ConversationViewOptions): Conver
         if (buttons.length > 0) return questions.ask({ id: event.id, text: plain(event.text), buttons })
         if (event.type === 'missed' && seen.includes(event.text)) return
         seen.push(event.text)
+        if (fromStore.includes(event.text)) {
+          fromStore = fromStore.filter((one) => one !== event.text)
+          return
+        }
         if (event.kind === 'message') return await showText(event.id, event.text, true)
         if (holds(event.text, event.turnId)) return
         shown(event.text)

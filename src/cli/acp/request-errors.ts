@@ -22,6 +22,11 @@ export function unknownSession(id: string): RequestError {
   return new RequestError(-32002, `There is no session ${id.slice(0, 128)}. session/list shows the sessions.`)
 }
 
+/** Whether a signal was aborted by `$/cancel_request`. */
+export function isCancelRequest(reason: unknown): boolean {
+  return reason instanceof RequestError && reason.code === -32800
+}
+
 /** Every error of a handler. A `RequestError` stays as it is. */
 export function toRequestError(error: unknown): RequestError {
   if (error instanceof RequestError) return error

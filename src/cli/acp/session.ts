@@ -5,13 +5,13 @@ import type { ContentBlock, PromptResponse, SessionUpdate, StopReason } from '@a
 import { messageOf } from '../../lib/errors.ts'
 import { withTimeout } from '../../lib/timers.ts'
 import type { ToolView } from '../../message/tool-view.ts'
-import type { ChatClient } from '../chat-client.ts'
+import type { ChatClient, ChatEvent } from '../chat-client.ts'
 import { createConversationView, sayWith } from './conversation-view.ts'
 import type { Editor } from './editor.ts'
 import type { Workspace } from './gateway-api.ts'
 import { readPrompt } from './prompt-content.ts'
 import { createSessionQuestions } from './questions.ts'
-import { AnswerFailed, invalidParams } from './request-errors.ts'
+import { AnswerFailed, invalidParams, isCancelRequest } from './request-errors.ts'
 import { createToolCalls } from './tool-calls.ts'
 
 type TurnResult = Awaited<ReturnType<ChatClient['waitForResult']>>
@@ -22,6 +22,11 @@ export interface AcpSessionOptions {
   readonly cwd: string
   readonly client: ChatClient
   readonly editor: Editor
+  /**
+   * Shows the stored messages and resolves with the texts of the agent. Called when the conversation is followed, so that nothing
+   * falls between; what comes meanwhile is shown afterwards.
+   */
+  replay?(): Promise<readonly string[]>
   /** Undefined for a call that is not stored yet. */
   view(turnId: string, callId: string): Promise<ToolView | undefined>
   warn(text: string): void
@@ -64,7 +69,8 @@ const streamGraceMs = 1_500
 /** How long a cancel may take to reach the gateway. */
 const stopTimeoutMs = 5_000
 
-export function createAcpSession({ id, cwd, client, editor, view, warn }: AcpSessionOptions): AcpSession {
+export function createAcpSession(options: AcpSessionOptions): AcpSession {
+  const { id, cwd, client, editor, view, warn } = options
   const closed = new AbortController()
   const running = new Set<RunningPrompt>()
   const ready = Promise.withResolvers<void>()
@@ -107,9 +113,17 @@ export function createAcpSession({ id, cwd, client, editor, view, warn }: AcpSes
 
   async function follow(): Promise<void> {
     try {
+      let early: ChatEvent[] | undefined = []
       for await (const event of client.events(closed.signal)) {
+        if (early !== undefined && event.type !== 'ready') {
+          early.push(event)
+          continue
+        }
         await conversation.show(event)
-        if (event.type === 'ready') ready.resolve()
+        if (early !== undefined) conversation.replayed((await options.replay?.()) ?? [])
+        for (const one of early ?? []) await conversation.show(one)
+        early = undefined
+        ready.resolve()
         nextEvent.resolve()
         nextEvent = Promise.withResolvers()
       }
@@ -124,7 +138,10 @@ export function createAcpSession({ id, cwd, client, editor, view, warn }: AcpSes
     if (words.trim() === '') throw invalidParams('The prompt is empty.')
     const run: RunningPrompt = { isCancelled: false, texts: [], notices: [] }
     const until = closed.signal
-    const onAbort = () => void stop(run)
+    // The signal of an editor that has gone aborts, too: its turn is not its to stop.
+    const onAbort = () => {
+      if (isCancelRequest(signal.reason)) void stop(run)
+    }
     running.add(run)
     signal.addEventListener('abort', onAbort, { once: true })
     try {

@@ -97,8 +97,9 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
       const stored = isSessionId(id) ? await api.currentSession(id) : undefined
       if (stored === undefined && (!isSessionId(id) || (await api.workspace(id)).directory === null))
         throw unknownSession(id)
-      if (replays && stored !== undefined) await replay(api, stored.id, where.cwd, { id, editor: editorOf(client) })
-      return await follow(client, id, where)
+      if (!replays || stored === undefined) return await follow(client, id, where)
+      const shown = { id, cwd: where.cwd, editor: editorOf(client) }
+      return await follow(client, id, where, { replay: () => replay(api, stored.id, shown) })
     },
 
     async fork(client, request) {
@@ -107,7 +108,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
       const { api } = await gateway()
       const stored = isSessionId(sessionId) ? await api.currentSession(sessionId) : undefined
       if (stored === undefined) throw unknownSession(sessionId)
-      return await follow(client, crypto.randomUUID(), where, await api.fork(stored.id))
+      return await follow(client, crypto.randomUUID(), where, { stored: await api.fork(stored.id) })
     },
 
     async prompt(client, id, ...prompt) {
@@ -125,8 +126,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
 
     async setMode(id, mode) {
       const open = find(id)
-      const { api } = await gateway()
-      open.mode = (await api.changeWorkspace(id, { mode })).mode
+      open.mode = (await (await gateway()).api.changeWorkspace(id, { mode })).mode
     },
 
     list: async (request) => await listSessions((await gateway()).api, request),
@@ -160,7 +160,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
     client: AgentContext,
     id: string,
     { cwd, servers }: { readonly cwd: string; readonly servers: OpenSession['servers'] },
-    stored?: string,
+    { stored, replay }: { readonly stored?: string; replay?(): Promise<readonly string[]> } = {},
   ): Promise<OpenSession> {
     const { endpoint, api } = await gateway()
     const { url: baseUrl, token, model } = endpoint
@@ -176,6 +176,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
       cwd,
       client: createChatClient({ baseUrl, token, fetch: options.fetch, platform: 'acp', chat: id }),
       editor,
+      ...(replay === undefined ? {} : { replay }),
       view: (turnId, callId) => api.toolView(id, turnId, callId),
       warn: report,
     })
@@ -216,14 +217,18 @@ async function openGateway(options: AcpSessionsOptions): Promise<Gateway> {
   return { endpoint, api: createGatewayApi({ baseUrl: endpoint.url, token: endpoint.token, fetch: options.fetch }) }
 }
 
+/** Resolves with the texts of the agent. */
 async function replay(
   api: GatewayApi,
   stored: string,
-  cwd: string,
-  { id, editor }: { readonly id: string; readonly editor: Editor },
-): Promise<void> {
-  for await (const message of api.messages(stored))
+  { id, cwd, editor }: { readonly id: string; readonly cwd: string; readonly editor: Editor },
+): Promise<readonly string[]> {
+  const texts: string[] = []
+  for await (const message of api.messages(stored)) {
+    if (message.role === 'assistant' && message.text !== '') texts.push(message.text)
     for (const change of replayed(message, cwd)) await editor.update(id, change)
+  }
+  return texts
 }
 
 async function listSessions(api: GatewayApi, { cwd, cursor }: ListRequest): Promise<SessionList> {

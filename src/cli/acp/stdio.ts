@@ -33,7 +33,7 @@ export function takeStandardStreams({
   output.write = errors.write.bind(errors)
   globalThis.console = new Console({ stdout: errors, stderr: errors })
   return {
-    input: readFrames(input),
+    input: readFrames(input, maxFrameBytes),
     output: new WritableStream({ write: send }),
     restore() {
       output.write = write
@@ -46,7 +46,8 @@ export function takeStandardStreams({
 const replacement = new TextEncoder().encode('frame too long\n')
 const newline = 0x0a
 
-function readFrames(input: Input): ReadableStream<Uint8Array> {
+/** The bytes of complete lines. */
+export function readFrames(input: Input, maxBytes: number): ReadableStream<Uint8Array> {
   async function* read() {
     let length = 0
     for await (const part of input) {
@@ -54,14 +55,14 @@ function readFrames(input: Input): ReadableStream<Uint8Array> {
       let start = 0
       for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
         const line = chunk.subarray(start, end + 1)
-        if (length + line.length > maxFrameBytes) yield replacement
+        if (length + line.length > maxBytes) yield replacement
         else yield line
         start = end + 1
         length = 0
       }
       const rest = chunk.subarray(start)
       length += rest.length
-      if (rest.length > 0 && length <= maxFrameBytes) yield rest
+      if (rest.length > 0 && length <= maxBytes) yield rest
     }
   }
   return ReadableStream.from(read())
