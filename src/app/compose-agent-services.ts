@@ -30,7 +30,7 @@ export interface AgentParts {
   /** Opens scheduled jobs. */
   readonly cron: CronAccess['open']
   readonly mcpTools: McpAccess['tools']
-  readonly sessionTools: McpAccess['sessionTools']
+  readonly sessionServers: McpAccess['sessionServers']
   readonly pluginTools: PluginManager['tools']
   readonly pluginEnvironments: PluginManager['environment']
   readonly ownMemory: () => Promise<OwnMemory>
@@ -45,7 +45,7 @@ export interface ComposedAgentServices extends AgentServices {
 export function composeAgentServices(
   context: AppContext,
   core: Core,
-  { mcpTools, sessionTools, pluginTools, pluginEnvironments, ownMemory, skills, cron }: AgentParts,
+  { mcpTools, sessionServers, pluginTools, pluginEnvironments, ownMemory, skills, cron }: AgentParts,
 ): ComposedAgentServices {
   const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
   const { turnNotices, runningTurns } = core
@@ -64,7 +64,7 @@ export function composeAgentServices(
     pluginTools,
     pluginEnvironments,
     mcpTools,
-    sessionTools,
+    sessionServers,
     skills,
     policyOf: accountDirectory.policyOf,
     isShared: accountDirectory.isShared,

@@ -70,7 +70,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   const mcp = composeMcp(context, () => agentServices)
   const agentServices: ComposedAgentServices = composeAgentServices(context, core, {
     mcpTools: mcp.tools,
-    sessionTools: mcp.sessionTools,
+    sessionServers: mcp.sessionServers,
     pluginTools: () => plugins.tools(),
     pluginEnvironments: (name) => plugins.environment(name),
     ownMemory,

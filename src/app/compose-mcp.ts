@@ -2,7 +2,6 @@
  * Composes the MCP servers. Their code is imported when one is configured and a turn, a status or a command needs it.
  */
 import type { ServerReport } from '../agent/mcp/servers.ts'
-import type { LoadedTools } from '../agent/tools/registry.ts'
 import type { ToolDefinition } from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import type { AgentServices } from '../flows/agent-services.ts'
@@ -20,8 +19,8 @@ export interface McpAccess {
   discover(): Promise<void>
   /** Replaces the servers of one conversation; none ends them. `directory`: where they start. Rejects when the code cannot be loaded. */
   setSessionServers(key: SessionKey, servers: SessionServerConfig, directory: string | undefined): Promise<void>
-  /** The tools of the servers of one conversation. Undefined where there are none. Never rejects. */
-  sessionTools(key: SessionKey): Promise<LoadedTools | undefined>
+  /** Read for each message; `opened` is absent until a conversation brings servers along. */
+  readonly sessionServers: { opened?: Pick<SessionServers, 'tools'> }
   /** What is wrong with servers, for the owner. */
   problems(): readonly string[]
   /** Stops all servers and asks each one again. Rejects with the reason of the signal. */
@@ -39,8 +38,8 @@ export function composeMcp(
   let loading: Promise<McpRuntime> | undefined
   let loaded: McpRuntime | undefined
   let isClosed = false
-
-  let ofSessions: Promise<SessionServers> | undefined
+  const sessionServers: McpAccess['sessionServers'] = {}
+  let openingForSessions: Promise<SessionServers> | undefined
 
   const runtimeDeps = () => {
     const { auxiliary, openProxy } = services()
@@ -62,6 +61,12 @@ export function composeMcp(
     const { openMcpServers } = await import('../flows/mcp-servers.ts')
     loaded = openMcpServers({ ...runtimeDeps(), onToolsChanged: services().toolsChanged })
     return loaded
+  }
+  const openSessionServers = async (): Promise<SessionServers> => {
+    const { createSessionServers } = await import('../flows/session-servers.ts')
+    const opened = createSessionServers(runtimeDeps())
+    sessionServers.opened = opened
+    return opened
   }
   /** Undefined where no server is configured. */
   const load = async (): Promise<McpRuntime | undefined> => {
@@ -89,20 +94,14 @@ export function composeMcp(
     },
     discover: async () => (await load())?.discover(),
     async setSessionServers(key, servers, directory) {
-      if (isClosed || (ofSessions === undefined && Object.keys(servers).length === 0)) return
-      ofSessions ??= import('../flows/session-servers.ts').then(({ createSessionServers }) =>
-        createSessionServers(runtimeDeps()),
-      )
-      await (await ofSessions).set(key, servers, directory)
+      if (isClosed || (openingForSessions === undefined && Object.keys(servers).length === 0)) return
+      openingForSessions ??= openSessionServers().catch((error: unknown) => {
+        openingForSessions = undefined
+        throw error
+      })
+      await (await openingForSessions).set(key, servers, directory)
     },
-    async sessionTools(key) {
-      try {
-        return await (await ofSessions)?.tools(key)
-      } catch (error) {
-        log.error({ event: 'mcp.unavailable', err: error }, 'the tools of MCP servers are missing')
-        return undefined
-      }
-    },
+    sessionServers,
     problems: () => loaded?.problems() ?? [],
     reload: async (signal) => (await (await load())?.reload(signal)) ?? [],
     reconfigured: () => loaded?.reconfigured(),
@@ -110,7 +109,7 @@ export function composeMcp(
       isClosed = true
       // The callers that wait for code that cannot be loaded get its error.
       await (await loading?.catch(() => undefined))?.close()
-      await (await ofSessions?.catch(() => undefined))?.close()
+      await (await openingForSessions?.catch(() => undefined))?.close()
     },
   }
 }

@@ -65,8 +65,8 @@ export interface AgentServicesDeps
   announceMissingSandbox(turn: ToolTurn): Promise<void>
   /** Tells the people of a turn what its command waits for. Rejects `store/...`. */
   announcePlace?(turn: TurnElsewhere, text: string): Promise<void>
-  /** Tools of servers that belong to one conversation. Undefined, or absent: there are none. Never rejects. */
-  sessionTools?(key: SessionKey): Promise<LoadedTools | undefined>
+  /** Servers that belong to single conversations. Absent: there are none. */
+  readonly sessionServers?: { readonly opened?: { tools(key: SessionKey): Promise<LoadedTools | undefined> } }
   /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean
   /** Absent: there are no texts for chats. */
@@ -215,7 +215,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     const { tools, resolve } = await agentTools.get()
     const select = () => selectSessionTools(settings(), { tools, resolve }, authority.platform, event?.toolsets)
     const offered = { all: await snapshotTools({ sessionId, toolNames, select }, tools), resolve }
-    const own = sessionKey === undefined ? undefined : await deps.sessionTools?.(sessionKey)
+    const own = sessionKey === undefined ? undefined : await deps.sessionServers?.opened?.tools(sessionKey)
     if (own === undefined) return offered
     const { withSessionTools } = await import('./session-tools.ts')
     return withSessionTools(offered, own, createAgentTools(own, deps, { cwd, sandbox: sandboxOf }))
