@@ -6,6 +6,7 @@ import {
   type AuthProvider,
   auth,
   extractWWWAuthenticateParams,
+  type FetchLike,
   type OAuthClientProvider,
 } from '@modelcontextprotocol/client'
 import { messageOf } from '../../lib/errors.ts'
@@ -37,24 +38,56 @@ export function createTokenSource({ server, settings, store, withLock }: OAuthDe
         // Another call or another process was faster.
         if (tokens.access_token !== refused) return
         if (tokens.refresh_token === undefined || clientOf(settings, store) === undefined) throw loginNeeded(server)
-        const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
-        try {
-          await auth(createRefreshProvider({ server, settings, store }), {
-            serverUrl,
-            fetchFn,
-            ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
-            ...(scope === undefined ? {} : { scope }),
-          })
-        } catch (error) {
-          if (error instanceof McpFailure) throw error
-          throw new McpFailure(
-            'unreachable',
-            `The login at the MCP server ${server} could not be renewed: ${messageOf(error)}`,
-            { cause: error },
-          )
-        }
+        await renew({ server, settings, store }, { response, serverUrl, fetchFn })
       })
     },
+  }
+}
+
+type Unauthorized = Parameters<NonNullable<AuthProvider['onUnauthorized']>>[0]
+
+/** Rejects with an `McpFailure`. */
+async function renew(
+  { server, settings, store }: Omit<OAuthDeps, 'withLock'>,
+  { response, serverUrl, fetchFn }: Unauthorized,
+): Promise<void> {
+  const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
+  const outages: Error[] = []
+  try {
+    await auth(createRefreshProvider({ server, settings, store }), {
+      serverUrl,
+      fetchFn: failingAtOutages(fetchFn, outages),
+      ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
+      ...(scope === undefined ? {} : { scope }),
+    })
+  } catch (error) {
+    const [outage] = outages
+    // After a failed refresh the SDK asks for a person, whatever the reason. It removes a login that was refused.
+    const isOutage = outage !== undefined && store.tokens() !== undefined
+    if (error instanceof McpFailure && !isOutage) throw error
+    const cause = isOutage ? outage : error
+    const message = `The login at the MCP server ${server} could not be renewed: ${messageOf(cause)}`
+    throw new McpFailure('unreachable', message, { cause })
+  }
+}
+
+/**
+ * Fails for an answer that says nothing about the login, and adds it to `outages`. The SDK goes on to another address after all
+ * errors but a `TypeError`.
+ */
+function failingAtOutages(fetchOriginal: FetchLike, outages: Error[]): FetchLike {
+  const fail = (reason: string, cause?: unknown): never => {
+    const outage = new TypeError(reason, { cause })
+    outages.push(outage)
+    throw outage
+  }
+  return async (url, init) => {
+    const response = await fetchOriginal(url, init).catch((error: unknown) => fail(messageOf(error), error))
+    const { status } = response
+    // Some servers answer 500 at an address of metadata that they do not have.
+    if (status !== 429 && status < (init?.method === 'POST' ? 500 : 503)) return response
+    await response.body?.cancel()
+    return fail(`${new URL(url).host} answered ${status}`)
   }
 }
 
@@ -93,11 +126,7 @@ export function clientMetadata(redirectUrl: string, { oauth }: OAuthDeps['settin
 }
 
 /** Where a person would be needed, it fails. */
-function createRefreshProvider({
-  server,
-  settings,
-  store,
-}: Pick<OAuthDeps, 'server' | 'settings' | 'store'>): OAuthClientProvider {
+function createRefreshProvider({ server, settings, store }: Omit<OAuthDeps, 'withLock'>): OAuthClientProvider {
   // Without an address the SDK would ask for tokens without a person.
   const redirectUrl = 'http://127.0.0.1/callback'
   const refuse = () => {

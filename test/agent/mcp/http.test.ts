@@ -192,6 +192,34 @@ test('a login that was revoked asks for another one', async (t) => {
   )
 })
 
+test('an authorization server that is down costs no login', async (t) => {
+  const server = await startHttpServer(t, { oauth: true })
+  const store = createLoginStore(join(tempHome(t), 'mcp-tokens'), 'remote')
+  await logIn(server, store)
+  t.after(routeSdkWarnings(console, () => undefined))
+  let answer: ((path: string) => Response | undefined) | undefined
+  const { look } = connect(t, server, {
+    store,
+    fetch: async (url, init) => answer?.(new URL(url).pathname) ?? (await fetch(url, init)),
+  })
+  await look('one')
+  server.expireTokens()
+  for (const down of [
+    (path: string) => (path === '/mcp' ? undefined : new Response('', { status: 503 })),
+    (path: string) => (path === '/token' ? new Response('<h1>Sorry</h1>', { status: 500 }) : undefined),
+    (path: string) => {
+      if (path === '/token') throw new TypeError('fetch failed')
+      return undefined
+    },
+  ]) {
+    answer = down
+    await assert.rejects(look('rain'), { code: 'unreachable' })
+    assert.ok(store.tokens() !== undefined && store.client() !== undefined)
+  }
+  answer = undefined
+  assert.equal(await look('two'), 'seen: two')
+})
+
 test('a return of the browser that does not belong to the login is ignored', async (t) => {
   const server = await startHttpServer(t, { oauth: true })
   const store = createLoginStore(join(tempHome(t), 'mcp-tokens'), 'remote')
