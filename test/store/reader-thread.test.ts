@@ -2,11 +2,14 @@
  * The thread that lists and searches conversations.
  */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { createReaderThread } from '../../src/store/sqlite/reader-thread.ts'
 import { createVisibleSessions } from '../../src/store/sqlite/visible-sessions.ts'
 import { openStore } from '../kit/open-store.ts'
+import { tempHome } from '../kit/temp-home.ts'
 
 const scope = { sessionKey: 'fake:dm:mia' }
 const goOn = () => new AbortController().signal
@@ -66,4 +69,14 @@ test('more reads than a thread can answer soon are refused', async () => {
   stop.abort()
   await results
   assert.equal(await ask({ text: 'later' }, goOn()), 'later')
+})
+
+test('a read that SQLite refuses keeps its error code', async (t) => {
+  const home = tempHome(t)
+  const damaged = join(home, 'damaged.db')
+  writeFileSync(damaged, 'x'.repeat(4_096))
+  const lists = createVisibleSessions(damaged).list({ scope, limit: 5 }, goOn())
+  await assert.rejects(lists, { code: 'store/corrupt' })
+  const { ask } = createReaderThread(new URL('../../src/flows/api/read-sessions-thread.ts', import.meta.url))
+  await assert.rejects(ask({ database: join(home, 'absent.db'), request: {} }, goOn()), { code: 'store/unavailable' })
 })

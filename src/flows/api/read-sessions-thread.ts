@@ -2,8 +2,8 @@
  * The thread that reads sessions and messages for the JSON API. It keeps its read-only connection between requests.
  */
 import { parentPort } from 'node:worker_threads'
-import { messageOf } from '../../lib/errors.ts'
 import { openReader, type StoreReader } from '../../store/sqlite/reader.ts'
+import { toProblem } from '../../store/sqlite/thread-problem.ts'
 import { type ReadRequest, readSessions } from './read-sessions.ts'
 
 let reader: StoreReader | undefined
@@ -13,6 +13,6 @@ parentPort?.on('message', ({ database, request }: { database: string; request: R
     reader ??= openReader(database)
     parentPort?.postMessage({ answer: reader.run(() => readSessions(request)) })
   } catch (error) {
-    parentPort?.postMessage({ problem: messageOf(error) })
+    parentPort?.postMessage(toProblem(error))
   }
 })

@@ -5,13 +5,15 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { z } from 'zod'
+import { type ErrorCode, errorCatalogue } from '../../lib/error-catalogue.ts'
 import { HermesError } from '../../lib/errors.ts'
 import { linkAbortSignal, raceAbort } from '../../lib/timers.ts'
+import { toStoreError } from './connection.ts'
 
 export interface ReaderThread {
   /**
-   * Resolves with the answer of the thread. Rejects with the reason of the signal, with an `Error` that says what failed, and
-   * with `store/too-many-reads`.
+   * Resolves with the answer of the thread. Rejects with the reason of the signal, with `store/...`, and with an `Error` that
+   * says what else failed.
    */
   ask(request: object, signal: AbortSignal): Promise<unknown>
 }
@@ -20,9 +22,14 @@ const maxWaiting = 100
 const timeoutMs = 30_000
 const idleMs = 5_000
 
-const replyShape = z.union([z.object({ answer: z.unknown() }), z.object({ problem: z.string() })])
+const problemShape = z.object({
+  problem: z.string(),
+  code: z.custom<ErrorCode>((code) => typeof code === 'string' && Object.hasOwn(errorCatalogue, code)).optional(),
+  errcode: z.number().optional(),
+})
+const replyShape = z.union([z.object({ answer: z.unknown() }), problemShape])
 
-/** @param script answers each request with `{ answer }` or `{ problem: string }` */
+/** @param script answers each request with `{ answer }` or `{ problem }`, which `toProblem` makes of an error */
 export function createReaderThread(script: URL): ReaderThread {
   let worker: Worker | undefined
   let idle: NodeJS.Timeout | undefined
@@ -60,7 +67,7 @@ export function createReaderThread(script: URL): ReaderThread {
       thread.postMessage(request)
       const [message] = await replied
       const reply = replyShape.parse(message)
-      if ('problem' in reply) throw new Error(reply.problem)
+      if ('problem' in reply) throw fromProblem(reply)
       return reply.answer
     } catch (error) {
       if (!limit.signal.aborted) throw error
@@ -92,4 +99,10 @@ export function createReaderThread(script: URL): ReaderThread {
       }
     },
   }
+}
+
+/** `store/...` for what SQLite has refused. */
+function fromProblem({ problem, code, errcode }: z.output<typeof problemShape>): unknown {
+  if (code !== undefined) return new HermesError(code, problem)
+  return toStoreError(Object.assign(new Error(problem), { errcode }))
 }

@@ -7,6 +7,7 @@ import { parentPort } from 'node:worker_threads'
 import { ownWords } from '../../message/own-words.ts'
 import type { RecallRow, RecallSession, RecallThreadRequest, RecallWindow } from './recall.ts'
 import { parseRecallQuery } from './recall-query.ts'
+import { toProblem } from './thread-problem.ts'
 import { visibleKeys } from './visible-keys.ts'
 
 type Values = Readonly<Record<string, string | number | null>>
@@ -344,6 +345,6 @@ parentPort?.on('message', ({ database, request }: { database: string; request: R
     db ??= open(database)
     parentPort?.postMessage({ answer: answer(request) })
   } catch (error) {
-    parentPort?.postMessage({ problem: error instanceof Error ? error.message : String(error) })
+    parentPort?.postMessage(toProblem(error))
   }
 })

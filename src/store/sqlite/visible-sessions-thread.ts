@@ -4,6 +4,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort } from 'node:worker_threads'
 import { ownWords } from '../../message/own-words.ts'
+import { toProblem } from './thread-problem.ts'
 import { visibleKeys } from './visible-keys.ts'
 import type { ThreadRequest } from './visible-sessions.ts'
 
@@ -78,6 +79,6 @@ parentPort?.on('message', (request: ThreadRequest) => {
   try {
     parentPort?.postMessage({ answer: read(request) })
   } catch (error) {
-    parentPort?.postMessage({ problem: error instanceof Error ? error.message : String(error) })
+    parentPort?.postMessage(toProblem(error))
   }
 })
