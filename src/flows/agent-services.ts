@@ -218,7 +218,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     const own = sessionKey === undefined ? undefined : await deps.sessionServers?.opened?.tools(sessionKey)
     if (own === undefined) return offered
     const { withSessionTools } = await import('./session-tools.ts')
-    return withSessionTools(offered, own, createAgentTools(own, deps, { cwd, sandbox: sandboxOf }))
+    return withSessionTools(offered, own, createAgentTools(own, deps, { sandbox: sandboxOf }))
   }
 
   return {

@@ -38,7 +38,7 @@ export function toolListOf({ chats, ...roles }: RoleSettings, authority: Authori
 export function createAgentTools(
   loaded: LoadedTools,
   { redact, settings }: TurnToolsDeps,
-  { cwd, sandbox }: { cwd(): string; sandbox(): Promise<Sandbox | undefined> },
+  { sandbox }: { sandbox(): Promise<Sandbox | undefined> },
 ): AgentTools {
   const run = async (call: ParsedToolCall, context: ToolContext): Promise<string> => {
     if (!(await mayRunWithoutSandbox(call, settings(), context.authority, sandbox)))
@@ -51,7 +51,7 @@ export function createAgentTools(
     schemas: () => withoutLoneDelegation(loaded.schemas()),
     toolsetOf: (name) => loaded.resolve(name)?.toolset,
     canRunInParallel: (calls) =>
-      planBatch(calls, cwd(), (name) => loaded.resolve(name)?.runsInParallel === true) === 'parallel',
+      planBatch(calls, (name) => loaded.resolve(name)?.runsInParallel === true) === 'parallel',
     prepare(call) {
       const parsed = loaded.parse(call.name, call.arguments)
       if (!parsed.ok) return { kind: 'invalid', error: parsed.error }

@@ -78,7 +78,7 @@ test('the result of a tool shows hidden characters and stays JSON, except for wh
   const tools = createAgentTools(
     await registry.load(),
     { redact: (text) => text, settings: () => settings },
-    { cwd: () => bench.cwd, sandbox },
+    { sandbox },
   )
   const resultOf = async (name: string) => {
     const call = tools.prepare({ name, arguments: '{}' })

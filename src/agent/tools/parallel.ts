@@ -2,7 +2,7 @@
  * Decides whether the tool calls of one model response may run in parallel. One call that must not overlap with the others
  * makes the whole batch sequential.
  */
-import { isAbsolute, resolve } from 'node:path'
+import { isAbsolute, normalize } from 'node:path'
 import { decodeArguments } from './support/parse-arguments.ts'
 
 /** Tools that ask the user; two questions at the same time would be confusing. */
@@ -34,12 +34,12 @@ export interface BatchCall {
 }
 
 /**
- * `cwd` is the base of relative paths. A batch of one call is `sequential`.
+ * A batch of one call is `sequential`. The base of relative paths is the directory of the session, which only its environment
+ * knows.
  * @param runsInParallel whether a tool beyond the built-in ones says so of itself
  */
 export function planBatch(
   calls: readonly BatchCall[],
-  cwd: string,
   runsInParallel: (name: string) => boolean = () => false,
 ): 'parallel' | 'sequential' {
   if (calls.length <= 1) return 'sequential'
@@ -52,10 +52,10 @@ export function planBatch(
     if (!pathScoped.has(name)) continue
     // A patch of several files names them in its text.
     if (name === 'patch' && decoded.value['patch'] !== undefined) return 'sequential'
-    const path = pathComponentsOf(name, decoded.value['path'], cwd)
+    const path = pathComponentsOf(name, decoded.value['path'])
     if (path === undefined) return 'sequential'
     const writes = writers.has(name)
-    // The directory of the session may be another than `cwd`, so that both kinds of path may name the same file.
+    // A relative path and an absolute one may name the same file.
     const isRelative = !/^[~/]/.test(String(decoded.value['path'] ?? ''))
     const isConflict = (other: (typeof claims)[number]) => other.isRelative !== isRelative || overlaps(path, other.path)
     if (claims.some((other) => (writes || other.writes) && isConflict(other))) return 'sequential'
@@ -64,13 +64,17 @@ export function planBatch(
   return 'parallel'
 }
 
-function pathComponentsOf(name: string, path: unknown, cwd: string): readonly string[] | undefined {
+function pathComponentsOf(name: string, path: unknown): readonly string[] | undefined {
   // A search without a path covers the working directory.
   const effective = path === undefined && name === 'search_files' ? '.' : path
   if (typeof effective !== 'string' || effective === '') return undefined
   // The home directory of the user is not known here, so the path may overlap with any other.
   if (effective.startsWith('~')) return []
-  return (isAbsolute(effective) ? resolve(effective) : resolve(cwd, effective)).split('/').filter((part) => part !== '')
+  const parts = normalize(effective)
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+  // So may a path that leaves the base of relative paths.
+  return !isAbsolute(effective) && parts[0] === '..' ? [] : parts
 }
 
 /** Whether one path equals the other or is below it. Links are not resolved. */

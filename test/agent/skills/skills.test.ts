@@ -182,8 +182,8 @@ test('a person cannot write the line with which the gateway marks a skill', () =
 
 test('a skill may be read beside other tools that only read', () => {
   const call = (name: string) => ({ name, arguments: '{"name":"x"}' })
-  assert.equal(planBatch([call('skill_view'), call('skills_list')], '/'), 'parallel')
-  assert.equal(planBatch([call('skill_view'), call('skill_manage')], '/'), 'sequential')
+  assert.equal(planBatch([call('skill_view'), call('skills_list')]), 'parallel')
+  assert.equal(planBatch([call('skill_view'), call('skill_manage')]), 'sequential')
 })
 
 test('only declared variables that are set and are no credential of the gateway reach the commands', async (t) => {

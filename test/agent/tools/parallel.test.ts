@@ -7,7 +7,7 @@ const call = (name: string, args: unknown = {}) => ({
   name,
   arguments: typeof args === 'string' ? args : JSON.stringify(args),
 })
-const plan = (...calls: { name: string; arguments: string }[]) => planBatch(calls, '/srv')
+const plan = (...calls: { name: string; arguments: string }[]) => planBatch(calls)
 const read = (path: string) => call('read_file', { path })
 const write = (path: string) => call('write_file', { path, content: '' })
 const patch = (path: string) => call('patch', { path, old_string: 'a', new_string: 'b' })
@@ -47,6 +47,8 @@ test('writers of different files run in parallel; writers of the same or a neste
   // The commands of the session may have moved to /other.
   assert.equal(plan(write('/other/a.ts'), call('search_files', { pattern: 'x' })), 'sequential')
   assert.equal(plan(write('~/a'), read('b')), 'sequential')
+  // The session may work in a directory `project`.
+  assert.equal(plan(write('../project/a'), read('a')), 'sequential')
 })
 
 test('paths are compared by component, not by character', () => {
