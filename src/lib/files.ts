@@ -164,6 +164,13 @@ export function pathOfOpenFile(file: FileHandle, path: string): string {
   return process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : path
 }
 
+/** For `catch` of a promise: undefined when there is no such file. Throws all other errors. */
+export function undefinedIfMissing(error: unknown): undefined {
+  const code = systemCode(error)
+  if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+  throw error
+}
+
 /** The names in a directory; none when it does not exist. Rejects with other system errors. */
 export async function listNames(directory: string): Promise<string[]> {
   try {

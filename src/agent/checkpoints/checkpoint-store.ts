@@ -4,7 +4,8 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { HermesError, systemCode } from '../../lib/errors.ts'
+import { HermesError } from '../../lib/errors.ts'
+import { undefinedIfMissing } from '../../lib/files.ts'
 import { findProgram } from '../../lib/find-program.ts'
 import { asRecord, asString, parseJson } from '../../lib/json.ts'
 import type { CheckpointsConfig } from './config.ts'
@@ -106,10 +107,4 @@ export async function sizeOf(directory: string): Promise<number> {
     bytes += (await stat(join(entry.parentPath, entry.name)).catch(undefinedIfMissing))?.size ?? 0
   }
   return bytes
-}
-
-export function undefinedIfMissing(error: unknown): undefined {
-  const code = systemCode(error)
-  if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-  throw error
 }

@@ -5,16 +5,10 @@
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HermesError } from '../../lib/errors.ts'
+import { undefinedIfMissing } from '../../lib/files.ts'
 import type { Logger } from '../../lib/log.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
-import {
-  type CheckpointStoreDeps,
-  createCheckpointStore,
-  isDirectory,
-  orFailed,
-  sizeOf,
-  undefinedIfMissing,
-} from './checkpoint-store.ts'
+import { type CheckpointStoreDeps, createCheckpointStore, isDirectory, orFailed, sizeOf } from './checkpoint-store.ts'
 import { type FolderRules, folderOf } from './folder.ts'
 import { lastPruneFile, markPruned, pruneCheckpoints } from './prune.ts'
 import { FolderTooLarge } from './read-folder.ts'

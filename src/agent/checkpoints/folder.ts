@@ -67,14 +67,14 @@ function isTooBroad(
 /** The nearest one with `.git`. */
 async function repositoryAround(directory: string): Promise<string | undefined> {
   for (let folder = directory; ; folder = dirname(folder)) {
-    if ((await stat(join(folder, '.git')).catch(undefinedIfMissing)) !== undefined) return folder
+    if ((await stat(join(folder, '.git')).catch(undefinedIfUnreachable)) !== undefined) return folder
     if (folder === dirname(folder)) return undefined
   }
 }
 
 /** The real path of a directory, or of the nearest one above it that exists. */
 async function existingDirectory(path: string): Promise<string> {
-  const real = await realpath(path).catch(undefinedIfMissing)
+  const real = await realpath(path).catch(undefinedIfUnreachable)
   return real ?? (path === dirname(path) ? path : await existingDirectory(dirname(path)))
 }
 
@@ -82,7 +82,7 @@ function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`)
 }
 
-function undefinedIfMissing(error: unknown): undefined {
+function undefinedIfUnreachable(error: unknown): undefined {
   const code = systemCode(error)
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') return undefined
   throw error

@@ -4,7 +4,7 @@
 import { constants } from 'node:fs'
 import { access, lstat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemCode } from '../../lib/errors.ts'
+import { undefinedIfMissing } from '../../lib/files.ts'
 import type { RunGit } from './git.ts'
 
 interface CheckpointLimits {
@@ -80,10 +80,4 @@ async function keptSize(path: string, maxBytes: number): Promise<number | undefi
     if (undefinedIfMissing(error) === undefined) return 0
     return undefined
   }
-}
-
-export function undefinedIfMissing(error: unknown): undefined {
-  const code = systemCode(error)
-  if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-  throw error
 }

@@ -5,9 +5,10 @@
 import { lstat, mkdir, stat, writeFile } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import { HermesError } from '../../lib/errors.ts'
+import { undefinedIfMissing } from '../../lib/files.ts'
 import { asRecord, asString, parseJson } from '../../lib/json.ts'
 import { attributes, excludedPatterns } from './excluded.ts'
-import { type FolderReaderDeps, readFolder, undefinedIfMissing } from './read-folder.ts'
+import { type FolderReaderDeps, readFolder } from './read-folder.ts'
 
 export interface Checkpoint {
   /** A number within its folder, as text. */

@@ -4,7 +4,7 @@
  */
 import { lstat, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path'
-import { systemCode } from '../../lib/errors.ts'
+import { undefinedIfMissing } from '../../lib/files.ts'
 import {
   codeDirectories,
   contextFileNames,
@@ -232,12 +232,6 @@ function isWithin(path: string, directory: string): boolean {
 /** The path relative to the directory; undefined when it is not below it. */
 function relativeTo(path: string, directory: string): string | undefined {
   return isWithin(path, directory) ? path.slice(directory.length).replace(/^\/+/, '') : undefined
-}
-
-function undefinedIfMissing(error: unknown): undefined {
-  const code = systemCode(error)
-  if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-  throw error
 }
 
 const maxLinks = 40
