@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { HermesError, isHermesError } from '../lib/errors.ts'
 import { shorten } from '../lib/shorten.ts'
-import { readErrorResponse, toUnreachableError } from './api-errors.ts'
+import { type ApiAccess, callApi } from './api-client.ts'
 import { batchChatPrefix } from './batch/chat-names.ts'
 import type { ChatClient } from './chat-client.ts'
 import type { KnownCommand } from './chat-completion.ts'
@@ -24,11 +24,6 @@ export interface FoundConversation {
   /** Its title, or else the beginning of its first message. */
   readonly about: string
   readonly messages: number
-}
-
-interface ApiAccess {
-  readonly url: string
-  readonly token: string
 }
 
 const platform = 'cli'
@@ -111,9 +106,10 @@ async function* listSessions(
   for (let page = 0; page < maxPages; page += 1) {
     const asked: Record<string, string> = cursor === null ? {} : { cursor }
     const query = new URLSearchParams({ platform, limit: String(pageSize), ...filter, ...asked })
-    const { sessions, next_cursor: next }: z.output<typeof pageSchema> = pageSchema.parse(
-      await get(access, `/api/sessions?${query}`, signal),
-    )
+    const path = `/api/sessions?${query}`
+    const { sessions, next_cursor: next }: z.output<typeof pageSchema> = await callApi(access, path, pageSchema, {
+      signal,
+    })
     yield* sessions
     if (next === null) return
     cursor = next
@@ -123,7 +119,7 @@ async function* listSessions(
 async function getSession(access: ApiAccess, id: string, signal: AbortSignal): Promise<Session | undefined> {
   if (!/^[\w.-]{1,128}$/.test(id)) return undefined
   try {
-    return oneSchema.parse(await get(access, `/api/sessions/${encodeURIComponent(id)}`, signal)).session
+    return (await callApi(access, `/api/sessions/${encodeURIComponent(id)}`, oneSchema, { signal })).session
   } catch (error) {
     if (isHermesError(error, 'sessions/not-found')) return undefined
     throw error
@@ -149,9 +145,8 @@ const maxShownChars = 300
 /** What was said last, one line each, the oldest first. Throws as `findConversation`. */
 export async function readLastMessages(access: ApiAccess, session: string, signal: AbortSignal): Promise<string[]> {
   const query = new URLSearchParams({ roles: 'user,assistant', limit: '10' })
-  const { messages } = messagesSchema.parse(
-    await get(access, `/api/sessions/${encodeURIComponent(session)}/messages?${query}`, signal),
-  )
+  const path = `/api/sessions/${encodeURIComponent(session)}/messages?${query}`
+  const { messages } = await callApi(access, path, messagesSchema, { signal })
   const last = (role: string, sign: string) => {
     const text = toSingleLine(
       messages.find((message) => message.role === role && message.text.trim() !== '')?.text ?? '',
@@ -165,17 +160,5 @@ const commandsSchema = z.array(z.object({ name: z.string(), argsHint: z.string()
 
 /** The slash commands of the gateway. Throws as `findConversation`. */
 export async function fetchCommands(access: ApiAccess, signal: AbortSignal): Promise<readonly KnownCommand[]> {
-  return commandsSchema.parse(await get(access, '/api/commands', signal))
-}
-
-async function get({ url, token }: ApiAccess, path: string, signal: AbortSignal): Promise<unknown> {
-  let response: Response
-  try {
-    response = await fetch(new URL(path, url), { headers: { authorization: `Bearer ${token}` }, signal })
-  } catch (error) {
-    if (signal.aborted) throw error
-    throw toUnreachableError(error)
-  }
-  if (!response.ok) throw await readErrorResponse(response)
-  return await response.json()
+  return await callApi(access, '/api/commands', commandsSchema, { signal })
 }

@@ -5,13 +5,9 @@ import { z } from 'zod'
 import { HermesError, isHermesError } from '../lib/errors.ts'
 import { sleep as realSleep } from '../lib/timers.ts'
 import type { TurnResult } from '../message/turn-result.ts'
-import { readErrorResponse, toUnreachableError } from './api-errors.ts'
+import { type ApiAccess, type ApiCall, sendRequest } from './api-client.ts'
 
-export interface ChatClientOptions {
-  /** `http://127.0.0.1:8642` */
-  readonly baseUrl: string
-  readonly token: string
-  readonly fetch: typeof fetch
+export interface ChatClientOptions extends ApiAccess {
   /** The console platform that is talked to. Default: `cli`. */
   readonly platform?: 'cli' | 'acp'
   /** The name of the conversation: letters, digits and . _ @ -, at most 128 characters. Default: a new conversation. */
@@ -113,7 +109,7 @@ const maxStalled = 5
 export type UploadedFile = z.output<typeof fileSchema> & { readonly id: string }
 
 export function createChatClient(options: ChatClientOptions): ChatClient {
-  const { baseUrl, token, platform = 'cli', newId = () => crypto.randomUUID(), sleep = realSleep } = options
+  const { platform = 'cli', newId = () => crypto.randomUUID(), sleep = realSleep } = options
   const chat = options.chat ?? newId()
 
   return {
@@ -205,25 +201,8 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     return sleep(Math.min(maxDelayMs, 100 * 2 ** Math.min(failures, 10)), signal)
   }
 
-  /** Objects are sent as JSON. */
-  async function call(
-    path: string,
-    signal: AbortSignal,
-    body?: Blob | Readonly<Record<string, unknown>>,
-  ): Promise<Response> {
-    const type = body instanceof Blob ? 'application/octet-stream' : 'application/json'
-    const headers = { authorization: `Bearer ${token}`, 'content-type': type }
-    const sent = body instanceof Blob ? body : JSON.stringify(body)
-    const payload = body === undefined ? {} : { method: 'POST', body: sent }
-    let response: Response
-    try {
-      response = await options.fetch(new URL(path, baseUrl), { headers, signal, ...payload })
-    } catch (error) {
-      if (signal.aborted) throw error
-      throw toUnreachableError(error)
-    }
-    if (!response.ok) throw await readErrorResponse(response)
-    return response
+  function call(path: string, signal: AbortSignal, body?: ApiCall['body']): Promise<Response> {
+    return sendRequest(options, path, { body, signal })
   }
 }
 

@@ -80,7 +80,7 @@ async function converse(context: CliContext, { options, query, endpoint, signal 
   const toolsets =
     options.toolsets === undefined ? undefined : await readToolsets(options.toolsets, endpoint, context, session)
   const client = createChatClient({
-    baseUrl: endpoint.url,
+    url: endpoint.url,
     token: endpoint.token,
     fetch,
     ...(toolsets === undefined ? {} : { toolsets }),

@@ -4,7 +4,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Job, timeOf } from '../cron/job.ts'
 import { cronPlatform } from '../message/source.ts'
-import { readErrorResponse } from './api-errors.ts'
+import { type ApiAccess, sendRequest } from './api-client.ts'
 import type { CliContext } from './context.ts'
 import { parseJobs } from './cron-request.ts'
 import { listStoredJobs } from './cron-stored.ts'
@@ -48,8 +48,6 @@ function isOpen({ state, next_run_at }: Job, now: number): boolean {
   return state === 'running' || (next !== null && next <= now)
 }
 
-async function readJobs({ url, token }: { readonly url: string; readonly token: string }): Promise<readonly Job[]> {
-  const response = await fetch(`${url}/api/jobs`, { headers: { authorization: `Bearer ${token}` } })
-  if (!response.ok) throw await readErrorResponse(response)
-  return parseJobs(await response.json())
+async function readJobs(gateway: ApiAccess): Promise<readonly Job[]> {
+  return parseJobs(await (await sendRequest(gateway, '/api/jobs')).json())
 }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { type CustomToolsets, findUnknownEntries, type SelectableTool } from '../agent/toolsets/select-tools.ts'
 import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { HermesError } from '../lib/errors.ts'
-import { readErrorResponse, toUnreachableError } from './api-errors.ts'
+import { sendRequest } from './api-client.ts'
 import type { Settings } from './settings.ts'
 
 const responseSchema = z.looseObject({
@@ -20,13 +20,8 @@ export function parseTools(body: unknown): readonly SelectableTool[] {
 }
 
 /** The tools of a gateway. Throws `cli/no-daemon`, `cli/incompatible-response` or the gateway's error. */
-export async function fetchTools(baseUrl: string, token: string): Promise<readonly SelectableTool[]> {
-  const headers = { authorization: `Bearer ${token}` }
-  const response = await fetch(new URL('/api/tools', baseUrl), { headers }).catch((error: unknown) => {
-    throw toUnreachableError(error)
-  })
-  if (!response.ok) throw await readErrorResponse(response)
-  return parseTools(await response.json())
+export async function fetchTools(url: string, token: string): Promise<readonly SelectableTool[]> {
+  return parseTools(await (await sendRequest({ url, token }, '/api/tools')).json())
 }
 
 /** Throws `cli/not-found` with the most similar name. */

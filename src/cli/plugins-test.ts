@@ -163,7 +163,7 @@ async function runTest(context: CliContext, home: HomeLayout, id: string, messag
 }
 
 async function sendTestMessage(gateway: { readonly url: string; token(): string }, query: string) {
-  const client = createChatClient({ baseUrl: gateway.url, token: gateway.token(), fetch })
+  const client = createChatClient({ url: gateway.url, token: gateway.token(), fetch })
   const [output, errors] = [createCollector(), createCollector()]
   try {
     const code = await runQuery({

@@ -2,8 +2,7 @@
  * `hermes prompt show`: what a new conversation would be given, layer by layer.
  */
 import { z } from 'zod'
-import { HermesError } from '../lib/errors.ts'
-import { readErrorResponse, toUnreachableError } from './api-errors.ts'
+import { type ApiAccess, callApi } from './api-client.ts'
 import type { CliContext } from './context.ts'
 import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { createDisplay, type Display, toSingleLine, toVisibleLines } from './display.ts'
@@ -56,16 +55,11 @@ async function readPreview(context: CliContext, platform: string): Promise<Previ
 /** The tools may have to be loaded first. */
 const timeoutMs = 60_000
 
-async function fetchPreview(gateway: { readonly url: string; readonly token: string }, platform: string) {
-  const url = new URL(`/api/prompt?platform=${encodeURIComponent(platform)}`, gateway.url)
-  const headers = { authorization: `Bearer ${gateway.token}` }
-  const response = await fetch(url, { headers, signal: AbortSignal.timeout(timeoutMs) }).catch((error: unknown) => {
-    throw toUnreachableError(error)
+async function fetchPreview(gateway: ApiAccess, platform: string): Promise<Preview> {
+  const path = `/api/prompt?platform=${encodeURIComponent(platform)}`
+  return await callApi({ url: gateway.url, token: gateway.token }, path, previewSchema, {
+    signal: AbortSignal.timeout(timeoutMs),
   })
-  if (!response.ok) throw await readErrorResponse(response)
-  const preview = previewSchema.safeParse(await response.json())
-  if (preview.success) return preview.data
-  throw new HermesError('cli/incompatible-response', '', { cause: preview.error })
 }
 
 function printPreview(display: Display, { layers, prompt, ephemeral, tools }: Preview): void {

@@ -27,7 +27,7 @@ async function deadAddress(): Promise<string> {
 }
 
 test('without a daemon there is one error with a hint', async () => {
-  const client = createChatClient({ baseUrl: await deadAddress(), token, fetch, sleep: atOnce })
+  const client = createChatClient({ url: await deadAddress(), token, fetch, sleep: atOnce })
   const isNoDaemon = (error: unknown) => {
     assert.ok(isHermesError(error, 'cli/no-daemon'))
     assert.match(error.message, /ECONNREFUSED/)
@@ -41,7 +41,7 @@ test('without a daemon there is one error with a hint', async () => {
 
 test('a wrong token is refused immediately, without a retry', async (t) => {
   const { url } = await connected(t)
-  const client = createChatClient({ baseUrl: url, token: 'wrong', fetch, sleep: atOnce })
+  const client = createChatClient({ url, token: 'wrong', fetch, sleep: atOnce })
   const isRefused = (error: unknown) => isHermesError(error, 'http/unauthorised')
   await assert.rejects(client.send('hi', signal), isRefused)
   await assert.rejects(client.waitForResult(1, signal), isRefused)
@@ -50,10 +50,10 @@ test('a wrong token is refused immediately, without a retry', async (t) => {
 
 test('conversations are separate unless a chat is named', async (t) => {
   const { url } = await connected(t)
-  const one = createChatClient({ baseUrl: url, token, fetch })
-  const two = createChatClient({ baseUrl: url, token, fetch })
+  const one = createChatClient({ url, token, fetch })
+  const two = createChatClient({ url, token, fetch })
   assert.notEqual(one.chat, two.chat)
-  assert.equal(createChatClient({ baseUrl: url, token, fetch, chat: 'mine' }).chat, 'mine')
+  assert.equal(createChatClient({ url, token, fetch, chat: 'mine' }).chat, 'mine')
 })
 
 test('waiting for a result survives a restart of the daemon', async (t) => {
@@ -62,7 +62,7 @@ test('waiting for a result survives a restart of the daemon', async (t) => {
   let current = before
   let failures = 0
   const client = createChatClient({
-    baseUrl: before.url,
+    url: before.url,
     token,
     // The daemon starts again at the same address.
     fetch: (input, init) =>
@@ -85,7 +85,7 @@ test('after a lost connection the events of a chat continue with those that were
   let cut: () => void = () => undefined
   let tries = 0
   const client = createChatClient({
-    baseUrl: url,
+    url,
     token,
     chat: target.chatId,
     sleep: atOnce,
@@ -117,7 +117,7 @@ test('events that this version does not know are skipped', async () => {
     '{"type":"ready","cursor":"9"}',
   ]
   const client = createChatClient({
-    baseUrl: 'http://127.0.0.1:1',
+    url: 'http://127.0.0.1:1',
     token,
     sleep: atOnce,
     fetch: async () => new Response(`${lines.join('\n')}\n`),
@@ -129,7 +129,7 @@ test('events that this version does not know are skipped', async () => {
 
 test('a response that does not come from the gateway is reported as such', async () => {
   const client = createChatClient({
-    baseUrl: 'http://127.0.0.1:1',
+    url: 'http://127.0.0.1:1',
     token,
     fetch: async () => new Response('<html>Bad Gateway</html>', { status: 502 }),
   })
@@ -155,7 +155,7 @@ test('an upload that the gateway no longer takes ends with an error', async () =
     pieces += 1
     return Response.json({ id: 'a', bytes: 5, received: 0 })
   }
-  const client = createChatClient({ baseUrl: 'http://127.0.0.1:1', token, fetch: stuck, sleep: atOnce })
+  const client = createChatClient({ url: 'http://127.0.0.1:1', token, fetch: stuck, sleep: atOnce })
   const upload = client.upload('a.txt', new Blob(['words']), signal)
   await assert.rejects(upload, (error) => isHermesError(error, 'media/upload-gone'))
   assert.ok(pieces < 10)

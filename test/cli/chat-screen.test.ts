@@ -162,7 +162,7 @@ test('a query without a daemon exits with the error and its hint', async () => {
   const output = stream(false)
   const errors = stream(false)
   const client = createChatClient({
-    baseUrl: 'http://127.0.0.1:1',
+    url: 'http://127.0.0.1:1',
     token,
     fetch: () => Promise.reject(new TypeError('fetch failed')),
   })
@@ -207,7 +207,7 @@ test('the lines of a pipe are sent one after another, and the end of the pipe en
 test('a chat without a daemon reports that and exits', async () => {
   const output = stream(false)
   const client = createChatClient({
-    baseUrl: 'http://127.0.0.1:1',
+    url: 'http://127.0.0.1:1',
     token,
     fetch: () => Promise.reject(new TypeError('fetch failed')),
   })

@@ -75,7 +75,7 @@ test('a conversation of the terminal has checkpoints with --checkpoints', { skip
     replies: [calls('write_file', { path: 'a.txt', content: 'a' }), { text: 'Written.' }],
   })
   const token = readFileSync(gateway.home.tokenFile, 'utf8').trim()
-  const options = { baseUrl: gateway.current().url, token, fetch, checkpoints: true }
+  const options = { url: gateway.current().url, token, fetch, checkpoints: true }
   const client = createChatClient(options)
   const { signal } = new AbortController()
   const ask = async (text: string) => (await client.waitForResult(await client.send(text, signal), signal)).text

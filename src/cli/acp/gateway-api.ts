@@ -4,14 +4,7 @@
 import { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
 import type { ToolView } from '../../message/tool-view.ts'
-import { readErrorResponse, toUnreachableError } from '../api-errors.ts'
-
-export interface GatewayApiOptions {
-  /** `http://127.0.0.1:8642` */
-  readonly baseUrl: string
-  readonly token: string
-  readonly fetch: typeof fetch
-}
+import { type ApiAccess, type ApiCall, callApi, sendRequest } from '../api-client.ts'
 
 /** The conversation of a session. All methods reject with the errors of the gateway, and `cli/no-daemon`. */
 export interface GatewayApi {
@@ -93,20 +86,20 @@ const pageSize = 50
 const messagesPerRequest = 200
 const timeoutMs = 30_000
 
-export function createGatewayApi({ baseUrl, token, fetch: request }: GatewayApiOptions): GatewayApi {
+export function createGatewayApi(access: ApiAccess): GatewayApi {
   const one = (chat: string) => `/api/workspaces/${platform}/${encodeURIComponent(chat)}`
 
   return {
-    workspace: async (chat) => workspaceSchema.parse(await call('GET', one(chat))),
-    changeWorkspace: async (chat, change) => workspaceSchema.parse(await call('POST', one(chat), change)),
+    workspace: (chat) => ask(one(chat), workspaceSchema),
+    changeWorkspace: (chat, change) => ask(one(chat), workspaceSchema, { body: change }),
     async listSessions(cursor) {
       const query = new URLSearchParams({ platform, current: 'true', limit: String(pageSize) })
       if (cursor !== undefined) query.set('cursor', cursor)
-      return sessionsSchema.parse(await call('GET', `/api/sessions?${query}`))
+      return await ask(`/api/sessions?${query}`, sessionsSchema)
     },
     async currentSession(chat) {
       const query = new URLSearchParams({ platform, chat, current: 'true', limit: '1' })
-      return sessionsSchema.parse(await call('GET', `/api/sessions?${query}`)).sessions[0]
+      return (await ask(`/api/sessions?${query}`, sessionsSchema)).sessions[0]
     },
     async *messages(session) {
       let cursor: string | null = null
@@ -118,7 +111,7 @@ export function createGatewayApi({ baseUrl, token, fetch: request }: GatewayApiO
         })
         if (cursor !== null) query.set('cursor', cursor)
         const path = `/api/sessions/${encodeURIComponent(session)}/messages?${query}`
-        const page = messagesSchema.parse(await call('GET', path))
+        const page: z.output<typeof messagesSchema> = await ask(path, messagesSchema)
         yield* page.messages
         // The end of a list that grows has a cursor, too.
         if (page.next_cursor === null || page.messages.length < messagesPerRequest) return
@@ -126,18 +119,16 @@ export function createGatewayApi({ baseUrl, token, fetch: request }: GatewayApiO
       }
     },
     async fork(session) {
-      const made = await call('POST', `/api/sessions/${encodeURIComponent(session)}/fork`, {})
-      return forkedSchema.parse(made).session.id
+      const path = `/api/sessions/${encodeURIComponent(session)}/fork`
+      return (await ask(path, forkedSchema, { body: {} })).session.id
     },
     async deleteSession(session) {
-      await call('DELETE', `/api/sessions/${encodeURIComponent(session)}`)
+      await send(`/api/sessions/${encodeURIComponent(session)}`, { method: 'DELETE' })
     },
-    commands: async () => commandsSchema.parse(await call('GET', '/api/commands')),
+    commands: () => ask('/api/commands', commandsSchema),
     async toolView(chat, turn, callId) {
       try {
-        return viewSchema.parse(
-          await call('GET', `/${platform}/tool?${new URLSearchParams({ chat, turn, call: callId })}`),
-        )
+        return await ask(`/${platform}/tool?${new URLSearchParams({ chat, turn, call: callId })}`, viewSchema)
       } catch (error) {
         if (error instanceof HermesError && error.code === 'http/not-found') return undefined
         throw error
@@ -145,21 +136,11 @@ export function createGatewayApi({ baseUrl, token, fetch: request }: GatewayApiO
     },
   }
 
-  async function call(method: string, path: string, body?: unknown): Promise<unknown> {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const payload = body === undefined ? {} : { body: JSON.stringify(body) }
-    let response: Response
-    try {
-      response = await request(new URL(path, baseUrl), {
-        method,
-        headers,
-        signal: AbortSignal.timeout(timeoutMs),
-        ...payload,
-      })
-    } catch (error) {
-      throw toUnreachableError(error)
-    }
-    if (!response.ok) throw await readErrorResponse(response)
-    return await response.json()
+  async function send(path: string, call: ApiCall = {}): Promise<Response> {
+    return await sendRequest(access, path, { ...call, signal: AbortSignal.timeout(timeoutMs) })
+  }
+
+  async function ask<Shape extends z.ZodType>(path: string, shape: Shape, call?: ApiCall): Promise<z.output<Shape>> {
+    return await callApi(access, path, shape, { ...call, signal: AbortSignal.timeout(timeoutMs) })
   }
 }

@@ -163,7 +163,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
     { stored, replay }: { readonly stored?: string; replay?(): Promise<readonly string[]> } = {},
   ): Promise<OpenSession> {
     const { endpoint, api } = await gateway()
-    const { url: baseUrl, token, model } = endpoint
+    const { url, token, model } = endpoint
     const { mode } = await api.changeWorkspace(id, {
       directory: cwd,
       ...(Object.keys(servers).length === 0 ? {} : { mcp_servers: servers }),
@@ -174,7 +174,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
     const session = createAcpSession({
       id,
       cwd,
-      client: createChatClient({ baseUrl, token, fetch: options.fetch, platform: 'acp', chat: id }),
+      client: createChatClient({ url, token, fetch: options.fetch, platform: 'acp', chat: id }),
       editor,
       ...(replay === undefined ? {} : { replay }),
       view: (turnId, callId) => api.toolView(id, turnId, callId),
@@ -214,7 +214,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
 
 async function openGateway(options: AcpSessionsOptions): Promise<Gateway> {
   const endpoint = await options.openGateway()
-  return { endpoint, api: createGatewayApi({ baseUrl: endpoint.url, token: endpoint.token, fetch: options.fetch }) }
+  return { endpoint, api: createGatewayApi({ url: endpoint.url, token: endpoint.token, fetch: options.fetch }) }
 }
 
 /** Resolves with the texts of the agent. */

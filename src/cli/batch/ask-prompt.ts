@@ -71,7 +71,7 @@ async function sendAndWait(
     .slice(0, 24)
   const { toolsets } = prompt
   const client = createChatClient({
-    ...{ baseUrl: url, token, fetch },
+    ...{ url, token, fetch },
     chat: `${batchChatPrefix}${batch}.${name}.${attempt}`,
     ...(toolsets === undefined ? {} : { toolsets }),
   })

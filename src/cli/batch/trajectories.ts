@@ -5,9 +5,9 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
-import { HermesError } from '../../lib/errors.ts'
+import { isHermesError } from '../../lib/errors.ts'
 import { asNumber, asRecord, asString, parseJson } from '../../lib/json.ts'
-import { readErrorResponse, toUnreachableError } from '../api-errors.ts'
+import { callApi } from '../api-client.ts'
 import type { BatchPrompt } from './read-prompts.ts'
 import { type BatchResult, openLineFile, readLines } from './result-file.ts'
 
@@ -69,22 +69,14 @@ function keyOfLine(line: unknown): string {
 }
 
 /** Undefined when the conversation is not stored any more. */
-async function fetchTrajectory({ url, token, fetch }: TrajectoryDeps, sessionId: string, signal: AbortSignal) {
-  const address = new URL(`/api/sessions/${encodeURIComponent(sessionId)}/trajectory`, url)
-  const response = await fetch(address, { headers: { authorization: `Bearer ${token}` }, signal }).catch(
-    (error: unknown) => {
-      signal.throwIfAborted()
-      throw toUnreachableError(error)
-    },
-  )
-  if (!response.ok) {
-    const error = await readErrorResponse(response)
-    if (response.status === 404) return undefined
+async function fetchTrajectory(access: TrajectoryDeps, sessionId: string, signal: AbortSignal) {
+  try {
+    const path = `/api/sessions/${encodeURIComponent(sessionId)}/trajectory`
+    return await callApi(access, path, responseSchema, { signal })
+  } catch (error) {
+    if (isHermesError(error, 'sessions/not-found')) return undefined
     throw error
   }
-  const parsed = responseSchema.safeParse(await response.json())
-  if (parsed.success) return parsed.data
-  throw new HermesError('cli/incompatible-response', '', { cause: parsed.error })
 }
 
 function toLine(

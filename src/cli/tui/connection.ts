@@ -39,8 +39,8 @@ export async function connectGateway({ store, fetch, signal, connect }: Connecti
     import('./gateway-api.ts'),
     import('./live-conversations.ts'),
   ])
-  const { url: baseUrl, token, model, degraded, plugins, toolsets, checkpoints = false, chat } = await connect()
-  const connection = { baseUrl, token, fetch }
+  const { url, token, model, degraded, plugins, toolsets, checkpoints = false, chat } = await connect()
+  const connection = { url, token, fetch }
   const api = createGatewayApi(connection)
   const limited = toolsets === undefined ? {} : { toolsets }
   const live = createLiveConversations({ ...connection, checkpoints, store, api, signal, ...limited })

@@ -3,7 +3,7 @@
  * commands. Unknown fields are ignored, because the daemon may be newer.
  */
 import { z } from 'zod'
-import { readErrorResponse, toUnreachableError } from '../api-errors.ts'
+import { type ApiAccess, callApi } from '../api-client.ts'
 import { batchChatPrefix } from '../batch/chat-names.ts'
 import type { Conversation, Entry } from './conversation.ts'
 
@@ -72,14 +72,7 @@ const messagesSchema = z.object({
 })
 const commandsSchema = z.array(z.object({ name: z.string(), description: z.string(), argsHint: z.string().optional() }))
 
-export interface GatewayApiOptions {
-  /** `http://127.0.0.1:8642` */
-  readonly baseUrl: string
-  readonly token: string
-  readonly fetch: typeof fetch
-}
-
-export function createGatewayApi({ baseUrl, token, fetch }: GatewayApiOptions): GatewayApi {
+export function createGatewayApi(access: ApiAccess): GatewayApi {
   return {
     conversations: (search, signal) => list(search.trim() === '' ? {} : { search: search.trim() }, signal),
     async find(chat, signal) {
@@ -87,35 +80,22 @@ export function createGatewayApi({ baseUrl, token, fetch }: GatewayApiOptions): 
     },
     async messages(session, signal) {
       const query = new URLSearchParams({ roles: 'user,assistant', limit: String(maxMessages) })
-      const { messages } = messagesSchema.parse(
-        await get(`/api/sessions/${encodeURIComponent(session)}/messages?${query}`, signal),
-      )
+      const path = `/api/sessions/${encodeURIComponent(session)}/messages?${query}`
+      const { messages } = await callApi(access, path, messagesSchema, { signal })
       return messages.toReversed().flatMap(toEntries)
     },
-    commands: async (signal) => commandsSchema.parse(await get('/api/commands', signal)),
+    commands: (signal) => callApi(access, '/api/commands', commandsSchema, { signal }),
   }
 
   async function list(filter: Readonly<Record<string, string>>, signal: AbortSignal): Promise<StoredConversation[]> {
     const query = new URLSearchParams({ platform, current: 'true', limit: String(pageSize), ...filter })
-    const { sessions } = sessionsSchema.parse(await get(`/api/sessions?${query}`, signal))
+    const { sessions } = await callApi(access, `/api/sessions?${query}`, sessionsSchema, { signal })
     return sessions.flatMap(
       ({ id, chat_id: chat, about, updated_at: at, input_tokens: input, output_tokens: output, cost }) =>
         chat === null || chat.startsWith(batchChatPrefix)
           ? []
           : [{ id, chat, about, updatedAt: Date.parse(at), spent: { input, output, cost } }],
     )
-  }
-
-  async function get(path: string, signal: AbortSignal): Promise<unknown> {
-    let response: Response
-    try {
-      response = await fetch(new URL(path, baseUrl), { headers: { authorization: `Bearer ${token}` }, signal })
-    } catch (error) {
-      if (signal.aborted) throw error
-      throw toUnreachableError(error)
-    }
-    if (!response.ok) throw await readErrorResponse(response)
-    return await response.json()
   }
 }
 

@@ -4,15 +4,13 @@
  */
 import { messageOf } from '../../lib/errors.ts'
 import { sleep } from '../../lib/timers.ts'
+import type { ApiAccess } from '../api-client.ts'
 import { type ChatClient, createChatClient } from '../chat-client.ts'
 import { describeError } from '../exit-codes.ts'
 import type { GatewayApi, StoredConversation } from './gateway-api.ts'
 import type { Store } from './store.ts'
 
-export interface LiveConversationsOptions {
-  readonly baseUrl: string
-  readonly token: string
-  readonly fetch: typeof fetch
+export interface LiveConversationsOptions extends ApiAccess {
   readonly store: Store
   readonly api: GatewayApi
   /** The toolsets of new conversations. */

@@ -88,7 +88,7 @@ async function reopen({ url, token }: TuiEndpoint, session: string, signal: Abor
     import('../chat-api.ts'),
     import('../chat-client.ts'),
   ])
-  const client = createChatClient({ baseUrl: url, token, fetch })
+  const client = createChatClient({ url, token, fetch })
   await openSession({ url, token }, client, session, signal)
   return client.chat
 }

@@ -18,5 +18,5 @@ export interface Terminal extends ServedAdapter {
 /** The adapter is made but not connected: its routes come with `connect`. */
 export async function openTerminal(options: Parameters<typeof serveAdapter>[2] = {}): Promise<Terminal> {
   const served = await serveAdapter('cli', createAdapter, options)
-  return { ...served, client: createChatClient({ baseUrl: served.url, token, fetch, chat }) }
+  return { ...served, client: createChatClient({ url: served.url, token, fetch, chat }) }
 }
