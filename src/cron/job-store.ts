@@ -61,11 +61,12 @@ const selectDue = query((db, p: { now: number; limit: number }) =>
     .limit(p.limit),
 )
 
-const selectNext = query((db) =>
+const selectNext = query((db, p: { after: number }) =>
   db
     .selectFrom('cron_jobs')
     .select('next_run_at')
     .where(sql<boolean>`next_run_at is not null`)
+    .where('next_run_at', '>', p.after)
     .orderBy('next_run_at')
     .limit(1),
 )
@@ -180,9 +181,9 @@ export function* listDueJobs(now: number, limit: number): Transaction<readonly s
   return (yield* rows(selectDue, { now, limit })).map(({ id }) => id)
 }
 
-/** When the next job is due, ms since 1970; undefined when none is. */
-export function* findNextTime(): Transaction<number | undefined> {
-  return (yield* row(selectNext, {}))?.next_run_at ?? undefined
+/** When the next job is due after a time, ms since 1970; undefined when none is. */
+export function* findNextTime(after: number): Transaction<number | undefined> {
+  return (yield* row(selectNext, { after }))?.next_run_at ?? undefined
 }
 
 /** Jobs with a run that has not ended. */

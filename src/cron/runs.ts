@@ -51,13 +51,15 @@ export function createRuns(deps: RunsDeps): Runs {
 
   /** Resolves when this run may go on. */
   async function enter(): Promise<void> {
-    if (active >= deps.maxParallel()) await new Promise<void>((resolve) => waiting.push(resolve))
-    active += 1
+    if (active < deps.maxParallel()) active += 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
   }
 
+  /** Hands the place over, unless the limit was lowered meanwhile. */
   function leave(): void {
-    active -= 1
-    waiting.shift()?.()
+    const next = active > deps.maxParallel() ? undefined : waiting.shift()
+    if (next === undefined) active -= 1
+    else next()
   }
 
   function track(work: () => Promise<void>): void {

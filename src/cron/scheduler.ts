@@ -1,7 +1,7 @@
 /**
  * Starts the runs of jobs at their times, with one timer for all of them. It holds no job in memory.
  */
-import { isTransientError } from '../lib/errors.ts'
+import { isHermesError, isTransientError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Store } from '../store/store.ts'
 import type { ClaimedRun } from './claim-run.ts'
@@ -45,29 +45,45 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   let isAgain = false
   let isStopped = true
   let lastLook = 0
+  /** The ids of jobs whose records could not be read. */
+  const unreadable = new Set<string>()
 
-  /** Claims everything that is due. Returns when to look again, ms from now. */
+  /** Claims everything that is due. Returns when to look again, ms from now. Rejects `store/...`. */
   async function claimDue(): Promise<number> {
     await readFile()
     await followClock()
     const claimedRuns: Exclude<ClaimedRun, { kind: 'none' }>[] = []
+    const skipped = new Set<string>()
+    let lookedAt = clock()
     try {
       let hasMore = true
-      while (hasMore && !isStopped) hasMore = await claimBatch(claimedRuns)
+      while (hasMore && !isStopped) {
+        lookedAt = clock()
+        hasMore = await claimBatch(claimedRuns, lookedAt, skipped)
+      }
     } finally {
       // The work of the first runs would delay the others.
       for (const claimed of claimedRuns) begin(claimed)
     }
-    const next = await store.run(findNextTime)
+    // The time of a skipped job is in the past.
+    const next = await store.run(() => findNextTime(skipped.size === 0 ? 0 : lookedAt))
     return next === undefined ? maxWaitMs : Math.min(maxWaitMs, Math.max(0, next - clock()))
   }
 
-  /** Adds what it claims. Resolves with whether there may be more. */
-  async function claimBatch(claimedRuns: Exclude<ClaimedRun, { kind: 'none' }>[]): Promise<boolean> {
-    const due = await store.run(() => listDueJobs(clock(), batchSize))
+  /**
+   * Adds what it claims, and the ids of jobs that cannot be read, which hold up no others. Resolves with whether there may be more.
+   * When it rejects, nothing is being claimed any more.
+   */
+  async function claimBatch(
+    claimedRuns: Exclude<ClaimedRun, { kind: 'none' }>[],
+    now: number,
+    skipped: Set<string>,
+  ): Promise<boolean> {
+    const found = await store.run(() => listDueJobs(now, batchSize + skipped.size))
+    const due = found.filter((id) => !skipped.has(id))
     if (due.length === 0) return false
     const { claimRun } = await import('./claim-run.ts')
-    await Promise.all(
+    const claims = await Promise.allSettled(
       due.map(async (id) => {
         failpoint('cron:due')
         const claimed = await store.run(() => claimRun(id, { now: clock(), ...settings() }))
@@ -75,7 +91,19 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         if (claimed.kind !== 'none') claimedRuns.push(claimed)
       }),
     )
+    for (const [index, claim] of claims.entries()) {
+      if (claim.status === 'fulfilled') continue
+      if (isHermesError(claim.reason)) throw claim.reason
+      skip(due[index] ?? '', claim.reason, skipped)
+    }
     return true
+  }
+
+  function skip(job: string, error: unknown, skipped: Set<string>): void {
+    skipped.add(job)
+    if (unreadable.has(job)) return
+    unreadable.add(job)
+    log.error({ event: 'cron.unreadable', job, err: error }, 'the record of a scheduled job cannot be read')
   }
 
   async function followClock(): Promise<void> {

@@ -11,9 +11,12 @@ import { findJob, saveJob } from '../../src/cron/job-store.ts'
 import { createJobs } from '../../src/cron/jobs.ts'
 import { createJobsFile } from '../../src/cron/jobs-file.ts'
 import { createScheduler } from '../../src/cron/scheduler.ts'
+import { HermesError } from '../../src/lib/errors.ts'
 import { systemRandom } from '../../src/lib/ids.ts'
 import { silentLog as log } from '../../src/lib/log.ts'
 import type { Authority, Role } from '../../src/message/authority.ts'
+import { exec, query } from '../../src/store/query.ts'
+import type { Store } from '../../src/store/store.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
 import { openStore } from '../kit/open-store.ts'
 
@@ -25,9 +28,13 @@ const maker = (role: Role, userId: string): JobMaker => ({
   origin: { platform: 'fake', account: 'default', chatId: 'c1' },
 })
 const owner = maker('owner', 'olga')
+const writeRecord = query((db, p: { id: string; record: string }) =>
+  db.updateTable('cron_jobs').set({ record: p.record }).where('id', '=', p.id),
+)
 const fileAuthority: Authority = { role: 'owner', platform: 'cron', chatType: 'dm' }
 
-function setUp(t: TestContext) {
+/** @param guard the store as the scheduler sees it */
+function setUp(t: TestContext, guard: (store: Store) => Store = (store) => store) {
   const { store, path } = openStore(t)
   const clock = createManualClock(start)
   const jobs = createJobs({
@@ -39,7 +46,7 @@ function setUp(t: TestContext) {
   const waits: number[] = []
   let look: (() => void) | undefined
   const scheduler = createScheduler({
-    ...{ store, clock: clock.now, log, failpoint: () => undefined },
+    ...{ store: guard(store), clock: clock.now, log, failpoint: () => undefined },
     settings: () => ({ catchUp: true, timeZone: 'UTC' }),
     begin: (claimed) => void started.push(claimed),
     readFile: async () => undefined,
@@ -108,6 +115,43 @@ describe('jobs that are due', () => {
       if (stored !== undefined) await store.run(() => saveJob({ ...stored, run: null }))
     }
     assert.equal(started.length, 2)
+  })
+
+  it('run although the claim of another one fails, which is tried again', async (t) => {
+    let calls = 0
+    const { add, tick, clock, started, waits } = setUp(t, (store) => ({
+      ...store,
+      async run(transaction) {
+        calls += 1
+        // The list of what is due, then a claim for each job.
+        if (calls === 4) throw new HermesError('store/locked')
+        if (calls === 5) for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+        return await store.run(transaction)
+      },
+    }))
+    for (const name of ['a', 'b', 'c']) await add({ name, schedule: 'every 10m' })
+    await tick()
+    clock.advance(10 * minute)
+    calls = 1
+    await tick()
+    assert.deepEqual(started.map(({ stored }) => stored.job.name).sort(), ['a', 'c'])
+    assert.equal(waits.at(-1), 5_000)
+    await tick()
+    assert.deepEqual(started.map(({ stored }) => stored.job.name).sort(), ['a', 'b', 'c'])
+  })
+
+  it('run beside one whose record cannot be read', async (t) => {
+    const { add, tick, clock, started, waits, store } = setUp(t)
+    const { id } = await add({ schedule: 'every 10m' })
+    const other = await add({ schedule: 'every 10m' })
+    await store.run(() => exec(writeRecord, { id, record: '{}' }))
+    clock.advance(10 * minute)
+    await tick()
+    assert.deepEqual(
+      started.map(({ stored }) => stored.job.id),
+      [other.id],
+    )
+    assert.equal(waits.at(-1), minute)
   })
 
   it('follow a clock that is set back', async (t) => {
