@@ -4511,11 +4511,14 @@ declare module 'hermes-gateway:platforms/automation' {
     export interface PlatformAutomation {
         /** Whether the HTTP server of the gateway is reachable from this machine only. */
         listensLocally(): boolean;
-        /** The chat that a target means (`telegram`, `telegram:<chat_id>`); null for `local`. The problem is for the operator. */
-        resolveTarget(text: string, signal: AbortSignal): Promise<{
-            target: Target | null;
+        /**
+         * The chats that names mean (`telegram`, `telegram:<chat_id>`, `all` for each home channel), each once; none for `local`. A name
+         * that means nothing is a problem of all. The problem is for the operator.
+         */
+        resolveTargets(names: readonly string[], signal: AbortSignal): Promise<{
+            readonly targets: readonly Target[];
         } | {
-            problem: string;
+            readonly problem: string;
         }>;
         /** Sends a text to a chat. A second one with the same key sends nothing. */
         send(target: Target, message: {

@@ -115,7 +115,7 @@ function routeProblem(route: Omit<Route, 'toolsets' | 'coalesce'>, isCoalesced: 
   if (deliver.includes('github_comment'))
     return 'deliver: github_comment is not supported; name a chat, for example telegram'
   if (deliver.length > maxTargets) return `deliver: at most ${maxTargets} chats`
-  if (deliver.length > 1 && Object.keys(deliverExtra).length > 0)
+  if ((deliver.length > 1 || deliver.includes('all')) && Object.keys(deliverExtra).length > 0)
     return 'deliver_extra is for one chat; write several ones as telegram:<chat_id>:<thread_id>'
   if (deliverOnly && deliver.length === 0) return 'deliver_only needs `deliver`: the chat that gets the message'
   if (deliverOnly && cronJob !== '') return 'deliver_only and cron_job exclude each other'

@@ -76,9 +76,12 @@ export async function sendText(
   if ('problem' in found) return { kind: 'failed', reason: found.problem }
   if (found.targets.length === 0) return { kind: 'failed', reason: `${route.deliver.join(', ')} is not a chat` }
   const text = textOf(route, payload)
-  for (const [index, target] of found.targets.entries()) {
-    const key = `webhook:${route.name}:${id}`
-    await automation.send(target, { key: index === 0 ? key : `${key}:also:${index}`, text })
+  for (const target of found.targets) {
+    const { platform, account, chatId, threadId = '' } = target
+    await automation.send(target, {
+      key: `webhook:${route.name}:${id}:${[platform, account, chatId, threadId].join(':')}`,
+      text,
+    })
   }
   return { kind: 'accepted' }
 }
@@ -109,7 +112,7 @@ function promptOf({ name, prompt }: Route, { event }: Delivery, payload: Payload
 
 type FoundTargets = { readonly targets: readonly Target[] } | { readonly problem: string }
 
-/** All, or none. A chat id may come from the event, and then names nothing but a chat. */
+/** All, each once, or none. A chat id may come from the event, and then names nothing but a chat. */
 async function findTargets(
   automation: PlatformAutomation,
   { deliver, deliverExtra }: Route,
@@ -121,14 +124,8 @@ async function findTargets(
   for (const part of [chat, thread])
     if (part !== '' && !/^[-+@#\w.=]{1,200}$/.test(part))
       return { problem: `deliver_extra: ${JSON.stringify(part.slice(0, 100))} is not the id of a chat` }
-  const targets: Target[] = []
-  for (const name of deliver) {
-    const text = [name, chat, thread].filter((part) => part !== '').join(':')
-    const found = await automation.resolveTarget(text, signal)
-    if ('problem' in found) return found
-    if (found.target !== null) targets.push(found.target)
-  }
-  return { targets }
+  const names = deliver.map((name) => [name, chat, thread].filter((part) => part !== '').join(':'))
+  return await automation.resolveTargets(names, signal)
 }
 
 function oneLine(text: string): string {

@@ -15,11 +15,13 @@ import {
 import { ensureDirectory } from '../lib/files.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Authority } from '../message/authority.ts'
+import type { Target } from '../message/source.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { PlatformAutomation } from '../platforms/automation.ts'
 import type { Cron } from './cron/cron.ts'
 import { prepareDelivery, storeDelivery } from './delivery/deliver.ts'
-import { type ResolveTargetDeps, resolveTarget } from './delivery/resolve-target.ts'
+import type { ResolveTargetDeps } from './delivery/resolve-target.ts'
+import { distinctTargets, resolveTargets } from './delivery/resolve-targets.ts'
 import { runScript } from './run-script.ts'
 
 export interface PlatformAutomationDeps extends ResolveTargetDeps {
@@ -46,10 +48,14 @@ export function createPlatformAutomation(deps: PlatformAutomationDeps, platform:
   let prunedAt = Number.NEGATIVE_INFINITY
   return {
     listensLocally: () => /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/.test(deps.host()),
-    async resolveTarget(text, signal) {
-      const found = await resolveTarget(deps, text, undefined, signal)
-      if ('problem' in found) return found
-      return { target: found.kind === 'local' ? null : found.target }
+    async resolveTargets(names, signal) {
+      const targets: Target[] = []
+      for (const name of names) {
+        const found = await resolveTargets(deps, name, undefined, signal)
+        if ('problem' in found) return { problem: `${name}: ${found.problem}` }
+        targets.push(...found.targets)
+      }
+      return { targets: distinctTargets(targets) }
     },
     async send(target, { key, text }) {
       // A notice: strangers have written what is in it.

@@ -5,8 +5,8 @@ import type { JobRun } from '../../cron/run-end.ts'
 import type { Target } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { prepareDelivery, storeDelivery } from '../delivery/deliver.ts'
-import { findHomeChannels } from '../delivery/home-channels.ts'
-import { formatTarget, type ResolveTargetDeps, resolveTarget } from '../delivery/resolve-target.ts'
+import { formatTarget, type ResolveTargetDeps } from '../delivery/resolve-target.ts'
+import { distinctTargets, resolveTargets } from '../delivery/resolve-targets.ts'
 
 const maxScriptChars = 4_000
 
@@ -46,23 +46,16 @@ async function findTargets(
   { deliver, origin }: JobRun['stored']['job'],
   signal: AbortSignal,
 ): Promise<{ readonly targets: readonly Target[]; readonly problems: readonly string[] }> {
-  const found = new Map<string, Target>()
+  const targets: Target[] = []
   const problems: string[] = []
-  const add = (target: Target) => found.set(formatTarget(target), target)
   const asked = origin === null ? undefined : toTarget(origin)
   for (const name of deliver.split(',').map((one) => one.trim())) {
     if (name === '') continue
-    if (name.toLowerCase() === 'all') {
-      const homes = await deps.store.run(() => findHomeChannels(deps.accountDirectory.list()))
-      for (const { target } of homes) add(target)
-      if (homes.length === 0) problems.push('all: there is no home channel')
-      continue
-    }
-    const resolved = await resolveTarget(deps, name, asked, signal)
+    const resolved = await resolveTargets(deps, name, asked, signal)
     if ('problem' in resolved) problems.push(`${name}: ${resolved.problem}`)
-    else if (resolved.kind === 'chat') add(resolved.target)
+    else targets.push(...resolved.targets)
   }
-  return { targets: [...found.values()], problems }
+  return { targets: distinctTargets(targets), problems }
 }
 
 /** An account other than the first is a part of the platform's name, as in targets that people write. */

@@ -10,13 +10,14 @@ const routes = {
   issues: { prompt: 'Issue: {title}', deliver: 'fake', deliver_extra: { chat_id: 'ops' } },
   alert: { prompt: 'Alert: {title}', deliver: 'fake', deliver_extra: { chat_id: 'ops' }, deliver_only: true },
   script: { script: 'keep.sh', prompt: 'Found: {script_output}', deliver: 'fake:ops' },
-  both: { prompt: 'Issue: {title}', deliver: ['fake:ops', 'fake:dev'] },
+  both: { prompt: 'Issue: {title}', deliver: ['fake:ops', 'fake:dev', 'fake:ops', 'all'] },
+  homes: { prompt: 'News: {title}', deliver: 'all', deliver_only: true },
   job: { cron_job: 'sweep', prompt: 'Issue: {title}' },
 }
 
 async function start(t: TestContext): Promise<TestGateway> {
   return await startTestGateway(t, {
-    config: { platforms: { webhook: { enabled: true, secret, routes } } },
+    config: { platforms: { fake: { home_channel: 'ops' }, webhook: { enabled: true, secret, routes } } },
     model: () => ({ text: 'Noted.' }),
     prepare(home) {
       mkdirSync(join(home.root, 'scripts'))
@@ -74,12 +75,14 @@ test('an unsigned request to a gateway gets nothing but a refusal, and a body of
   assert.equal((await post(gateway, 'other', { body: '{}' })).status, 404)
 })
 
-test('an answer is sent to each chat of the route', async (t) => {
+test('an answer is sent once to each chat of the route, and all means the home channels', async (t) => {
   const gateway = await start(t)
+  assert.equal((await post(gateway, 'homes', github({ title: 'first' }))).status, 202)
+  await gateway.waitForReply('News: first', 'ops')
   assert.equal((await post(gateway, 'both', github({ title: 'broken' }))).status, 202)
   await gateway.waitForReply('Noted.', 'ops')
   await gateway.waitForReply('Noted.', 'dev')
-  assert.deepEqual([gateway.replies('ops'), gateway.replies('dev')], [['Noted.'], ['Noted.']])
+  assert.deepEqual([gateway.replies('ops'), gateway.replies('dev')], [['News: first', 'Noted.'], ['Noted.']])
 })
 
 test('a scheduled job is told of the events that come while it runs, in one run after that', async (t) => {

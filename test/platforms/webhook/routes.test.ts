@@ -214,7 +214,7 @@ test('a message without the agent is sent once, and again when its chat was not 
   assert.equal(open().length, 1)
   problem = ''
   await advance(5_000)
-  assert.deepEqual(sent, [{ chat: 'fake', key: 'webhook:ci:delivery-1', text: 'New: opened' }])
+  assert.deepEqual(sent, [{ chat: 'fake', key: 'webhook:ci:delivery-1:fake:default:fake:', text: 'New: opened' }])
   assert.equal((await post('ci', github(payload))).status, 200)
   assert.deepEqual([open(), gateway.attempts(), sent.length], [[], 0, 1])
 })

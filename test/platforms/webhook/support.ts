@@ -63,10 +63,11 @@ export async function startWebhooks(
   const timers = new Set<{ readonly at: number; readonly call: () => void }>()
   const automation: PlatformAutomation = {
     listensLocally: () => isLocal,
-    async resolveTarget(text) {
+    async resolveTargets(names) {
       const problem = targetProblem?.() ?? ''
-      if (problem !== '' || text.startsWith('nosuch')) return { problem: problem || 'no such chat' }
-      return { target: { platform: 'fake', account: 'default', chatId: text } }
+      if (problem !== '' || names.some((name) => name.startsWith('nosuch')))
+        return { problem: problem || 'no such chat' }
+      return { targets: [...new Set(names)].map((chatId) => ({ platform: 'fake', account: 'default', chatId })) }
     },
     async send({ chatId }, { key, text }) {
       if (!sent.some((one) => one.key === key)) sent.push({ chat: chatId, key, text })
