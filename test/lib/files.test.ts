@@ -128,6 +128,7 @@ describe('the home', () => {
         'state.db',
         'gateway.token',
         'gateway.pid',
+        'chat_history.jsonl',
         'paused.json',
         'gateway.lock',
         'hooks',
