@@ -17,6 +17,7 @@ import { findAttachmentPaths } from '../inbox/queries.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { isAttended } from '../message/event.ts'
+import { declaredToolsets } from '../platforms/registry.ts'
 import { sessionsWithSetting } from '../sessions/session-state.ts'
 import { findImagesOfConversation, findMessages } from '../sessions/transcript.ts'
 import type { TurnDeps } from '../turn.ts'
@@ -65,6 +66,7 @@ export function composeAgentServices(
     pluginEnvironments,
     mcpTools,
     sessionServers,
+    platformToolsets: declaredToolsets(catalogue),
     skills,
     policyOf: accountDirectory.policyOf,
     isShared: accountDirectory.isShared,

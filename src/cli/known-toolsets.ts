@@ -40,7 +40,7 @@ export function assertToolsetsExist(
 
 /** Throws `cli/not-found` with the most similar name. */
 export function assertPlatformExists(platform: string, { catalogue }: Pick<Settings, 'catalogue'>): void {
-  const names = [...catalogue.platforms.map(({ name }) => name), 'webhook']
+  const names = catalogue.platforms.map(({ name }) => name)
   if (names.includes(platform)) return
   const nearest = findClosestMatch(platform, names)
   throw new HermesError(

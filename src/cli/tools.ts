@@ -14,6 +14,7 @@ import {
 } from '../agent/toolsets/select-tools.ts'
 import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
 import { knownTools } from '../flows/known-tools.ts'
+import { declaredToolsets } from '../platforms/registry.ts'
 import type { CliContext } from './context.ts'
 import { findRunningDaemon } from './daemon.ts'
 import { createDisplay, toSingleLine } from './display.ts'
@@ -128,10 +129,11 @@ function selectedTools(
   return new Set(selected.filter((name) => name !== 'execute_code' || selected.includes('terminal')))
 }
 
-function listOf({ config }: Settings, platform: string | undefined): readonly string[] {
+function listOf({ config, catalogue }: Settings, platform: string | undefined): readonly string[] {
   const { toolsets: common, platform_toolsets } = config.current()
   if (platform !== undefined && Object.hasOwn(platform_toolsets, platform)) return platform_toolsets[platform] ?? []
-  return platform === 'webhook' ? ['hermes-webhook'] : common
+  const own = platform === undefined ? undefined : declaredToolsets(catalogue).get(platform)
+  return own === undefined ? common : [own]
 }
 
 /** Throws `cli/not-found`, `config/…`. */

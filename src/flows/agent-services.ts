@@ -65,6 +65,8 @@ export interface AgentServicesDeps
   announceMissingSandbox(turn: ToolTurn): Promise<void>
   /** Tells the people of a turn what its command waits for. Rejects `store/...`. */
   announcePlace?(turn: TurnElsewhere, text: string): Promise<void>
+  /** The toolset that a platform declares, by its name. */
+  readonly platformToolsets: ReadonlyMap<string, string>
   /** Servers that belong to single conversations. Absent: there are none. */
   readonly sessionServers?: { readonly opened?: { tools(key: SessionKey): Promise<LoadedTools | undefined> } }
   /** Several people write in the session of this source. */
@@ -139,7 +141,7 @@ export interface CommandReportAccess extends NonNullable<ToolContextDeps['comman
 const maxWorkspaces = 64
 
 export function createAgentServices(deps: AgentServicesDeps): AgentServices {
-  const { settings, isShared } = deps
+  const { settings, isShared, platformToolsets: declared } = deps
   let runtime: ToolRuntime | undefined
   let isSandboxMissing = false
   const sockets = createSandboxSockets(deps)
@@ -213,7 +215,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   /** What the session is offered, before the role of a person takes any away. */
   const openSessionTools = async ({ sessionId, sessionKey, authority, event, toolNames }: ToolTurn) => {
     const { tools, resolve } = await agentTools.get()
-    const select = () => selectSessionTools(settings(), { tools, resolve }, authority.platform, event?.toolsets)
+    const select = () => selectSessionTools(settings(), { tools, resolve }, { authority, event, declared })
     const offered = { all: await snapshotTools({ sessionId, toolNames, select }, tools), resolve }
     const own = sessionKey === undefined ? undefined : await deps.sessionServers?.opened?.tools(sessionKey)
     if (own === undefined) return offered

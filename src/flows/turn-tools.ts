@@ -174,6 +174,15 @@ function withSchemas(tools: AgentTools, schemas: readonly ToolSchema[]): AgentTo
   }
 }
 
+/** What decides about the tools of a new session, besides the configuration. */
+interface ToolRequest {
+  readonly authority: Pick<Authority, 'platform'>
+  /** Its first message, which may name toolsets. */
+  readonly event: Pick<MessageEvent, 'toolsets'> | undefined
+  /** The toolsets that platforms declare, by the name of the platform. */
+  readonly declared: ReadonlyMap<string, string>
+}
+
 /** The tools of a new session; undefined for all. */
 export async function selectSessionTools(
   {
@@ -182,11 +191,11 @@ export async function selectSessionTools(
     custom_toolsets,
   }: Pick<AgentConfig, 'toolsets' | 'platform_toolsets' | 'custom_toolsets'>,
   { tools, resolve }: OpenTools,
-  platform: string,
-  requested: readonly string[] | undefined,
+  { authority: { platform }, event, declared }: ToolRequest,
 ): Promise<ReadonlySet<string> | undefined> {
-  const ofPlatform = Object.hasOwn(platform_toolsets, platform) ? platform_toolsets[platform] : undefined
-  const list = requested ?? ofPlatform ?? (platform === 'webhook' ? ['hermes-webhook'] : toolsets)
+  const configured = Object.hasOwn(platform_toolsets, platform) ? platform_toolsets[platform] : undefined
+  const own = declared.get(platform)
+  const list = event?.toolsets ?? configured ?? (own === undefined ? toolsets : [own])
   const all = tools.schemas().map(({ name }) => {
     const { toolset = '', isOptional = false } = resolve(name) ?? {}
     return { name, toolset, isOptional }

@@ -29,6 +29,8 @@ export interface PlatformManifest {
   readonly limits: MessageLimits
   /** What the platform can show, for the model: one or two sentences. */
   readonly promptHint?: string
+  /** The toolset of its conversations, unless `platform_toolsets` has an entry. Absent: `toolsets`. */
+  readonly toolset?: string
   /** Environment variables that set options. */
   readonly environment: readonly EnvironmentVariable[]
   readonly options: readonly PlatformOption[]
@@ -161,6 +163,7 @@ const manifestSchema = z.looseObject(
       )
       .optional(),
     prompt_hint: textSchema.max(500, { error: 'expected at most 500 characters' }).default(''),
+    toolset: textSchema.regex(/^[a-z][a-z0-9_-]*$/, { error: 'expected the name of a toolset' }).optional(),
     environment: z
       .record(
         z.string().regex(/^[A-Z][A-Z0-9_]*$/),
@@ -247,6 +250,7 @@ function toManifest(file: ManifestFile): PlatformManifest {
     accounts: file.accounts,
     required,
     ...(file.prompt_hint.trim() === '' ? {} : { promptHint: file.prompt_hint.trim() }),
+    ...(file.toolset === undefined ? {} : { toolset: file.toolset }),
     ...(file.user_roles.length === 0 ? {} : { userRoles: file.user_roles }),
   }
 }

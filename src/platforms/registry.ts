@@ -28,6 +28,11 @@ export interface PlatformCatalogue {
   readonly invalid: readonly InvalidPlatform[]
 }
 
+/** The toolsets that platforms declare, by the name of the platform. */
+export function declaredToolsets({ platforms }: Pick<PlatformCatalogue, 'platforms'>): ReadonlyMap<string, string> {
+  return new Map(platforms.flatMap(({ name, toolset }) => (toolset === undefined ? [] : [[name, toolset]])))
+}
+
 export interface DiscoverOptions {
   /** Directories that contain platform directories, those of the gateway first. Missing ones are skipped. */
   readonly directories: readonly string[]

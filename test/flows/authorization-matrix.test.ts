@@ -96,6 +96,7 @@ function gatewayWith(home: string, changes: object = {}) {
   })
   const agentServices = createAgentServices({
     placeKinds: new Map(),
+    platformToolsets: new Map(),
     home: createHomeLayout(home),
     log: silentLog,
     settings: () => ({

@@ -27,6 +27,7 @@ async function servicesIn(t: TestContext, role: Role) {
   const settings = z.object(gatewayShapes([])).parse({ terminal: { cwd: home.root, sandbox: 'off' } })
   const services = createAgentServices({
     placeKinds: new Map(),
+    platformToolsets: new Map(),
     home,
     log: silentLog,
     settings: () => ({

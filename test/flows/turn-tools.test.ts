@@ -8,7 +8,7 @@ import { agentConfig } from '../../src/agent/config.ts'
 import type { AgentTools } from '../../src/agent/loop/agent-tools.ts'
 import { createToolRegistry } from '../../src/agent/tools/registry.ts'
 import { defineTool } from '../../src/agent/tools/tool.ts'
-import { createAgentTools, createSessionToolSnapshots } from '../../src/flows/turn-tools.ts'
+import { createAgentTools, createSessionToolSnapshots, selectSessionTools } from '../../src/flows/turn-tools.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { rolesSchema } from '../../src/platforms/config.ts'
 import { createWorkbench } from '../agent/tools/workbench.ts'
@@ -53,6 +53,20 @@ test('a new session is offered what the toolsets of its platform select', async 
   const frozen = createSessionToolSnapshots()
   const session = { sessionId: 's', toolNames: undefined, select: async () => new Set(['b']) }
   assert.deepEqual(namesOf(await frozen(session, toolsNamed('a', 'b'))), ['b'])
+})
+
+test('a platform that declares a toolset has it, unless the configuration or the message names another', async () => {
+  const tools = toolsNamed('terminal', 'web_search', 'send_message')
+  const open = { tools, resolve: () => undefined }
+  const select = async (platform: string, config: object = {}, toolsets?: readonly string[]) => {
+    const event = toolsets === undefined ? undefined : { toolsets }
+    const asked = { authority: { platform }, event, declared: new Map([['pager', 'search']]) }
+    return [...((await selectSessionTools(z.object(agentConfig).parse(config), open, asked)) ?? ['everything'])]
+  }
+  assert.deepEqual(await select('pager'), ['web_search'])
+  assert.deepEqual(await select('other'), ['everything'])
+  assert.deepEqual(await select('pager', { platform_toolsets: { pager: ['messaging'] } }), ['send_message'])
+  assert.deepEqual(await select('pager', {}, ['terminal']), ['terminal'])
 })
 
 test('the result of a tool shows hidden characters and stays JSON, except for what a file contains', async () => {

@@ -46,6 +46,7 @@ label: Slack
 version: 1.2
 command_prefix: '!'
 session_scope: scope_id
+toolset: hermes-slack
 limits: {max_chars: 40000, unit: codepoints}
 environment:
   SLACK_BOT_TOKEN: {key: bot_token}
@@ -63,6 +64,7 @@ something_newer: {of: a later version}
   assert.equal(manifest.version, '1.2')
   assert.equal(manifest.commandPrefix, '!')
   assert.equal(manifest.sessionScope, 'scope_id')
+  assert.equal(manifest.toolset, 'hermes-slack')
   assert.deepEqual(manifest.limits, { maxChars: 40_000, unit: 'codepoints' })
   assert.deepEqual(manifest.environment, [
     { variable: 'SLACK_BOT_TOKEN', key: 'bot_token', kind: 'string' },

@@ -17,7 +17,7 @@ export const toolsetsConfig = {
     .record(z.string(), z.array(entry))
     .default({})
     .describe(
-      'As `toolsets`, for one platform, for example `telegram: [hermes-telegram, -terminal]`. Without an entry, a webhook has `hermes-webhook`.',
+      'As `toolsets`, for one platform, for example `telegram: [hermes-telegram, -terminal]`. Without an entry, a webhook has `hermes-webhook`, and an editor `hermes-acp`.',
     ),
   custom_toolsets: z
     .record(

@@ -108,7 +108,7 @@ export function findToolset(name: string): Toolset | undefined {
 
 /** Whether the toolset is that of a platform with everything: it has the tools of plugins, too. */
 export function hasPluginTools(name: string): boolean {
-  return name.startsWith('hermes-') && name !== 'hermes-webhook' && name !== 'hermes-acp'
+  return name.startsWith('hermes-') && name !== 'hermes-webhook'
 }
 
 const toolsOfTable: ReadonlySet<string> = new Set(Object.values(toolsets).flatMap(({ tools }) => tools))
