@@ -12,13 +12,17 @@ export interface McpEndpointDeps {
   readonly api: GatewayApi
   readonly version: string
   readonly log: Logger
+  /** Requests that are served at the same time; each may wait for minutes. Default: 1,500. */
+  readonly maxRequests?: number
 }
 
-/** Requests that are served at the same time; each may wait for minutes. */
-const maxRequests = 1_500
-
 /** The token, the host and the origin of a request have been checked. Rejects `http/busy`. */
-export function createMcpEndpoint({ api, version, log }: McpEndpointDeps): (request: Request) => Promise<Response> {
+export function createMcpEndpoint({
+  api,
+  version,
+  log,
+  maxRequests = 1_500,
+}: McpEndpointDeps): (request: Request) => Promise<Response> {
   let requests = 0
   const handler = createMcpHandler(() => createGatewayMcpServer({ api, version }), {
     // A client that waits for an event must not believe that the connection is dead.
@@ -28,8 +32,10 @@ export function createMcpEndpoint({ api, version, log }: McpEndpointDeps): (requ
   return async (request) => {
     if (requests >= maxRequests) throw new HermesError('http/busy')
     requests += 1
+    let isServed = true
     const leave = () => {
-      requests -= 1
+      if (isServed) requests -= 1
+      isServed = false
     }
     try {
       const response = await handler.fetch(request)
@@ -45,13 +51,15 @@ export function createMcpEndpoint({ api, version, log }: McpEndpointDeps): (requ
   }
 }
 
-/** The same stream; `ended` is called once when it has ended, failed or been cancelled. */
+/** The same stream; `ended` is called when it has ended, failed or been cancelled. */
 function whenEnded(body: ReadableStream<Uint8Array>, ended: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader()
+  let isCancelled = false
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         const { done, value } = await reader.read()
+        if (isCancelled) return
         if (!done) return controller.enqueue(value)
         ended()
         controller.close()
@@ -61,6 +69,7 @@ function whenEnded(body: ReadableStream<Uint8Array>, ended: () => void): Readabl
       }
     },
     async cancel(reason) {
+      isCancelled = true
       ended()
       await reader.cancel(reason)
     },

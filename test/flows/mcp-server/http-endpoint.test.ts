@@ -37,3 +37,26 @@ test('the requests of a client that hangs up are aborted, and its place is free 
   await read
   assert.equal(aborted.length, 1)
 })
+
+test('a client that hangs up gives one place back, and not more', async () => {
+  const api: GatewayApi = {
+    isRemote: false,
+    fetch: (_, { signal }) => new Promise((_resolve, reject) => onAbort(signal, () => reject(signal.reason))),
+  }
+  const handle = createMcpEndpoint({ api, version: '1', log: recordingLog().log, maxRequests: 1 })
+  const wait = async () => {
+    const client = new AbortController()
+    const response = await handle(callOf('events_wait', { after_cursor: 5 }, client.signal))
+    const reader = response.body?.getReader()
+    const pending = reader?.read()
+    return async () => {
+      client.abort()
+      await reader?.cancel()
+      await pending
+    }
+  }
+  for (let round = 0; round < 3; round += 1) await (await wait())()
+  const leave = await wait()
+  await assert.rejects(wait(), { code: 'http/busy' })
+  await leave()
+})
