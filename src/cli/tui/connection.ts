@@ -39,6 +39,8 @@ export async function connectGateway({ store, fetch, signal, connect }: Connecti
     import('./gateway-api.ts'),
     import('./live-conversations.ts'),
   ])
+  // Who has left already needs no gateway.
+  signal.throwIfAborted()
   const { url, token, model, degraded, plugins, toolsets, checkpoints = false, chat } = await connect()
   const connection = { url, token, fetch }
   const api = createGatewayApi(connection)

@@ -27,7 +27,7 @@ export async function openTui(context: CliContext, options: ChatOptions): Promis
     if (closing.signal.aborted) process.exit(code)
     closing.abort()
   })
-  let gateway: Opened | undefined
+  let gateway: Promise<Opened> | undefined
   const app: App = startApp({
     terminal: new ProcessTerminal(),
     environment: context.environment,
@@ -40,9 +40,9 @@ export async function openTui(context: CliContext, options: ChatOptions): Promis
     signal: closing.signal,
     async connect() {
       const errors = noticesTo((text) => (app.isOpen() ? app.notice(text) : context.errors.write(`${text}\n`)))
-      const endpoint = await connect({ ...context, errors }, options, closing.signal)
-      gateway = endpoint
-      return endpoint
+      const connecting = connect({ ...context, errors }, options, closing.signal)
+      gateway = connecting
+      return await connecting
     },
     ...(options.session === undefined ? {} : { chat: options.session }),
     ...(options.image === undefined ? {} : { images: options.image }),
@@ -59,7 +59,9 @@ export async function openTui(context: CliContext, options: ChatOptions): Promis
     process.off('exit', restore)
     process.off('uncaughtExceptionMonitor', restore)
     stopSignals()
-    await gateway?.close()
+    // A gateway that is still starting holds the home until it is closed. Why one could not start is known already.
+    const opened = await gateway?.catch(() => undefined)
+    await opened?.close()
   }
 }
 

@@ -9,6 +9,7 @@ import { createTestContext, homeWith, runInProcess, startDaemon } from '../suppo
 const problem = findTerminalProblem()
 const onTerminal = { skip: problem ?? false }
 const ctrlC = '\u0003'
+const ctrlD = '\u0004'
 
 function open(t: TestContext, home: string): TerminalProcess {
   const running = runHermesInTerminal({ args: ['--tui'], environment: { HOME: home, HERMES_HOME: home } })
@@ -39,6 +40,15 @@ test('hermes --tui answers without a daemon, and leaves the terminal as it was',
   assert.equal((await running.exited).exitCode, 0)
   assertRestored(running.written())
   assert.match(running.written(), /hermes --tui --session [\w-]+\r\n$/)
+})
+
+test('who leaves while the gateway starts leaves nothing behind', onTerminal, async (t) => {
+  const { root } = homeWith(t)
+  const running = open(t, root)
+  await running.until(/starting/)
+  running.type(ctrlD)
+  assert.equal((await running.exited).exitCode, 0)
+  assertRestored(running.written())
 })
 
 test('the end of the daemon is shown, and a signal gives the terminal back', onTerminal, async (t) => {
