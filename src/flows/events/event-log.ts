@@ -3,8 +3,8 @@
  *
  * A cursor is `<message> * span + <place>`: the number of the newest message before the event, and the place of the event after
  * that message. Messages have the place 0, so they are found in the store by any cursor, also after a restart. The other events
- * are kept in memory. Their places begin at a value that grows with time, so that a cursor of an earlier process names no event
- * of this one.
+ * are kept in memory. Their places begin at a value that depends on the time, so that a cursor of an earlier process hardly ever
+ * names an event of this one. A cursor that names none is answered with what follows its message, and with `missed`.
  */
 import type { Logger } from '../../lib/log.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
@@ -23,6 +23,8 @@ export interface EventLogDeps {
   onEvent(event: ApiEvent): void
   readonly clock: () => number
   readonly log: Logger
+  /** Events that are kept. Default: 2,000. */
+  readonly maxKept?: number
 }
 
 export interface EventQuery {
@@ -48,8 +50,6 @@ const span = 2 ** 24
 /** The places of other events begin in the lower half. */
 const maxStart = 2 ** 23
 const startStepMs = 64
-/** Events that are kept. */
-const maxKept = 2_000
 const pageSize = 500
 
 interface Kept {
@@ -66,7 +66,8 @@ interface Kept {
 type Pending = NewApiEvent | 'messages'
 
 /** Observes from now on. Rejects `store/...`. */
-export async function openEventLog({ store, events, withhold, onEvent, clock, log }: EventLogDeps): Promise<EventLog> {
+export async function openEventLog(deps: EventLogDeps): Promise<EventLog> {
+  const { store, events, withhold, onEvent, clock, log, maxKept = 2_000 } = deps
   const pending: Pending[] = []
   let kept: Kept | undefined
   let isDraining = false
@@ -124,19 +125,27 @@ export async function openEventLog({ store, events, withhold, onEvent, clock, lo
 
   async function page(all: Kept, query: EventQuery): Promise<EventPage> {
     const { types, limit } = query
-    // A cursor from the future belongs to another database, or to an event of an earlier process.
-    const isUnknown = (query.after ?? 0) > all.last
-    const after = isUnknown ? all.last : (query.after ?? all.last)
+    const given = query.after ?? all.last
+    // A message of the future belongs to another database.
+    if (messageOf(given) > messageOf(all.last)) return { ...keptAfter(all, query, all.last), missed: true }
+    const isUnknown = !isCursorOf(all, given)
+    const after = isUnknown ? messageOf(given) * span : given
     if (after >= all.from) return { ...keptAfter(all, query, after), missed: isUnknown }
-    const { from } = all
-    const first = Math.floor(after / span)
+    let first = messageOf(after)
     const isPruned = first > 0 && (await store.run(messageBounds)).first > first + 1
-    const missed = isPruned || types.size !== 1 || !types.has('message')
-    const stored = await replay(query, first, Math.floor(from / span))
-    const cursor = stored.events.at(-1)?.cursor
-    if (stored.hasMore && cursor !== undefined) return { events: stored.events, next_cursor: cursor, missed }
-    const rest = keptAfter(all, { ...query, limit: limit - stored.events.length }, from)
-    return { events: [...stored.events, ...rest.events], next_cursor: rest.next_cursor, missed }
+    const missed = isUnknown || isPruned || types.size !== 1 || !types.has('message')
+    const found: ApiEvent[] = []
+    // What was kept at first may be dropped while messages are read.
+    for (let from = -1; from !== all.from; ) {
+      from = all.from
+      const stored = await replay({ ...query, limit: limit - found.length }, first, messageOf(from))
+      first = messageOf(from)
+      found.push(...stored.events)
+      const cursor = found.at(-1)?.cursor
+      if (stored.hasMore && cursor !== undefined) return { events: found, next_cursor: cursor, missed }
+    }
+    const rest = keptAfter(all, { ...query, limit: limit - found.length }, all.from)
+    return { events: [...found, ...rest.events], next_cursor: rest.next_cursor, missed }
   }
 
   /** Stored messages with a number above `after`, up to `until`. */
@@ -173,6 +182,17 @@ export async function openEventLog({ store, events, withhold, onEvent, clock, lo
     close()
     throw error
   }
+}
+
+/** The number of the message before an event. */
+function messageOf(cursor: number): number {
+  return Math.floor(cursor / span)
+}
+
+/** Whether a cursor is older than all that is kept, or names a message or something that this process has told. */
+function isCursorOf({ events, from, last }: Kept, cursor: number): boolean {
+  if (cursor <= from || cursor === last || cursor % span === 0) return true
+  return Number(events[firstAfter(events, cursor) - 1]?.cursor) === cursor
 }
 
 /** The kept events after a cursor that it reaches back to. */

@@ -3,6 +3,10 @@ import { type TestContext, test } from 'node:test'
 import { createEventFeed, type EventFeed, type EventQuery } from '../../../src/flows/events/event-feed.ts'
 import { createGatewayEvents, type GatewayEvents } from '../../../src/flows/gateway-events.ts'
 import { isHermesError } from '../../../src/lib/errors.ts'
+import { beginEpoch } from '../../../src/sessions/session-state.ts'
+import { appendMessage } from '../../../src/sessions/transcript.ts'
+import { beginTurn } from '../../../src/sessions/turns.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { recordingLog } from '../../http/support.ts'
 import { openStore } from '../../kit/open-store.ts'
 
@@ -14,13 +18,18 @@ interface Fed {
   becomeIdle(): void
 }
 
-function createFeed(t: TestContext, start = 1_000_000): Fed {
+function createFeed(
+  t: TestContext,
+  start = 1_000_000,
+  deps: { readonly store?: Store; readonly maxKept?: number } = {},
+): Fed {
   const { log } = recordingLog()
   const events = createGatewayEvents({ listeners: [], hooks: () => undefined, emitsEvents: () => false, log })
   const stopping = new AbortController()
   let idle: (() => void) | undefined
   const feed = createEventFeed({
     ...{ store: openStore(t).store, events, stopping: stopping.signal, log },
+    ...deps,
     withhold: (text) => text.replace('hunter2', '[withheld]'),
     clock: () => start,
     setTimer(call) {
@@ -111,3 +120,62 @@ test('no event of a process has a cursor of the process before', async (t) => {
   assert.equal(page.missed, true)
   assert.ok(Number(page.next_cursor) > Number(last))
 })
+
+test('a cursor of an earlier process whose place is larger hides no event of this one', async (t) => {
+  const later = createFeed(t, 1_000_000)
+  const { next_cursor: cursor } = await later.feed.read(all, 0, never)
+  fire(later, 'one')
+  const page = await later.feed.read({ ...all, after: Number(cursor) + 1_000_000 }, 0, never)
+  assert.deepEqual(
+    page.events.map(({ type }) => type),
+    ['job_fired'],
+  )
+  assert.equal(page.missed, true)
+})
+
+test('messages that leave the memory while a client reads older ones are still told', async (t) => {
+  const { store } = openStore(t)
+  let gate: Promise<void> | undefined
+  const slow: Store = {
+    ...store,
+    async run(transaction) {
+      const waits = gate
+      gate = undefined
+      const result = await store.run(transaction)
+      await waits
+      return result
+    },
+  }
+  await writeMessage(store, 1)
+  const fed = createFeed(t, 1_000_000, { store: slow, maxKept: 2 })
+  await fed.feed.read(all, 0, never)
+  const released = Promise.withResolvers<void>()
+  gate = released.promise
+  const reading = fed.feed.read({ types: new Set(['message']), after: 0, limit: 50 }, 0, never)
+  await Promise.resolve()
+  await writeMessage(store, 2)
+  fed.events.emit('agent:step', {
+    ...{ platform: 'web', user_id: 'u', session_id: 's', iteration: 1, tool_names: [], tools: [] },
+  })
+  for (let number = 0; number < 4; number += 1) fire(fed, String(number))
+  // The log has read the message when a later client gets its events.
+  await fed.feed.read({ ...all, after: 0 }, 0, never)
+  released.resolve()
+  const page = await reading
+  assert.deepEqual(
+    page.events.map((event) => (event.type === 'message' ? event.text : event.type)),
+    ['message 1', 'message 2'],
+  )
+  assert.equal(page.missed, false)
+})
+
+async function writeMessage(store: Store, number: number): Promise<void> {
+  const { epoch } = await store.run(() =>
+    beginEpoch({ key: 'k', source: '{}', platform: 'web', userId: 'u', newSessionId: 's', now: 10 }),
+  )
+  const turnId = `turn-${number}`
+  const turn = { sessionKey: 'k', sessionId: 's', epoch, seq: number, origin: '{}', authority: '{}', route: '{}' }
+  await store.run(() => beginTurn({ id: turnId, ...turn }, 10))
+  const message = { role: 'user', content: `message ${number}` } as const
+  await store.run(() => appendMessage({ sessionId: 's', turnId, ord: number, message }, 10))
+}
