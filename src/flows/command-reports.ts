@@ -4,11 +4,13 @@
  * last message and the end of this record are one transaction, so that it comes once; what a crash has interrupted is
  * reported as lost. Loaded with the first such command.
  */
+import { z } from 'zod'
 import type { ProcessEntry } from '../agent/environments/environment.ts'
 import type { CommandWatches, ResultWrite, WatchedNews } from '../agent/tools/tool.ts'
 import { acceptEvent } from '../inbox/queries.ts'
 import { serializeEvent } from '../inbox/stored-event.ts'
 import { brand } from '../lib/ids.ts'
+import { asRecord, isRecord, parseJson } from '../lib/json.ts'
 import type { Logger } from '../lib/log.ts'
 import { beginningOf, endOf } from '../lib/redact.ts'
 import { stripTerminalEscapes } from '../lib/visible-text.ts'
@@ -263,9 +265,25 @@ const lostReport = {
   note: 'The gateway ended while it ran: its output and its exit code are lost, and it may still be running. Find out before you start it again.',
 } as const
 
+const hasTexts = (value: unknown, ...names: readonly string[]) =>
+  isRecord(value) && names.every((name) => typeof value[name] === 'string')
+const storedCommand = z.object({
+  id: z.string(),
+  command: z.string(),
+  source: z.custom<SessionSource>((value) => hasTexts(value, 'platform', 'account', 'chatId', 'chatType')),
+  authority: z.custom<Authority>((value) => hasTexts(value, 'role', 'platform', 'chatType')),
+  round: z.number(),
+})
+
+/** Without records that cannot be read: nobody could be told about their commands. */
 function readCommands({ commands = '{}' }: SessionSettings): Readonly<Record<string, StoredCommand>> {
-  const stored: Readonly<Record<string, StoredCommand>> = JSON.parse(commands)
-  return stored
+  const found = Object.entries(asRecord(parseJson(commands)))
+  return Object.fromEntries(
+    found.flatMap(([name, value]): [string, StoredCommand][] => {
+      const { data } = storedCommand.safeParse(value)
+      return data === undefined ? [] : [[name, data]]
+    }),
+  )
 }
 
 type Owner = Pick<Watch, 'key' | 'name'>

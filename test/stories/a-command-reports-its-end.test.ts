@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
@@ -78,6 +79,22 @@ test('a command that a stop of the gateway has ended is reported as lost', async
   const { text } = await gateway.waitForReply('News: ')
   assert.equal(reportPattern.exec(text.slice('News: '.length))?.[2], 'lost')
   assert.equal(storedIn(gateway.home), '[]')
+})
+
+test('a damaged record of a command does not hide that another one is lost', async (t) => {
+  const gateway = await startTestGateway(t, {
+    model: scripted(terminal({ command: 'sleep 1000', notify_on_complete: true })),
+  })
+  await gateway.say('start')
+  await gateway.waitForReply('Result: ')
+  await gateway.stop()
+  const db = new DatabaseSync(gateway.home.databaseFile)
+  const damaged = `json_set(settings, '$.commands', json_set(json_extract(settings, '$.commands'), '$.damaged', 5) || '')`
+  db.exec(`update session_settings set settings = ${damaged}`)
+  db.exec(`insert into session_settings (session_key, settings) values ('fake:dm:damaged', '{"commands":"no JSON"}')`)
+  db.close()
+  await gateway.start()
+  assert.equal(reportPattern.exec((await gateway.waitForReply('News: ')).text.slice('News: '.length))?.[2], 'lost')
 })
 
 test('a watched text is reported, and of many at once only the first', async (t) => {
