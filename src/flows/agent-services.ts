@@ -278,7 +278,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     async close() {
       // What is killed now is reported by the next start.
       deps.commandReports?.close()
-      await Promise.all([resources.close(), sockets.close(), models.close()])
+      await Promise.all([resources.close(), sockets.close(), models.close(), checkpoints.close()])
     },
   }
 }
@@ -350,6 +350,7 @@ function createCheckpointAccess(
   })
   return {
     get: opened.get,
+    close: async () => await (await opened.current())?.close(),
     contextOf({ environment, turn, turnId, authority, signal }: FileChange): Pick<ToolContext, 'beforeChange'> {
       const isHere = environment.kind === 'local' || environment.kind === 'bwrap'
       const isWanted = deps.settings().checkpoints.enabled || turn.event?.metadata?.['checkpoints'] === 'yes'
@@ -427,6 +428,8 @@ function openLazily<T>(open: (isCurrent: () => boolean) => Promise<T>) {
       })
       return opening
     },
+    /** Undefined where it was not opened. */
+    current: () => current,
     reset(): void {
       current = undefined
     },

@@ -67,6 +67,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
   const pausedUntil = new Map<string, number>()
   let isMissingSaid = false
   let pruning: Promise<unknown> | undefined
+  const closing = new AbortController()
 
   /** Rejects with the reason of the signal alone. */
   async function takeInTurn(folder: string, { reason, session }: BeforeChange, signal: AbortSignal): Promise<void> {
@@ -89,10 +90,13 @@ export function createCheckpoints(deps: CheckpointsDeps) {
   }
 
   function pruneWhenDue(): void {
-    if (!settings().auto_prune || pruning !== undefined) return
+    if (!settings().auto_prune || pruning !== undefined || closing.signal.aborted) return
+    const limited = AbortSignal.any([closing.signal, AbortSignal.timeout(otherTimeoutMs)])
     pruning = isPruneDue()
-      .then(async (isDue) => (isDue ? await prune({ orphans: false }, AbortSignal.timeout(otherTimeoutMs)) : undefined))
+      .then(async (isDue) => (isDue ? await prune({ orphans: false }, limited) : undefined))
       .catch((error: unknown) => {
+        // The next process removes what is left.
+        if (closing.signal.aborted) return
         log.warn({ event: 'checkpoint.prune_failed', err: error }, 'old checkpoints could not be removed')
       })
       .finally(() => {
@@ -193,5 +197,11 @@ export function createCheckpoints(deps: CheckpointsDeps) {
 
     /** Removes those of folders without changes for long, with `orphans` also of folders that are gone, and what is too much. */
     prune,
+
+    /** Ends the removal of old checkpoints that runs in the background. */
+    async close(): Promise<void> {
+      closing.abort(new Error('the gateway is stopping'))
+      await pruning
+    },
   }
 }

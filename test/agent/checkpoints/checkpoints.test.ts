@@ -1,6 +1,19 @@
 /** Checkpoints with the real git: what is kept, what is left out, restoring and undoing it, limits and retention. */
 import assert from 'node:assert/strict'
-import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -10,6 +23,7 @@ import { checkpointsConfig } from '../../../src/agent/checkpoints/config.ts'
 import { folderOf } from '../../../src/agent/checkpoints/folder.ts'
 import { findProgram } from '../../../src/lib/find-program.ts'
 import { silentLog } from '../../../src/lib/log.ts'
+import { sleep } from '../../../src/lib/timers.ts'
 import { withFileLock } from '../../../src/store/sqlite/file-lock.ts'
 
 const searchPath = '/usr/local/bin:/usr/bin:/bin'
@@ -257,6 +271,28 @@ test('only so many checkpoints are kept; old and lost folders are pruned', { ski
   await rm(bench.work, { recursive: true })
   assert.equal((await bench.checkpoints.prune({ orphans: false }, signal)).folders, 0, 'its disk may be away')
   assert.equal((await bench.checkpoints.prune({ orphans: true }, signal)).folders, 1)
+})
+
+test('a stop of the gateway ends the removal of old checkpoints', { skip }, async (t) => {
+  const bin = await mkdtemp(join(tmpdir(), 'hermes-git-'))
+  t.after(() => rm(bin, { recursive: true }))
+  const git = findProgram('git', searchPath)
+  const script = `#!/bin/sh\ncase " $* " in *' gc '*) : > ${bin}/begun; exec sleep 1000;; esac\nexec ${git} "$@"\n`
+  await writeFile(join(bin, 'git'), script, { mode: 0o700 })
+  await using bench = await setUp({ auto_prune: true }, `${bin}:${searchPath}`)
+  for (const session of ['s', 'other']) {
+    await bench.put('a.txt', session)
+    await bench.before({ session })
+  }
+  await utimes(join(bench.home, 'checkpoints', '.last_prune'), 0, 0)
+  bench.pass(8 * dayMs)
+  await bench.put('a.txt', '1')
+  while (!existsSync(join(bin, 'begun'))) {
+    await bench.before({ session: 'other' })
+    await sleep(20)
+  }
+  await bench.checkpoints.close()
+  assert.deepEqual(bench.warnings, [])
 })
 
 test('without git nothing is kept; that is said once, and no turn fails', async () => {
