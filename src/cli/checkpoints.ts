@@ -123,7 +123,7 @@ export async function checkpointsRestore(
   const { changed, removed, left, undo } = restored
   for (const path of changed) display.line(`restored  ${toSingleLine(path)}`)
   for (const path of removed) display.line(`removed   ${toSingleLine(path)}`)
-  for (const path of left) display.line(`left      ${toSingleLine(path)}`)
+  for (const path of left) display.line(`not kept  ${toSingleLine(path)}`)
   if (undo === undefined) return display.line('Nothing to restore: the files are as they were.')
   display.line(`hermes checkpoints restore ${undo.id} undoes this.`)
 }

@@ -33,5 +33,6 @@ export interface RestoredFiles {
   readonly folder: string
   readonly changed: readonly string[]
   readonly removed: readonly string[]
+  /** Changed since the checkpoint, and not kept by it. */
   readonly left: readonly string[]
 }

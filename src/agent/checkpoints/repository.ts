@@ -42,7 +42,7 @@ export interface Restored {
   /** Paths from the folder. */
   readonly changed: readonly string[]
   readonly removed: readonly string[]
-  /** Files that the checkpoints do not keep any more, and that stay as they are. */
+  /** Files and directories that the checkpoints do not keep and that have changed since: they stay as they are. The first of them. */
   readonly left: readonly string[]
   /** What undoes it. */
   readonly undo: Checkpoint | undefined
@@ -56,6 +56,8 @@ export interface RepositoryDeps extends FolderReaderDeps {
 export type Repository = ReturnType<typeof createRepository>
 
 const refPrefix = 'refs/checkpoints/'
+const maxExamined = 1_000
+const maxNamed = 20
 
 /** Methods reject with `GitError`, `FolderTooLarge`, system errors, or the reason of the signal. */
 export function createRepository(deps: RepositoryDeps) {
@@ -187,6 +189,10 @@ export function createRepository(deps: RepositoryDeps) {
         else changed.push(path)
       }
       await requireAll([...changed, ...removed], mayWrite)
+      if (file === undefined) {
+        const others = await changedWithoutBeingKept(deps, { since: target.at, mayWrite }, signal)
+        left.push(...others.filter((path) => !left.includes(path)))
+      }
       if (changed.length + removed.length === 0) return { changed, removed, left, undo: undefined }
       const undo = await keep(now, note, signal)
       const input = [...changed, ...removed].map((path) => `${path}\0`).join('')
@@ -202,6 +208,23 @@ export function createRepository(deps: RepositoryDeps) {
       await git(['gc', '--quiet', '--prune=now'], { signal })
     },
   }
+}
+
+/** What is in the folder and not in the index, was changed since, and may be named to the person. */
+async function changedWithoutBeingKept(
+  { git, workTree }: Pick<RepositoryDeps, 'git' | 'workTree'>,
+  { since, mayWrite }: { readonly since: number; readonly mayWrite: CheckPath },
+  signal: AbortSignal,
+): Promise<string[]> {
+  const listed = await git(['ls-files', '--others', '--directory', '-z'], { signal })
+  const found: string[] = []
+  for (const path of listed.split('\0').filter(Boolean).slice(0, maxExamined)) {
+    const stats = await lstat(join(workTree, path)).catch(undefinedIfMissing)
+    const hasChanged = stats !== undefined && Math.max(stats.mtimeMs, stats.ctimeMs) > since
+    if (hasChanged && (await mayWrite(join(workTree, path))) === undefined) found.push(path)
+    if (found.length === maxNamed) break
+  }
+  return found
 }
 
 async function exists(path: string): Promise<boolean> {

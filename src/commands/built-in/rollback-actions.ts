@@ -24,12 +24,21 @@ export async function rollback(context: CommandContext, services: CommandService
   const file = rest.length === 0 ? undefined : rest.join(' ')
   if (isDiff) return toDiff(services.redact(await checkpoints.diff(context, Number(number), file)))
   const { folder, changed, removed, left } = await checkpoints.restore(context, Number(number), file)
-  if (changed.length + removed.length === 0) return `Nothing to restore: the files in ${code(folder)} are as they were.`
+  const notKept =
+    left.length > 0
+      ? [
+          `- left as they are, because checkpoints do not keep them (ignored, generated, secret or too large): ${names(left)}`,
+        ]
+      : []
+  if (changed.length + removed.length === 0) {
+    const nothing = `Nothing to restore: the files in ${code(folder)} are as they were.`
+    return [nothing, ...notKept].join('\n')
+  }
   return [
     `Restored in ${code(folder)}:`,
     ...(changed.length > 0 ? [`- as they were: ${names(changed)}`] : []),
     ...(removed.length > 0 ? [`- removed, because they were made later: ${names(removed)}`] : []),
-    ...(left.length > 0 ? [`- left as they are, because they are too large or excluded now: ${names(left)}`] : []),
+    ...notKept,
     '',
     '`/rollback 1` undoes this. The agent does not know of it; `/undo` takes back what it said last.',
   ].join('\n')

@@ -174,6 +174,8 @@ test('secrets, generated folders, large files and repositories are left out and 
   for (const name of [...Object.keys(others), 'a.txt']) await bench.put(name, 'changed')
   const restored = await bench.checkpoints.restore(await newest(bench), { session: 's', mayWrite }, signal)
   assert.deepEqual(restored.changed, ['a.txt'])
+  const notKept = ['.env', 'id_rsa', 'ignored.txt', 'inner/', 'node_modules/']
+  assert.deepEqual(restored.left.toSorted(), notKept, 'what stays changed is named')
   assert.equal(await bench.get('.env'), 'changed')
   assert.equal(await bench.get('.git/config'), '[core]\n\thooksPath = hooks\n')
 })

@@ -5,7 +5,10 @@ import type { ToolContext } from '../tool.ts'
 import { type TextChange, unifiedDiff } from './unified-diff.ts'
 
 export const maxFileBytes = 16 * 1024 * 1024
-/** The model wrote the change and the page shows it; more of it would only fill the window. */
+/**
+ * As Hermes, which has it for `patch` alone and without a limit. A patch may match another text than the model expects, and
+ * `write_file` may replace text that it has not read; the page and editors show it to people. More would fill the window.
+ */
 const maxDiffChars = 6_000
 
 /** The field of the result with the difference of these files; absent if none differs. Never longer than the result may be. */
