@@ -59,6 +59,8 @@ async function withStoredJobs<Result>(context: CliContext, work: (jobs: Jobs) =>
         settings: () => scheduleSettings(settings),
         accountDirectory: { list: () => accountsOf(settings) },
         toolsetProblem: async (names) => toolsetProblem(names, settings),
+        // The owner may name every chat.
+        targetProblem: async () => '',
         unknownSkills: async (names) => await unknownSkills(context, names),
         // Nothing runs.
         stopTurn: async () => undefined,

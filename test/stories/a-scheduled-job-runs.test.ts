@@ -231,6 +231,44 @@ describe('people schedule jobs', () => {
     assert.match(await runCommand(gateway, '/cron'), /^Scheduled|Scheduled jobs\*\*\n\n- [^\n]*$/)
   })
 
+  it('whose results go only to chats to which the agent may send for them', async (t) => {
+    const roles = { owners: ['fake:boss'], members: ['fake:mia'] }
+    const gateway = await startTestGateway(t, {
+      config: { roles, platforms: { fake: { home_channel: { chat_id: 'Home', name: 'family' } } } },
+      model({ body, lastUserText }) {
+        const messages = Array.isArray(body['messages']) ? body['messages'] : []
+        if (lastUserText.startsWith('{')) {
+          const { role, content } = Object(messages.at(-1))
+          if (role === 'tool') return { text: `result: ${content}` }
+          return { toolCalls: [{ name: 'cronjob', arguments: lastUserText }] }
+        }
+        return { text: lastUserText.includes('Scheduled job') ? 'the news' : 'hello' }
+      },
+    })
+    await gateway.say('hi', { user: 'boss', chat: 'board', chatType: 'group' })
+    await gateway.waitForReply('hello', 'board')
+    let asked = 0
+    const schedule = async (deliver: string, user = 'mia') => {
+      asked += 1
+      const job = { action: 'create', schedule: 'every 1h', prompt: 'news', name: `news${asked}`, deliver }
+      await gateway.say(JSON.stringify(job), { user, chat: `dm-${asked}` })
+      return (await gateway.waitForReply(/result: /, `dm-${asked}`)).text
+    }
+    for (const permitted of ['origin', 'local', 'all', 'fake', 'fake:Home', 'fake:#family', 'fake:dm-1'])
+      assert.match(await schedule(permitted), /"success":true/, permitted)
+    for (const refused of ['fake:board', 'fake:elsewhere', 'fake:Home:7', 'fake:#secret', 'origin,fake:board'])
+      assert.match(await schedule(refused), /send_message.*"code":"not_scheduled"/, refused)
+    assert.match(await schedule('fake:board', 'boss'), /"success":true/)
+    // The rule counts when the job runs, too.
+    gateway.configure({ roles, send_message: { member: ['known'] }, platforms: { fake: { home_channel: 'Home' } } })
+    await gateway.current().config.reload()
+    await runCommand(gateway, '/cron run news3', { user: 'boss', chat: 'control' })
+    assert.match(await gateway.waitForLog({ event: 'cron.ended' }), /send_message/)
+    assert.deepEqual(gateway.replies('Home'), [])
+    await runCommand(gateway, '/cron run news1', { user: 'boss', chat: 'control' })
+    await gateway.waitForReply('the news', 'dm-1')
+  })
+
   it('through the API, which needs the token', async (t) => {
     const gateway = await startTestGateway(t)
     const { url, token } = gateway.current()

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import type { Environment } from '../../agent/environments/environment.ts'
 import type { CronConfig } from '../../cron/config.ts'
-import type { Jobs } from '../../cron/contract.ts'
+import type { JobMaker, Jobs } from '../../cron/contract.ts'
 import { findVisibleJob } from '../../cron/find-job.ts'
 import { pruneCompletedJobs } from '../../cron/job-store.ts'
 import type { JobsFile } from '../../cron/jobs-file.ts'
@@ -23,21 +23,24 @@ import type { EventKey } from '../../message/ids.ts'
 import { cronPlatform } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { formatModelChoice } from '../conversation-model.ts'
+import type { DeliveryConfig } from '../delivery/config.ts'
 import { runScript } from '../run-script.ts'
 import type { CheckRequestDeps } from './check-request.ts'
 import { type DeliverResultDeps, deliverResult } from './deliver-result.ts'
+import { findJobTargets, mayNameAnyChat } from './job-targets.ts'
 import { readLatestOutput, writeJobOutput } from './outputs.ts'
 import { jobPrompt } from './prompt.ts'
 import { openStoredJobs, timeZoneOf } from './stored-jobs.ts'
 
 export interface CronDeps
-  extends Omit<DeliverResultDeps, 'outbox'>,
+  extends Omit<DeliverResultDeps, 'outbox' | 'settings'>,
     Pick<CheckRequestDeps, 'toolsetProblem' | 'unknownSkills'> {
   readonly home: HomeLayout
-  readonly settings: () => CronConfig & {
-    readonly timezone: string
-    readonly platform_toolsets: Readonly<Record<string, readonly string[]>>
-  }
+  readonly settings: () => CronConfig &
+    DeliveryConfig & {
+      readonly timezone: string
+      readonly platform_toolsets: Readonly<Record<string, readonly string[]>>
+    }
   readonly inbox: Pick<Inbox, 'accept'>
   readonly turnResults: Pick<EventResults, 'wait'>
   readonly outbox: Pick<Outbox, 'prepare' | 'withhold'>
@@ -48,8 +51,6 @@ export interface CronDeps
   usualProvider(): string
   /** Ends a turn. */
   stopTurn(seq: number): Promise<unknown>
-  /** The authority of a person, with what the configuration permits now. */
-  currentAuthority(authority: Authority): Authority
   /** Whether the person has lost the access. */
   hasLostAccess(authority: Authority): boolean
   sleep(ms: number, signal: AbortSignal): Promise<void>
@@ -81,6 +82,7 @@ export async function openCron(deps: CronDeps): Promise<Cron> {
   const { jobs, file } = openStoredJobs({
     ...deps,
     settings: () => ({ timeZone: timeZone(), bareDuration: settings().cron.bare_duration }),
+    targetProblem: (name, maker) => targetProblem(deps, name, maker),
     changed() {
       mirror.changed()
       scheduler.changed()
@@ -125,6 +127,13 @@ export async function openCron(deps: CronDeps): Promise<Cron> {
       await mirror.stop()
     },
   }
+}
+
+/** Why a person may not name this target: a part of a sentence; '' if it may. A chat of an owner is looked for when it is sent to. */
+async function targetProblem(deps: CronDeps, name: string, { authority, origin }: JobMaker): Promise<string> {
+  if (mayNameAnyChat(deps, authority)) return ''
+  const found = await findJobTargets(deps, authority, name, origin ?? undefined, deps.stopping)
+  return 'problem' in found ? found.problem : ''
 }
 
 /** Writes the file some time after a change. */

@@ -2,17 +2,22 @@
  * Sends the result of a job to its targets: `origin`, `local`, `all`, or names of chats (contract hermes.md §4.8).
  */
 import type { JobRun } from '../../cron/run-end.ts'
+import type { Authority } from '../../message/authority.ts'
 import type { Target } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { prepareDelivery, storeDelivery } from '../delivery/deliver.ts'
-import { formatTarget, type ResolveTargetDeps } from '../delivery/resolve-target.ts'
-import { distinctTargets, resolveTargets } from '../delivery/resolve-targets.ts'
+import type { PermittedChatsDeps } from '../delivery/permitted-chats.ts'
+import { formatTarget } from '../delivery/resolve-target.ts'
+import { distinctTargets } from '../delivery/resolve-targets.ts'
+import { findJobTargets } from './job-targets.ts'
 
 const maxScriptChars = 4_000
 
-export interface DeliverResultDeps extends ResolveTargetDeps {
+export interface DeliverResultDeps extends PermittedChatsDeps {
   readonly outbox: Pick<Outbox, 'prepare'>
   readonly clock: () => number
+  /** The authority of a person, with what the configuration permits now. */
+  currentAuthority(authority: Authority): Authority
 }
 
 /** Sends to each target once, also when it is called again. Resolves with what failed; '' for nothing. Rejects `store/...`. */
@@ -24,7 +29,7 @@ export async function deliverResult(
 ): Promise<string> {
   if (whole.trim() === '') return ''
   const text = job.no_agent ? endsOf(whole, path) : whole
-  const { targets, problems } = await findTargets(deps, job, signal)
+  const { targets, problems } = await findTargets(deps, job, deps.currentAuthority(authority), signal)
   for (const target of targets) {
     const key = `cron:${job.id}:${slot}:${formatTarget(target)}`
     const content = { key, text, kind: 'reply' as const, authority }
@@ -44,6 +49,7 @@ function endsOf(text: string, path: string): string {
 async function findTargets(
   deps: DeliverResultDeps,
   { deliver, origin }: JobRun['stored']['job'],
+  authority: Authority,
   signal: AbortSignal,
 ): Promise<{ readonly targets: readonly Target[]; readonly problems: readonly string[] }> {
   const targets: Target[] = []
@@ -51,7 +57,7 @@ async function findTargets(
   const asked = origin === null ? undefined : toTarget(origin)
   for (const name of deliver.split(',').map((one) => one.trim())) {
     if (name === '') continue
-    const resolved = await resolveTargets(deps, name, asked, signal)
+    const resolved = await findJobTargets(deps, authority, name, asked, signal)
     if ('problem' in resolved) problems.push(`${name}: ${resolved.problem}`)
     else targets.push(...resolved.targets)
   }

@@ -13,26 +13,21 @@ import { findDeadTarget } from '../../outbox/dead-targets.ts'
 import { extractMedia } from '../../outbox/extract-media.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { chatOf } from '../../outbox/queries.ts'
-import type { AccountDirectory } from '../account-directory.ts'
 import type { Turn } from '../turn/claim.ts'
-import type { DeliveryConfig } from './config.ts'
 import { mediaProblem, prepareDelivery } from './deliver.ts'
-import { findHomeChannels } from './home-channels.ts'
-import { findKnownChats } from './known-chats.ts'
 import { type ListedTarget, listAllTargets } from './list-targets.ts'
 import { writeLocalOutput } from './local-output.ts'
 import {
-  type Destination,
-  formatTarget,
-  type Resolution,
-  type ResolveTargetDeps,
-  resolveTarget,
-} from './resolve-target.ts'
+  type PermittedChat,
+  type PermittedChatsDeps,
+  permittedChats,
+  resolvePermitted,
+  rulesOf,
+} from './permitted-chats.ts'
+import { formatTarget } from './resolve-target.ts'
 
-export interface ChatMessagesDeps extends ResolveTargetDeps {
-  readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access' | 'authorityOf'>
+export interface ChatMessagesDeps extends PermittedChatsDeps {
   readonly outbox: Pick<Outbox, 'prepare' | 'fileProblem'>
-  readonly settings: () => DeliveryConfig
   readonly home: HomeLayout
   readonly clock: () => number
   /** Named points for crash tests; does nothing in production. */
@@ -44,12 +39,6 @@ export type SendingTurn = Pick<Turn, 'id' | 'authority'> & Partial<Pick<Turn, 's
 
 const maxListed = 100
 const maxNameChars = 200
-
-interface PermittedChat {
-  readonly target: Target
-  readonly name?: string
-  readonly kind: 'origin' | 'home' | 'known'
-}
 
 /** @param callId names the messages, so that a repeated call sends nothing twice */
 export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, callId: string): ChatMessages {
@@ -63,6 +52,7 @@ export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, ca
       const problem = media.map(mediaProblem).find((one) => one !== undefined)
       if (problem !== undefined) return { problem }
       const found = await resolvePermitted(deps, authority, origin, wanted, signal)
+      if (found === undefined) return { problem: refusal(wanted) }
       if ('problem' in found) return found
       if (found.kind === 'local') return saveLocally(deps, text, media)
       const { target } = found
@@ -121,103 +111,8 @@ function originOf(event: MessageEvent | undefined): Target | undefined {
   return event.task === undefined ? targetOf(event.source) : (event.task.deliver ?? undefined)
 }
 
-/** Owners may name every chat. For other people a name is looked up among the chats that they may use. */
-async function resolvePermitted(
-  deps: ChatMessagesDeps,
-  authority: Authority,
-  origin: Target | undefined,
-  wanted: string,
-  signal: AbortSignal,
-): Promise<Resolution> {
-  const rules = rulesOf(deps, authority)
-  if (rules.includes('*')) return await resolveTarget(deps, wanted, origin, signal)
-  const permitted = await permittedChats(deps, authority, origin)
-  const named = /^[^:]+:[#@]/.test(wanted.trim())
-  const found = named ? findByName(permitted, wanted) : await resolveTarget(deps, wanted, origin, signal)
-  if (found === undefined || 'problem' in found) return found ?? { problem: refusal(wanted) }
-  if (found.kind === 'local') return rules.includes('local') ? found : { problem: refusal(wanted) }
-  if (!isPermittedChat(rules, permitted, found.target)) return { problem: refusal(wanted) }
-  const mayWrite = await isPermittedThread(deps, rules, permitted, found.target)
-  return mayWrite ? found : { problem: refusal(wanted) }
-}
-
 function refusal(wanted: string): string {
   return `${JSON.stringify(wanted.slice(0, 100))} is no chat to which messages may be sent for this person. {"action":"list"} shows the targets.`
-}
-
-function rulesOf({ settings }: ChatMessagesDeps, { role }: Authority): readonly string[] {
-  return role === 'guest' ? [] : settings().send_message[role]
-}
-
-function isPermittedChat(rules: readonly string[], permitted: readonly PermittedChat[], target: Target): boolean {
-  const { platform, chatId, threadId } = target
-  if (rules.includes(platform) || rules.includes(`${platform}:${chatId}`)) return true
-  if (threadId !== undefined && rules.includes(`${platform}:${chatId}:${threadId}`)) return true
-  return permitted.some((one) => isSameChat(one.target, target))
-}
-
-/**
- * The id of a thread may be that of any other chat (on Discord a thread is a channel), so that it must be known to belong to
- * the chat: by its name in a rule, or by a message that came from it.
- */
-async function isPermittedThread(
-  { store }: ChatMessagesDeps,
-  rules: readonly string[],
-  permitted: readonly PermittedChat[],
-  target: Target,
-): Promise<boolean> {
-  const { platform, account, chatId, threadId } = target
-  if (threadId === undefined || rules.includes(platform)) return true
-  if (rules.includes(`${platform}:${chatId}:${threadId}`)) return true
-  const isTarget = (one: { readonly target: Target }) =>
-    isSameChat(one.target, target) && one.target.threadId === threadId
-  if (permitted.some(isTarget)) return true
-  return (await store.run(() => findKnownChats({ platform, account }))).some(isTarget)
-}
-
-function isSameChat(one: Target, other: Target): boolean {
-  return one.platform === other.platform && one.account === other.account && one.chatId === other.chatId
-}
-
-function findByName(permitted: readonly PermittedChat[], wanted: string): Destination | undefined {
-  const [platform = '', ...rest] = wanted.trim().split(':')
-  const name = rest.join(':').slice(1).toLowerCase()
-  const matches = permitted.filter(
-    (one) => one.target.platform === platform.toLowerCase() && one.name?.replace(/^[#@]/, '').toLowerCase() === name,
-  )
-  const [match] = matches
-  const chats = new Set(matches.map(({ target }) => `${target.account}\n${target.chatId}`))
-  return match === undefined || chats.size > 1 ? undefined : { kind: 'chat', target: match.target }
-}
-
-/** The chats that the rules `origin`, `home` and `known` permit. */
-async function permittedChats(
-  deps: ChatMessagesDeps,
-  authority: Authority,
-  origin: Target | undefined,
-): Promise<readonly PermittedChat[]> {
-  const rules = rulesOf(deps, authority)
-  const chats: PermittedChat[] = []
-  if (origin !== undefined && rules.includes('origin')) chats.push({ target: origin, kind: 'origin' })
-  const { home, known } = await deps.store.run(function* () {
-    return {
-      home: rules.includes('home') ? yield* findHomeChannels(deps.accountDirectory.list()) : [],
-      known: yield* knownTo(authority, rules),
-    }
-  })
-  for (const { target, name } of home) chats.push({ target, kind: 'home', ...(name === undefined ? {} : { name }) })
-  for (const { target, name, source } of known) {
-    // The last message there may be another person's.
-    const own = authority.userId === undefined ? source : { ...source, userId: authority.userId }
-    if (!deps.accountDirectory.access({ source: own }).allowed) continue
-    chats.push({ target, kind: 'known', ...(name === undefined ? {} : { name }) })
-  }
-  return chats
-}
-
-function* knownTo({ platform, account, userId }: Authority, rules: readonly string[]) {
-  if (!rules.includes('known') || userId === undefined) return []
-  return yield* findKnownChats({ platform, userId, ...(account === undefined ? {} : { account }) })
 }
 
 type MessageChat = PermittedChat | ListedTarget

@@ -12,11 +12,11 @@ export const deliveryConfig = {
       owner: targetsSchema
         .default(['*'])
         .describe(
-          'Where the tool send_message may send for owners: `origin` (the chat of the turn), `home` (home channels), `known` (chats in which the person has written), `<platform>`, `<platform>:<chat_id>[:<thread_id>]`, or `*`.',
+          'Where the tool send_message and scheduled jobs may send for owners: `origin` (the chat of the turn), `home` (home channels), `known` (chats in which the person has written), `<platform>`, `<platform>:<chat_id>[:<thread_id>]`, or `*`.',
         ),
       member: targetsSchema
         .default(['origin', 'home', 'known'])
-        .describe('As `owner`, for members. The tool sends nothing for guests.'),
+        .describe('As `owner`, for members. Nothing is sent for guests.'),
     })
     .prefault({}),
 } as const

@@ -1,0 +1,119 @@
+/**
+ * The chats to which a person may let the gateway send: by the tool `send_message` and by scheduled jobs (`send_message` of the
+ * configuration).
+ */
+import type { Authority } from '../../message/authority.ts'
+import type { Target } from '../../message/source.ts'
+import type { AccountDirectory } from '../account-directory.ts'
+import type { DeliveryConfig } from './config.ts'
+import { findHomeChannels } from './home-channels.ts'
+import { findKnownChats } from './known-chats.ts'
+import { type Destination, type Resolution, type ResolveTargetDeps, resolveTarget } from './resolve-target.ts'
+
+export interface PermittedChatsDeps extends ResolveTargetDeps {
+  readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access' | 'authorityOf'>
+  readonly settings: () => DeliveryConfig
+}
+
+export interface PermittedChat {
+  readonly target: Target
+  readonly name?: string
+  readonly kind: 'origin' | 'home' | 'known'
+}
+
+/**
+ * Owners may name every chat. For other people a name is looked up among the chats that they may use. Undefined for a chat that
+ * the person may not use. Rejects `store/…`.
+ */
+export async function resolvePermitted(
+  deps: PermittedChatsDeps,
+  authority: Authority,
+  origin: Target | undefined,
+  wanted: string,
+  signal: AbortSignal,
+): Promise<Resolution | undefined> {
+  const rules = rulesOf(deps, authority)
+  if (rules.includes('*')) return await resolveTarget(deps, wanted, origin, signal)
+  const permitted = await permittedChats(deps, authority, origin)
+  const named = /^[^:]+:[#@]/.test(wanted.trim())
+  const found = named ? findByName(permitted, wanted) : await resolveTarget(deps, wanted, origin, signal)
+  if (found === undefined || 'problem' in found) return found
+  if (found.kind === 'local') return rules.includes('local') ? found : undefined
+  if (!isPermittedChat(rules, permitted, found.target)) return undefined
+  return (await isPermittedThread(deps, rules, permitted, found.target)) ? found : undefined
+}
+
+export function rulesOf({ settings }: Pick<PermittedChatsDeps, 'settings'>, { role }: Authority): readonly string[] {
+  return role === 'guest' ? [] : settings().send_message[role]
+}
+
+function isPermittedChat(rules: readonly string[], permitted: readonly PermittedChat[], target: Target): boolean {
+  const { platform, chatId, threadId } = target
+  if (rules.includes(platform) || rules.includes(`${platform}:${chatId}`)) return true
+  if (threadId !== undefined && rules.includes(`${platform}:${chatId}:${threadId}`)) return true
+  return permitted.some((one) => isSameChat(one.target, target))
+}
+
+/**
+ * The id of a thread may be that of any other chat (on Discord a thread is a channel), so that it must be known to belong to
+ * the chat: by its name in a rule, or by a message that came from it.
+ */
+async function isPermittedThread(
+  { store }: PermittedChatsDeps,
+  rules: readonly string[],
+  permitted: readonly PermittedChat[],
+  target: Target,
+): Promise<boolean> {
+  const { platform, account, chatId, threadId } = target
+  if (threadId === undefined || rules.includes(platform)) return true
+  if (rules.includes(`${platform}:${chatId}:${threadId}`)) return true
+  const isTarget = (one: { readonly target: Target }) =>
+    isSameChat(one.target, target) && one.target.threadId === threadId
+  if (permitted.some(isTarget)) return true
+  return (await store.run(() => findKnownChats({ platform, account }))).some(isTarget)
+}
+
+function isSameChat(one: Target, other: Target): boolean {
+  return one.platform === other.platform && one.account === other.account && one.chatId === other.chatId
+}
+
+function findByName(permitted: readonly PermittedChat[], wanted: string): Destination | undefined {
+  const [platform = '', ...rest] = wanted.trim().split(':')
+  const name = rest.join(':').slice(1).toLowerCase()
+  const matches = permitted.filter(
+    (one) => one.target.platform === platform.toLowerCase() && one.name?.replace(/^[#@]/, '').toLowerCase() === name,
+  )
+  const [match] = matches
+  const chats = new Set(matches.map(({ target }) => `${target.account}\n${target.chatId}`))
+  return match === undefined || chats.size > 1 ? undefined : { kind: 'chat', target: match.target }
+}
+
+/** The chats that the rules `origin`, `home` and `known` permit. */
+export async function permittedChats(
+  deps: PermittedChatsDeps,
+  authority: Authority,
+  origin: Target | undefined,
+): Promise<readonly PermittedChat[]> {
+  const rules = rulesOf(deps, authority)
+  const chats: PermittedChat[] = []
+  if (origin !== undefined && rules.includes('origin')) chats.push({ target: origin, kind: 'origin' })
+  const { home, known } = await deps.store.run(function* () {
+    return {
+      home: rules.includes('home') ? yield* findHomeChannels(deps.accountDirectory.list()) : [],
+      known: yield* knownTo(authority, rules),
+    }
+  })
+  for (const { target, name } of home) chats.push({ target, kind: 'home', ...(name === undefined ? {} : { name }) })
+  for (const { target, name, source } of known) {
+    // The last message there may be another person's.
+    const own = authority.userId === undefined ? source : { ...source, userId: authority.userId }
+    if (!deps.accountDirectory.access({ source: own }).allowed) continue
+    chats.push({ target, kind: 'known', ...(name === undefined ? {} : { name }) })
+  }
+  return chats
+}
+
+function* knownTo({ platform, account, userId }: Authority, rules: readonly string[]) {
+  if (!rules.includes('known') || userId === undefined) return []
+  return yield* findKnownChats({ platform, userId, ...(account === undefined ? {} : { account }) })
+}
