@@ -2,9 +2,11 @@
  * What the configuration decides about a tool call before a user is asked (contract §4.10): `approvals.mode`, `/yolo`,
  * `command_allowlist`, and the modes of turns that no user follows.
  */
+
 import type { ApprovalNeed } from '../agent/tools/tool.ts'
 import type { Role } from '../message/authority.ts'
 import { hasWaitingUser, type MessageEvent, mayBeAsked } from '../message/event.ts'
+import { commandLinePlatform } from '../message/source.ts'
 import type { ApprovalsConfig } from './config.ts'
 
 interface SettlementDeps {
@@ -52,6 +54,6 @@ function unattendedModeOf(
   const { task, source } = event
   if (task !== undefined) return task.route.startsWith('cron') ? cron_mode : unattended_mode
   if (hasWaitingUser(event)) return undefined
-  const mode = source.platform === 'cli' ? single_query_mode : unattended_mode
+  const mode = source.platform === commandLinePlatform ? single_query_mode : unattended_mode
   return mode === 'deny' && mayBeAsked(event) ? undefined : mode
 }

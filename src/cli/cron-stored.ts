@@ -1,6 +1,7 @@
 /**
  * Jobs in the database of a home without a running gateway, under the lock of the home. A gateway that starts finds them there.
  */
+
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,6 +14,7 @@ import { knownTools } from '../flows/known-tools.ts'
 import { HermesError } from '../lib/errors.ts'
 import { ensureDirectory } from '../lib/files.ts'
 import { silentLog } from '../lib/log.ts'
+import { tokenAuthority } from '../message/authority.ts'
 import { platformAccounts } from '../platforms/accounts.ts'
 import { lockHome } from '../store/sqlite/lock.ts'
 import { createSqliteStore } from '../store/sqlite/store.ts'
@@ -23,7 +25,7 @@ import { openSkills } from './open-skills.ts'
 import { readSettings, type Settings } from './settings.ts'
 
 /** A person who can run this command is the owner of the machine. */
-const owner: JobMaker = { authority: { role: 'owner', platform: 'cli', chatType: 'dm' }, origin: null }
+const owner: JobMaker = { authority: tokenAuthority, origin: null }
 
 /** Throws `cli/usage` when it cannot be done, `home/locked` and `store/...`. */
 export async function changeStoredJobs(context: CliContext, request: CronRequest): Promise<readonly Job[]> {

@@ -14,7 +14,7 @@ import {
 } from '../inbox/deferred-deliveries.ts'
 import { ensureDirectory } from '../lib/files.ts'
 import type { HomeLayout } from '../lib/home.ts'
-import type { Authority } from '../message/authority.ts'
+import { tokenAuthority } from '../message/authority.ts'
 import type { Target } from '../message/source.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { PlatformAutomation } from '../platforms/automation.ts'
@@ -41,7 +41,6 @@ const scriptTimeoutMs = 120_000
 const dayMs = 86_400_000
 
 /** The person who writes the routes owns the machine. */
-const operator: Authority = { role: 'owner', platform: 'cli', chatType: 'dm' }
 
 export function createPlatformAutomation(deps: PlatformAutomationDeps, platform: string): PlatformAutomation {
   const { store, outbox, clock, home } = deps
@@ -76,7 +75,7 @@ export function createPlatformAutomation(deps: PlatformAutomationDeps, platform:
     },
     async runJob(name, { text, deliveries }) {
       const { jobs } = await deps.openCron()
-      const maker = { authority: operator, origin: null }
+      const maker = { authority: tokenAuthority, origin: null }
       const found = await jobs.find(name, maker)
       if (!found.ok) return found
       if (!found.job.enabled) return 'paused'

@@ -3,7 +3,7 @@
  * stored with the message, and stays the same for everything that the message causes: resumed turns, background tasks,
  * scheduled turns and sub-agents.
  */
-import type { ChatType } from './source.ts'
+import { type ChatType, commandLinePlatform } from './source.ts'
 
 /** `owner`: everything. `member`: a known person. `guest`: a person who is let in without being listed by id. */
 export type Role = 'owner' | 'member' | 'guest'
@@ -26,6 +26,9 @@ export interface Authority {
   readonly roleAuthorized?: boolean
   readonly userIdAlt?: string
 }
+
+/** The person who holds the token of the gateway, or its home on this machine. */
+export const tokenAuthority: Authority = { role: 'owner', platform: commandLinePlatform, chatType: 'dm' }
 
 /** Whether two messages have the same author with the same rights. A message that names no user has no known author. */
 export function isSameAuthority(one: Authority, other: Authority): boolean {

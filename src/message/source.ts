@@ -36,6 +36,9 @@ export const backgroundPlatform = 'background'
 /** The reserved platform name of scheduled jobs. */
 export const cronPlatform = 'cron'
 
+/** The platform of the command line, whose conversations hooks and plugins tell from those of chats (seed 001). */
+export const commandLinePlatform = 'cli'
+
 /** Whether the gateway uses the name itself, for turns that no chat waits for. */
 export function isReservedPlatform(name: string): boolean {
   return name === backgroundPlatform || name === cronPlatform

@@ -10,7 +10,7 @@ import type { Role } from '../message/authority.ts'
 import type { MessageChange } from '../message/change.ts'
 import { type MessageEvent, parseCommand } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
-import type { SessionSource } from '../message/source.ts'
+import { commandLinePlatform, type SessionSource } from '../message/source.ts'
 import { changePayload, eventPayload, sourceOfChange } from './extension-points/event-payload.ts'
 import { createInvalidResultLog, type OnInvalidResult } from './extension-points/results.ts'
 import type { HookName, HookPayloads } from './hook-map.ts'
@@ -96,7 +96,7 @@ export function createGatewayHooks(deps: GatewayHooksDeps): GatewayHooks {
   }
 
   function surfaceOf({ platform }: SessionSource): 'cli' | 'gateway' {
-    return platform === 'cli' ? 'cli' : 'gateway'
+    return platform === commandLinePlatform ? 'cli' : 'gateway'
   }
 
   function approvalKeys({ sessionKey, source, about }: ApprovalInfo) {

@@ -8,7 +8,7 @@ import type { JobMaker } from '../../cron/contract.ts'
 import type { Job } from '../../cron/job.ts'
 import { HermesError } from '../../lib/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import type { Authority } from '../../message/authority.ts'
+import { type Authority, tokenAuthority } from '../../message/authority.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
 import type { Cron } from './cron.ts'
 import { describeJob, describeJobFully, type JobActionResult, jobActionSchema, runJobAction } from './job-actions.ts'
@@ -82,7 +82,7 @@ function forAgent({
 }
 
 /** A person who holds the token is the owner of the machine. */
-const tokenMaker: JobMaker = { authority: { role: 'owner', platform: 'cli', chatType: 'dm' }, origin: null }
+const tokenMaker: JobMaker = { authority: tokenAuthority, origin: null }
 
 /** Answers `POST /api/jobs`. Rejects `http/bad-request` and `store/...`. */
 export async function handleJobRequest(

@@ -9,7 +9,7 @@ import { HermesError, messageOf } from '../../lib/errors.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import { uuid7 } from '../../lib/ids.ts'
 import type { Logger } from '../../lib/log.ts'
-import type { Authority } from '../../message/authority.ts'
+import { tokenAuthority } from '../../message/authority.ts'
 import type { Target } from '../../message/source.ts'
 import { forgetDeadTarget } from '../../outbox/dead-targets.ts'
 import type { DeliveryState } from '../../outbox/delivery-state.ts'
@@ -59,7 +59,6 @@ export const sendBody = z.strictObject({
 })
 
 /** The owner of the machine, who holds the token. */
-const tokenAuthority: Authority = { role: 'owner', platform: 'cli', chatType: 'dm' }
 
 /**
  * Sends one message to all targets and resolves with what happened to each. Nothing is sent when one target is invalid.

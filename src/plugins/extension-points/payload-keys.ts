@@ -1,7 +1,9 @@
 /**
  * Converts the information about a turn, a model call and a tool call into the payload keys of the contract (§2.6).
  */
+
 import type { RequestInfo, ToolInfo, ToolResult, TurnInfo } from '../../agent/agent-hooks.ts'
+import { commandLinePlatform } from '../../message/source.ts'
 import type { HookDispatchContext } from '../hooks/plugin-hooks.ts'
 
 export function dispatchContextOf({ route, sessionKey }: TurnInfo): HookDispatchContext {
@@ -27,7 +29,7 @@ export function requestKeys({ turn, apiRequestId, apiCallCount, retryCount }: Re
 
 export function streamKeys({ turn, iteration }: RequestInfo) {
   const { sessionId, turnId, model, provider, platform } = turn
-  const surface = platform === 'cli' ? 'cli' : 'gateway'
+  const surface = platform === commandLinePlatform ? 'cli' : 'gateway'
   return { session_id: sessionId, turn_id: turnId, iteration, model, provider, surface }
 }
 

@@ -1,7 +1,9 @@
 /**
  * The conversations in which a memory provider is used: for each person in each of them, the provider is initialized once.
  */
+
 import { createLruCache } from '../../lib/lru-cache.ts'
+import { commandLinePlatform } from '../../message/source.ts'
 import type { MemoryContext } from '../memory-provider.ts'
 import type { MemoryOwner } from '../plugin-memory.ts'
 
@@ -65,7 +67,7 @@ export function createMemoryConversations({
     const context = { ...who, hermesHome, agentContext, parentSessionId: '' } as const
     const conversation = { context, ready: initialize(context), switching: undefined, turns: 0 }
     people.set(userId, conversation)
-    if (platform === 'cli') commandLineKeys.add(sessionKey)
+    if (platform === commandLinePlatform) commandLineKeys.add(sessionKey)
     return conversation
   }
 

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { messageOf } from '../../../lib/errors.ts'
 import { asArray, asNumber, asRecord, asString, isRecord, parseJson } from '../../../lib/json.ts'
-import type { ChatType, SessionSource } from '../../../message/source.ts'
+import { type ChatType, commandLinePlatform, type SessionSource } from '../../../message/source.ts'
 import type { ChatMessage, ToolCall } from '../../../message/transcript.ts'
 import type { ImportedMessage, ImportedSession } from '../../../sessions/imported-sessions.ts'
 import { sessionKeyOf } from '../../../sessions/session-key.ts'
@@ -169,7 +169,7 @@ function toSource(row: Row, route: Row, profile: string): SessionSource | undefi
   const platform = asString(row['source'])
   const userId = text('user_id')
   // The terminal belongs to the owner of the home.
-  if (platform === 'cli')
+  if (platform === commandLinePlatform)
     return { platform, account: 'default', chatId: asString(row['id']), chatType: 'dm', userId: 'owner', profile }
   const chatType = text('chat_type')
   const chatId = text('chat_id')
