@@ -260,8 +260,8 @@ const messageColumns = [
   'm.created_at',
 ] as const
 
-/** A shortened copy replaces a message under the same ordinal; the first row is the original. */
-const isOriginal = sql<boolean>`not exists (select 1 from messages o where o.session_id = m.session_id and o.ord = m.ord
+/** Of `messages as m`. A shortened copy replaces a message under the same ordinal; the first row is the original. */
+export const isOriginal = sql<boolean>`not exists (select 1 from messages o where o.session_id = m.session_id and o.ord = m.ord
   and o.id < m.id and o.superseded >= 0 and o.is_summary = 0)`
 
 /** A summary is read by people only where what it replaces is in another session. */

@@ -1,19 +1,26 @@
 /**
  * The messages of a whole conversation as they were said, for trajectories.
  */
-import { query, row, rows, type Transaction } from '../store/query.ts'
+import { query, row, rows, sql, type Transaction } from '../store/query.ts'
+import { isOriginal } from './session-list.ts'
+
+/** Taken back, or of a failed turn. Of a result that was shortened before, it is the shortened copy that was taken back. */
+const isWithdrawn = sql<number>`(m.superseded < 0 or exists (select 1 from messages c where c.session_id = m.session_id
+  and c.ord = m.ord and c.id > m.id and c.superseded < 0 and c.is_summary = 0))`
 
 const selectSaid = query((db, p: { session_id: string }) =>
   db
-    .selectFrom('messages')
-    .leftJoin('texts', 'texts.id', 'messages.text_id')
-    .select(['role', 'content', 'texts.body', 'tool_calls', 'tool_call_id', 'tool_name', 'provider_data'])
-    .where('session_id', '=', p.session_id)
-    // Those below zero were taken back, or belong to a failed turn.
-    .where('superseded', '>=', 0)
-    .where('is_summary', '=', 0)
-    .orderBy('ord'),
+    .selectFrom('messages as m')
+    .leftJoin('texts', 'texts.id', 'm.text_id')
+    .select(['m.role', 'm.content', 'texts.body', 'm.tool_calls', 'm.tool_call_id', 'm.tool_name', 'm.provider_data'])
+    .select(['m.ord', 'm.turn_id', 'm.created_at', isWithdrawn.as('withdrawn')])
+    .where('m.session_id', '=', p.session_id)
+    .where('m.is_summary', '=', 0)
+    .where(isOriginal)
+    .orderBy('m.ord')
+    .orderBy('m.id'),
 )
+type StoredMessage = NonNullable<typeof selectSaid.types>['row']
 
 const selectSession = query((db, p: { id: string }) =>
   db
@@ -46,11 +53,24 @@ const maxContinued = 100
 export function* readSaidMessages(sessionId: string): Transaction<SaidMessage[] | undefined> {
   let session = yield* row(selectSession, { id: sessionId })
   if (session === undefined) return undefined
-  const said: SaidMessage[] = []
+  let said: StoredMessage[] = []
+  const withdrawn = new Set<string>()
   for (let count = 0; session !== undefined && count < maxContinued; count += 1) {
     const found = yield* rows(selectSaid, { session_id: session.id })
-    said.unshift(...found.map(({ body, content, ...rest }) => ({ ...rest, content: body ?? content })))
+    const copied = new Set(found.map(identityOf))
+    said = [
+      ...found.filter((one) => one.withdrawn === 0 && !withdrawn.has(identityOf(one))),
+      ...said.filter((one) => !copied.has(identityOf(one))),
+    ]
+    for (const one of found) if (one.withdrawn === 1) withdrawn.add(identityOf(one))
     session = session.continues === null ? undefined : yield* row(selectSession, { id: session.continues })
   }
-  return said
+  return said.map(({ body, content, role, tool_calls, tool_call_id, tool_name, provider_data }) => ({
+    ...{ role, content: body ?? content, tool_calls, tool_call_id, tool_name, provider_data },
+  }))
+}
+
+/** A session that continues another one begins with copies of the messages that were kept. */
+function identityOf({ ord, turn_id, created_at }: StoredMessage): string {
+  return JSON.stringify([ord, turn_id, created_at])
 }

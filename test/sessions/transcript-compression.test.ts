@@ -2,10 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
 import type { ChatMessage, Usage } from '../../src/message/transcript.ts'
+import { withdrawFrom } from '../../src/sessions/conversation-edits.ts'
 import { messagesOfSession, sessionById } from '../../src/sessions/session-queries.ts'
+import { rotateSession } from '../../src/sessions/session-rotation.ts'
 import { beginEpoch, type EpochOptions } from '../../src/sessions/session-state.ts'
+import { readSaidMessages } from '../../src/sessions/trajectory-messages.ts'
 import { appendMessage, readTranscript, supersedeTurn, usageOfTurn } from '../../src/sessions/transcript.ts'
 import { applyCompression, type CompressionEdits } from '../../src/sessions/transcript-compression.ts'
+import { beginTurn } from '../../src/sessions/turns.ts'
 import { row, rows } from '../../src/store/query.ts'
 import { openReader } from '../../src/store/sqlite/reader.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -140,3 +144,22 @@ test('superseding a turn after a compression removes its messages and keeps the 
     ['the beginning', 'yes', 'the record'],
   )
 })
+
+test('a trajectory has each message once, in place and over sessions, and nothing that was taken back', async (t) => {
+  const said = async (store: Store, session: string) =>
+    (await store.run(() => readSaidMessages(session)))?.map(({ content }) => content)
+  const whole = conversation.map(({ content }) => content)
+  const inPlace = openStore(t).store
+  const one = await written(inPlace)
+  await inPlace.run(() => applyCompression(one.fence, 's', one.lines, both, 20))
+  assert.deepEqual(await said(inPlace, 's'), whole)
+
+  const { store } = openStore(t)
+  const { fence, lines } = await written(store)
+  await store.run(() => beginTurn({ id: 'running', seq: 1, ...turn, ...fence }, 1))
+  await store.run(() => rotateSession({ fence, from: 's', to: 'next', turnId: 'running' }, lines, both, 20))
+  assert.deepEqual(await said(store, 'next'), whole)
+  await store.run(() => withdrawFrom('next', 1))
+  assert.deepEqual(await said(store, 'next'), ['the beginning', 'the middle about roses', 'roses are red'])
+})
+const turn = { sessionId: 's', origin: '{}', authority: '{}', route: '{}' }
