@@ -10,6 +10,7 @@ import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
 import { readTextIfExists, writeFileAtomic } from '../../lib/files.ts'
 import { parseJson } from '../../lib/json.ts'
 import { lockHome } from '../../store/sqlite/lock.ts'
+import { existsFile } from './result-file.ts'
 
 const stateSchema = z.object({
   version: z.literal(1),
@@ -32,10 +33,11 @@ export interface BatchState {
 
 /**
  * Opens or begins the batch of a file of results, and locks it.
- * Throws `cli/usage` when another process writes it, or when the file belongs to no batch.
+ * Throws `cli/usage` when another process writes it, when the file belongs to no batch, and as `existsFile`.
  */
 export function openBatch(out: string): BatchState {
   const path = resolveResults(out)
+  existsFile(path)
   const lock = lockResults(path)
   try {
     return { ...openState(path), release: lock }

@@ -1,7 +1,7 @@
 /**
  * `hermes batch run`: sends the prompts of a file to the agent, each in a conversation of its own, and writes their answers.
  */
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
@@ -18,7 +18,7 @@ import { type BatchState, openBatch } from './batch-state.ts'
 import { readEarlierResults } from './earlier-results.ts'
 import { type BatchProgress, openProgress } from './progress.ts'
 import { type BatchPrompt, type PromptFile, parsePrompts } from './read-prompts.ts'
-import { type BatchResult, openLineFile } from './result-file.ts'
+import { type BatchResult, maxFileBytes, openLineFile } from './result-file.ts'
 import { runPrompts } from './run-prompts.ts'
 import { summarize } from './summary.ts'
 import { openTrajectories } from './trajectories.ts'
@@ -45,19 +45,35 @@ export async function batchRun(context: CliContext, file: string, options: Batch
   }
 }
 
-const maxFileBytes = 1_073_741_824
-
 /** Throws `cli/usage`. */
 function readPrompts(file: string, { system = '', toolsets }: BatchOptions): PromptFile {
   const path = resolve(file)
   let content: Buffer
   try {
-    content = readFileSync(path)
+    content = readAtMost(path, maxFileBytes + 1)
   } catch (error) {
     throw new HermesError('cli/usage', `${file} cannot be read: ${messageOf(error)}.`, { cause: error })
   }
   if (content.length > maxFileBytes) throw new HermesError('cli/usage', `${file} is larger than 1 GB. Divide it.`)
   return parsePrompts(content, path, { system, toolsets: toolsets === undefined ? undefined : splitNames(toolsets) })
+}
+
+/** The beginning of a file; the whole of a pipe that ends. */
+function readAtMost(path: string, maxBytes: number): Buffer {
+  const chunks: Buffer[] = []
+  const file = openSync(path, 'r')
+  try {
+    for (let left = maxBytes; left > 0; ) {
+      const chunk = Buffer.allocUnsafe(Math.min(left, 1_048_576))
+      const bytes = readSync(file, chunk)
+      if (bytes === 0) break
+      chunks.push(chunk.subarray(0, bytes))
+      left -= bytes
+    }
+  } finally {
+    closeSync(file)
+  }
+  return Buffer.concat(chunks)
 }
 
 /** Throws `cli/usage`. */

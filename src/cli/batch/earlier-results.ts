@@ -26,7 +26,7 @@ export function readEarlierResults(
   const current = stored.filter(({ id, attempt }) => attempt === state.attemptOf(id))
   const byId = new Map(prompts.all.map((prompt) => [prompt.id, prompt]))
   const chosen = new Set(prompts.chosen.map(({ id }) => id))
-  const changed = current.filter(({ id, hash }) => (byId.get(id)?.hash ?? hash) !== hash)
+  const changed = current.filter(({ id, hash }) => chosen.has(id) && byId.get(id)?.hash !== hash)
   if (changed.length > 0 && !rerunChanged) throw changedError(changed)
   const others = current.filter(({ id }) => !byId.has(id)).length
   if (others > 0) errors.write(`hermes: ${others} results belong to prompts that are not in the file (any more)\n`)

@@ -2,7 +2,7 @@
  * The results of a batch: JSON lines that are only appended to. A line on disk is what makes a prompt count as answered, so a
  * batch that was killed continues after the last complete line.
  */
-import { closeSync, existsSync, ftruncateSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, ftruncateSync, openSync, readFileSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { z } from 'zod'
 import { HermesError, messageOf } from '../../lib/errors.ts'
@@ -31,9 +31,24 @@ const resultSchema = z.looseObject({
 /** A line of the results. */
 export type BatchResult = z.output<typeof resultSchema>
 
-/** Reads a file of JSON lines, and removes an incomplete last line, which a killed process has left. */
+/** Of a file of prompts or results. */
+export const maxFileBytes = 1_073_741_824
+
+/**
+ * Whether there is a file. Throws `cli/usage` for a device, a pipe or a directory, and for more than 1 GB: reading it would not end,
+ * or take all memory.
+ */
+export function existsFile(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined) return false
+  const problem = !found.isFile() ? 'is no file' : found.size > maxFileBytes ? 'is larger than 1 GB' : undefined
+  if (problem === undefined) return true
+  throw new HermesError('cli/usage', `${path} ${problem}.`, { hint: 'Name another file.' })
+}
+
+/** Reads a file of JSON lines, and removes an incomplete last line, which a killed process has left. Throws as `existsFile`. */
 export function readLines(path: string): string[] {
-  if (!existsSync(path)) return []
+  if (!existsFile(path)) return []
   const content = readFileSync(path)
   const complete = content.lastIndexOf(10) + 1
   if (complete < content.length) {

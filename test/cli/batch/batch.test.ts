@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openBatch } from '../../../src/cli/batch/batch-state.ts'
@@ -96,6 +96,9 @@ test('prompts that were changed since they were answered are noticed, and asked 
   assertFailed(await batch.run(), 'cli/usage', '1 prompts', ': a.')
   assert.deepEqual(texts(batch.out), { a: 're one', b: 're two' })
   assert.equal((await batch.run('--rerun-changed')).code, 0)
+  batch.write({ id: 'a', prompt: 'uno' }, { id: 'b', prompt: 'dos' })
+  // What is not asked again now keeps its result.
+  assert.equal((await batch.run('--rerun-changed', '--limit', '1')).code, 0)
   assert.deepEqual(texts(batch.out), { a: 're uno', b: 're two', c: 're three' })
   assert.equal(batch.model.requestCount, 4)
 })
@@ -132,6 +135,16 @@ test('a file that is no result of a batch, a toolset that does not exist and a m
       ['b', 'failed'],
     ],
   )
+})
+
+test('results on a device are refused before anything is written or sent', async (t) => {
+  const batch = await batchHome(t, () => ({ text: 'x' }))
+  batch.write({ id: 'a', prompt: 'one' })
+  const target = batch.file('device')
+  symlinkSync('/dev/null', target)
+  assertFailed(await batch.run('--out', target), 'cli/usage')
+  assert.throws(() => openBatch('/dev/zero'), { code: 'cli/usage' })
+  assert.equal(batch.model.requests.length, 0)
 })
 
 test('two batches never write the same results, and deleted results begin a new batch', (t) => {
