@@ -26,7 +26,7 @@ export function register(ctx: PluginContext): void {
   }
 
   const settingsOf = (terminal: Terminal): SandboxSettings => ({
-    image: asString(terminal['daytona_image']),
+    image: asString(ctx.config.get('image')),
     target: ctx.env('DAYTONA_TARGET'),
     cpu: asNumber(terminal['container_cpu']),
     memoryGb: Math.ceil(asNumber(terminal['container_memory']) / 1_024),

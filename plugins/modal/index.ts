@@ -31,7 +31,7 @@ export function register(ctx: PluginContext): void {
         sessionId,
         settings: () => ({
           app: asString(ctx.config.get('app')),
-          image: asString(settings['modal_image']),
+          image: asString(ctx.config.get('image')),
           cpu: asNumber(settings['container_cpu']),
           memoryMb: asNumber(settings['container_memory']),
           lifetimeMinutes: asNumber(ctx.config.get('lifetime_minutes')),

@@ -79,7 +79,7 @@ export function createSandbox({ client, name, sessionId, settings, snapshot }: S
         if (signal.aborted || isHermesError(error)) throw error
         throw new HermesError('environment/unreachable', `Modal: ${messageOf(error)}`, {
           cause: error,
-          hint: 'Check MODAL_TOKEN_ID and MODAL_TOKEN_SECRET, and `terminal.modal_image`.',
+          hint: 'Check MODAL_TOKEN_ID and MODAL_TOKEN_SECRET, and the setting `image`.',
         })
       }
     },

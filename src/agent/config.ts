@@ -387,15 +387,6 @@ export const agentConfig = {
         .min(0)
         .default(300)
         .describe('Seconds after which a container that runs no command is stopped; 0 for never.'),
-      daytona_image: z
-        .string()
-        .default('')
-        .describe('The image for `backend: daytona`. The default is the snapshot that Daytona has by default.'),
-      modal_image: z
-        .string()
-        .min(1)
-        .default('nikolaik/python-nodejs:python3.11-nodejs20')
-        .describe('The image for `backend: modal`, from a public registry.'),
       singularity_image: z
         .string()
         .min(1)

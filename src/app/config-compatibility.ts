@@ -42,6 +42,12 @@ const voiceAliases: readonly KeyAlias[] = [
   { from: 'tts.openai.voice', to: 'tts.voice' },
 ]
 
+/** Keys of places that are plugins here. */
+export const pluginAliases: readonly KeyAlias[] = [
+  { from: 'terminal.daytona_image', to: 'plugins.entries.daytona.settings.image' },
+  { from: 'terminal.modal_image', to: 'plugins.entries.modal.settings.image' },
+]
+
 /** A platform can be configured under `platforms`, under `gateway.platforms` and at the top level. */
 export function keyAliases(platforms: readonly PlatformManifest[]): KeyAlias[] {
   return [
@@ -55,6 +61,7 @@ export function keyAliases(platforms: readonly PlatformManifest[]): KeyAlias[] {
     ...tokenAliases,
     ...sessionAliases,
     ...voiceAliases,
+    ...pluginAliases,
   ]
 }
 

@@ -22,7 +22,7 @@ import type { PlatformManifest } from '../platforms/manifest.ts'
 import { pluginsConfig } from '../plugins/config.ts'
 import { sessionsConfig } from '../sessions/config.ts'
 import { webConfig } from '../web/config.ts'
-import { keyAliases, unusedKeys } from './config-compatibility.ts'
+import { keyAliases, pluginAliases, unusedKeys } from './config-compatibility.ts'
 
 /** The sections of all modules and of the installed platforms. */
 export function gatewayShapes(platforms: readonly PlatformManifest[]) {
@@ -54,7 +54,6 @@ const containerKeys = [
   ...['docker_image', 'docker_forward_env', 'docker_volumes', 'docker_mount_cwd_to_workspace', 'docker_network'],
   ...['docker_shm_size', 'docker_run_as_host_user', 'docker_extra_args', 'docker_orphan_reaper', 'singularity_image'],
   ...['container_persistent', 'container_cpu', 'container_memory', 'container_disk', 'lifetime_seconds'],
-  ...['daytona_image', 'modal_image'],
 ]
 
 /** Environment variables that set values of the configuration (contract). */
@@ -82,6 +81,7 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
     { variable: 'TERMINAL_CWD', path: ['terminal', 'cwd'] },
     { variable: 'TERMINAL_PERSISTENT_SHELL', path: ['terminal', 'persistent_shell'] },
     ...containerKeys.map((key) => ({ variable: `TERMINAL_${key.toUpperCase()}`, path: ['terminal', key] })),
+    ...pluginAliases.map(({ from, to }) => ({ variable: from.replace('.', '_').toUpperCase(), path: to })),
     { variable: 'HERMES_DOCKER_BINARY', path: ['terminal', 'docker_binary'] },
     { variable: 'TERMINAL_SCRATCH_DIR', path: ['terminal', 'singularity_scratch_dir'] },
     { variable: 'TERMINAL_SSH_HOST', path: ['terminal', 'ssh_host'] },

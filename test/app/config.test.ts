@@ -59,6 +59,15 @@ test('the token of Slack is read in each spelling of Hermes', async (t) => {
   }
 })
 
+test("Hermes' keys for images of places set those of the plugins", async (t) => {
+  const config = await open(
+    t,
+    'terminal: {modal_image: "debian:12"}\nplugins: {entries: {modal: {settings: {app: a}}}}\n',
+  )
+  assert.deepEqual(config.current().plugins.entries['modal']?.settings, { app: 'a', image: 'debian:12' })
+  assert.deepEqual(config.state().warnings, [])
+})
+
 test('a limit that cannot be read does not become the wider default', async (t) => {
   const network = await open(t, 'terminal: {sandbox_network: ["https://example.com", example.org]}\n')
   assert.equal(network.current().terminal.sandbox_network, 'off')

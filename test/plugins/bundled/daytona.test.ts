@@ -65,7 +65,7 @@ test('commands and files of a conversation are in its sandbox', async (t) => {
     {
       config: { terminal: { backend: 'daytona', cwd } },
       prepare: ({ root }) => {
-        const variables = `DAYTONA_API_KEY=the-key\nDAYTONA_API_URL=${server.url}\n`
+        const variables = `DAYTONA_API_KEY=the-key\nDAYTONA_API_URL=${server.url}\nTERMINAL_DAYTONA_IMAGE=debian:12\n`
         writeFileSync(join(root, '.env'), variables, { mode: 0o600 })
       },
       model: (asked) => {
@@ -79,7 +79,10 @@ test('commands and files of a conversation are in its sandbox', async (t) => {
   await gateway.waitForReply('done')
   const messages = JSON.stringify((await gateway.modelRequest(2)).body['messages'])
   assert.ok(messages.includes(`${cwd}\\\\nfrom the file tool`), messages.slice(-1_000))
-  assert.equal(server.sandboxes.size, 1)
+  assert.deepEqual(
+    [...server.sandboxes.values()].map(({ body }) => body['buildInfo']),
+    [{ dockerfileContent: 'FROM debian:12\n' }],
+  )
   await gateway.stop()
   assert.deepEqual(
     [...server.sandboxes.values()].map(({ state }) => state),
