@@ -3,7 +3,7 @@
  * anything is sent.
  */
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, openSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, lstatSync, openSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
@@ -36,7 +36,7 @@ export interface BatchState {
  * Throws `cli/usage` when another process writes it, when the file belongs to no batch, and as `existsFile`.
  */
 export function openBatch(out: string): BatchState {
-  const path = resolveResults(out)
+  const path = realPathOf(out)
   existsFile(path)
   const lock = lockResults(path)
   try {
@@ -89,10 +89,10 @@ function readState(path: string) {
   })
 }
 
-/** The directory must exist; the file need not. */
-function resolveResults(out: string): string {
+/** The directory must exist; the file need not. Throws `cli/usage`, also for a link to nothing. */
+export function realPathOf(out: string): string {
   try {
-    if (existsSync(out)) return realpathSync(out)
+    if (lstatSync(out, { throwIfNoEntry: false }) !== undefined) return realpathSync(out)
     return join(realpathSync(dirname(out)), basename(out))
   } catch (error) {
     throw new HermesError('cli/usage', `${out} cannot be created: ${messageOf(error)}.`, { cause: error })

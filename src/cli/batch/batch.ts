@@ -1,9 +1,9 @@
 /**
  * `hermes batch run`: sends the prompts of a file to the agent, each in a conversation of its own, and writes their answers.
  */
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
+import { findUnknownEntries, type SelectableTool } from '../../agent/toolsets/select-tools.ts'
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
 import { onAbort, sleep } from '../../lib/timers.ts'
 import type { CliContext } from '../context.ts'
@@ -14,7 +14,7 @@ import { assertToolsetsExist, fetchTools } from '../known-toolsets.ts'
 import { readSettings } from '../settings.ts'
 import { askPrompt, createPatientFetch } from './ask-prompt.ts'
 import type { BatchOptions } from './batch-options.ts'
-import { type BatchState, openBatch } from './batch-state.ts'
+import { type BatchState, openBatch, realPathOf } from './batch-state.ts'
 import { readEarlierResults } from './earlier-results.ts'
 import { type BatchProgress, openProgress } from './progress.ts'
 import { type BatchPrompt, type PromptFile, parsePrompts } from './read-prompts.ts'
@@ -25,6 +25,7 @@ import { openTrajectories } from './trajectories.ts'
 
 /** Sets the exit code: 0, 1 when a prompt failed or a line is broken, 75 when the gateway went away, 130 when interrupted. */
 export async function batchRun(context: CliContext, file: string, options: BatchOptions): Promise<void> {
+  assertSeparateFiles(file, options)
   const found = readPrompts(file, options)
   reportLines(context, file, found, options)
   const prompts = found.prompts.slice(0, options.limit)
@@ -56,6 +57,32 @@ function readPrompts(file: string, { system = '', toolsets }: BatchOptions): Pro
   }
   if (content.length > maxFileBytes) throw new HermesError('cli/usage', `${file} is larger than 1 GB. Divide it.`)
   return parsePrompts(content, path, { system, toolsets: toolsets === undefined ? undefined : splitNames(toolsets) })
+}
+
+/** Throws `cli/usage` where a file would be written in two forms, or written and read. */
+function assertSeparateFiles(file: string, { out, trajectories }: BatchOptions): void {
+  const results = realPathOf(out)
+  const taken = new Map([
+    [existsSync(file) ? realpathIfKnown(file) : resolve(file), 'the prompts'],
+    [`${results}.state`, 'the state of the batch'],
+    [`${results}.lock`, 'the lock of the batch'],
+  ])
+  for (const [option, path] of [['--out', out] as const, ['--trajectories', trajectories] as const]) {
+    if (path === undefined) continue
+    const real = realPathOf(path)
+    const owner = taken.get(real)
+    if (owner !== undefined) throw new HermesError('cli/usage', `${option} names ${path}, which has ${owner}.`)
+    taken.set(real, 'the results')
+  }
+}
+
+/** A pipe has a name without a path. */
+function realpathIfKnown(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch {
+    return resolve(file)
+  }
 }
 
 /** The beginning of a file; the whole of a pipe that ends. */
@@ -121,12 +148,12 @@ interface Work {
   readonly stop: AbortSignal
 }
 
-async function runWith(context: CliContext, { endpoint, state, options, plan, stop }: Work): Promise<void> {
-  const { prompts, earlier } = plan
+async function runWith(context: CliContext, { endpoint, state, options, plan: read, stop }: Work): Promise<void> {
   if (endpoint.model === 'demo')
     context.errors.write('hermes: no model is configured: the offline demonstration answers (config/no-model)\n')
   const tools = await fetchTools(endpoint.url, endpoint.token)
-  await assertToolsets(context, prompts, tools)
+  const plan = await withKnownToolsets(context, read, tools, options)
+  const { prompts, earlier } = plan
   const access = {
     ...{ url: endpoint.url, token: endpoint.token, batch: state.batch, clock: Date.now },
     fetch: createPatientFetch({ fetch, clock: Date.now, sleep }),
@@ -175,16 +202,30 @@ async function runWith(context: CliContext, { endpoint, state, options, plan, st
   summarize(context, options, { ...outcome, ms: Date.now() - startedAt })
 }
 
-/** Throws `cli/not-found`. */
-async function assertToolsets(
+/**
+ * Lines with a toolset that does not exist are broken lines. Throws `cli/not-found` for `--toolsets`, and `cli/usage` with `--strict`
+ * and when no line is left.
+ */
+async function withKnownToolsets(
   context: CliContext,
-  prompts: readonly BatchPrompt[],
+  plan: Plan,
   tools: readonly SelectableTool[],
-): Promise<void> {
-  if (prompts.every(({ toolsets }) => toolsets === undefined)) return
+  { toolsets, strict }: BatchOptions,
+): Promise<Plan> {
+  if (plan.prompts.every((prompt) => prompt.toolsets === undefined)) return plan
   const { config } = await readSettings(context)
-  const names = new Set(prompts.flatMap(({ toolsets = [] }) => toolsets))
-  assertToolsetsExist([...names], tools, config.current().custom_toolsets)
+  const custom = config.current().custom_toolsets
+  if (toolsets !== undefined) assertToolsetsExist(splitNames(toolsets), tools, custom)
+  const prompts: BatchPrompt[] = []
+  for (const prompt of plan.prompts) {
+    const [unknown] = findUnknownEntries(prompt.toolsets ?? [], tools, custom)
+    if (unknown === undefined) prompts.push(prompt)
+    else context.errors.write(`hermes: line ${prompt.line}: there is no toolset ${toSingleLine(unknown.name)}\n`)
+  }
+  const broken = plan.prompts.length - prompts.length
+  if (broken > 0 && (strict || prompts.length === 0))
+    throw new HermesError('cli/usage', `${broken} lines name a toolset that does not exist. Nothing was sent.`)
+  return { ...plan, prompts, broken: plan.broken + broken }
 }
 
 function openBatchProgress({ errors }: CliContext, { prompts, earlier }: Plan): BatchProgress {

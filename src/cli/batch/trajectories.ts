@@ -5,7 +5,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
-import { isHermesError } from '../../lib/errors.ts'
+import { HermesError, isHermesError } from '../../lib/errors.ts'
 import { asNumber, asRecord, asString, parseJson } from '../../lib/json.ts'
 import { callApi } from '../api-client.ts'
 import type { BatchPrompt } from './read-prompts.ts'
@@ -37,11 +37,17 @@ const responseSchema = z.object({
   tool_stats: z.record(z.string(), countsSchema),
 })
 
-/** @param file undefined: nothing is written */
+/** @param file undefined: nothing is written. Throws `cli/usage` for a file of something else. */
 export async function openTrajectories(file: string | undefined, deps: TrajectoryDeps): Promise<TrajectoryWriter> {
   if (file === undefined) return { write: () => Promise.resolve(), lost: () => 0, close: () => Promise.resolve() }
   const path = resolve(file)
-  const written = new Set(readLines(path).map((line) => keyOfLine(parseJson(line))))
+  const written = new Set(
+    readLines(path).map((text, index) => {
+      const line = parseJson(text)
+      if (Array.isArray(asRecord(line)['conversations'])) return keyOfLine(line)
+      throw new HermesError('cli/usage', `${path}:${index + 1} is no trajectory.`, { hint: 'Name another file.' })
+    }),
+  )
   const lines = await openLineFile(path)
   let lost = 0
   return {

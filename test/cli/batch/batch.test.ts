@@ -116,7 +116,11 @@ test('broken lines are reported and make the exit code 1; with --strict nothing 
 
 test('a file that is no result of a batch, a toolset that does not exist and a missing picture are refused clearly', async (t) => {
   const batch = await batchHome(t, () => ({ text: 'ok' }))
-  batch.write({ id: 'a', prompt: 'one' }, { id: 'b', prompt: 'look', image: 'missing.png' })
+  batch.write(
+    { id: 'a', prompt: 'one' },
+    { id: 'b', prompt: 'look', image: 'missing.png' },
+    { prompt: 'with', toolsets: ['nope'] },
+  )
   writeFileSync(batch.out, 'my notes\n')
   assertFailed(await batch.run(), 'cli/usage')
   assert.equal(readFileSync(batch.out, 'utf8'), 'my notes\n')
@@ -126,6 +130,7 @@ test('a file that is no result of a batch, a toolset that does not exist and a m
   const { code, stderr } = await batch.run()
   assert.equal(code, 1)
   assert.match(stderr, /missing\.png/)
+  assert.match(stderr, /line 3: .*nope/)
   assert.deepEqual(
     readLines(batch.out)
       .map(({ id, status }) => [id, status])
@@ -137,13 +142,25 @@ test('a file that is no result of a batch, a toolset that does not exist and a m
   )
 })
 
-test('results on a device are refused before anything is written or sent', async (t) => {
+test('results on a device, behind a link to nothing, or in a file with another purpose are refused before anything is written or sent', async (t) => {
   const batch = await batchHome(t, () => ({ text: 'x' }))
   batch.write({ id: 'a', prompt: 'one' })
   const target = batch.file('device')
   symlinkSync('/dev/null', target)
   assertFailed(await batch.run('--out', target), 'cli/usage')
   assert.throws(() => openBatch('/dev/zero'), { code: 'cli/usage' })
+  for (const [out, trajectories] of [
+    ['same', 'same'],
+    ['prompts.jsonl', 'other'],
+    ['one', 'prompts.jsonl'],
+    ['one', 'one.state'],
+  ] as const) {
+    const files = ['--out', batch.file(out), '--trajectories', batch.file(trajectories)]
+    assertFailed(await batch.run(...files), 'cli/usage')
+  }
+  symlinkSync(batch.file('nothing'), batch.file('link'))
+  assertFailed(await batch.run('--out', batch.file('link')), 'cli/usage')
+  assert.equal(existsSync(batch.file('nothing')), false)
   assert.equal(batch.model.requests.length, 0)
 })
 
