@@ -158,6 +158,8 @@ test('a message is sent once for one key, and what cannot be sent is an error', 
   assert.deepEqual([sent['success'], sent['status'], sent['chat']], [true, 'sent', 'fake:Room'])
   assert.deepEqual(await call('messages_send', given), sent)
   assert.deepEqual(gateway.replies('Room'), ['from a client'])
+  assert.equal((await call('messages_send', { ...given, target: 'fake:Hall' }))['chat'], 'fake:Hall')
+  assert.deepEqual(gateway.replies('Hall'), ['from a client'])
   for (const wrong of [
     { target: 'nowhere:1', message: 'x' },
     { target: 'fake:Room', message: '' },

@@ -52,7 +52,7 @@ export const sendBody = z.strictObject({
   media: z.array(z.string().min(1).max(2_000)).max(20).default([]),
   /** Seconds to wait for the platforms. */
   wait: z.number().min(0).max(maxWaitSeconds).default(30),
-  /** A second request with the same key sends nothing, and reports on the first one. */
+  /** A second request with the same key sends nothing to chats of the first one, and reports on it. */
   key: z.string().min(1).max(200).optional(),
   /** Tries chats, too, that took no messages the last time. */
   force: z.boolean().default(false),
@@ -77,17 +77,18 @@ export async function sendRequest(
     destinations.push({ target, destination })
   }
   return await Promise.all(
-    destinations.map(({ target, destination }, index) =>
-      sendTo(deps, { ...request, key: keyOf(request.key, index) }, target, destination, signal),
-    ),
+    destinations.map(({ target, destination }) => sendTo(deps, request, target, destination, signal)),
   )
 }
 
 type SendRequest = z.output<typeof sendBody>
 
-/** One for each target. */
-function keyOf(key: string | undefined, index: number): string | undefined {
-  return key === undefined ? undefined : createHash('sha256').update(`${index} ${key}`).digest('hex').slice(0, 32)
+/** One for each chat. */
+function keyOf(key: string, chat: Target): string {
+  return createHash('sha256')
+    .update(`${formatTarget(chat)} ${key}`)
+    .digest('hex')
+    .slice(0, 32)
 }
 
 function parseRequest(body: unknown): SendRequest {
@@ -117,7 +118,7 @@ async function sendTo(
   if (destination.kind === 'local') return saveLocally(deps, target, [text, ...media].join('\n').trim(), now)
   const chat = destination.target
   if (force) await deps.store.run(() => forgetDeadTarget(chatOf(chat)))
-  const key = `send:${chosen ?? uuid7(now)}`
+  const key = `send:${chosen === undefined ? uuid7(now) : keyOf(chosen, chat)}`
   const content = { key, text, kind: 'notice' as const, media, authority: tokenAuthority }
   await storeDelivery(deps.store, prepareDelivery(deps.outbox, chat, content), now)
   const fields = { platform: chat.platform, chat: chat.chatId, key }
