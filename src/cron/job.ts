@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { isRecord } from '../lib/json.ts'
 import { shorten } from '../lib/shorten.ts'
+import { describeSchedule } from './schedule.ts'
 
 const text = z
   .string()
@@ -23,7 +24,11 @@ const scheduleSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('once'), run_at: z.string(), display: z.string().default('') }),
   z.object({
     kind: z.literal('interval'),
-    minutes: z.number().positive().max(52_560_000),
+    // A second at least.
+    minutes: z
+      .number()
+      .min(1 / 60)
+      .max(52_560_000),
     display: z.string().default(''),
   }),
   z.object({ kind: z.literal('cron'), expr: z.string().min(1).max(200), display: z.string().default('') }),
@@ -141,7 +146,7 @@ export function payloadProblem({
 
 function withNames(job: Job): Job {
   const name = job.name || shorten(job.prompt.trim() || job.skills[0] || job.script || job.id, 50)
-  return { ...job, name, schedule_display: job.schedule_display || job.schedule.display }
+  return { ...job, name, schedule_display: job.schedule_display || describeSchedule(job.schedule) }
 }
 
 /** ms since 1970 of a field; null for none. */

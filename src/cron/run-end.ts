@@ -1,6 +1,7 @@
 /**
  * The end of a run: its result is kept, sent and recorded. Each step can be repeated after a crash.
  */
+import { isHermesError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Store } from '../store/store.ts'
 import { timeOf, timeText } from './job.ts'
@@ -85,12 +86,14 @@ export function createRunEnd(deps: RunEndDeps) {
     deps.changed()
   }
 
-  /** Never rejects. */
-  async function giveUp(run: JobRun, reason: string): Promise<void> {
+  /** Resolves with false when the end could not be stored and this is to be tried again. Never rejects. */
+  async function giveUp(run: JobRun, reason: string): Promise<boolean> {
     try {
       await record(run, failed(`The run could not be carried out: ${reason}`), '')
+      return true
     } catch (error) {
-      log.error({ event: 'cron.run_lost', job: run.stored.job.id, err: error }, 'the end of a run could not be stored')
+      log.error({ event: 'cron.end_not_stored', job: run.stored.job.id, err: error }, 'the end of a run was not stored')
+      return !isHermesError(error)
     }
   }
 

@@ -81,13 +81,18 @@ export function createRuns(deps: RunsDeps): Runs {
           // The record of the run stays, and the next start goes on with it.
           if (stopping.aborted) return
           log.error({ event: 'cron.run_failed', job: id, attempt, err: error }, 'a run of a scheduled job failed')
-          if (attempt >= maxAttempts) return await giveUp(run, messageOf(error))
+          if (attempt >= maxAttempts) return await end(run, messageOf(error))
           await deps.sleep(retryMs * 2 ** attempt, stopping)
         }
       }
     } finally {
       leave()
     }
+  }
+
+  /** A job whose run has no end would not run again. A full disk may take longer than all attempts. */
+  async function end(run: JobRun, reason: string): Promise<void> {
+    while (!(await giveUp(run, reason)) && !stopping.aborted) await deps.sleep(endRetryMs, stopping)
   }
 
   /** From the step that is stored. */
@@ -184,3 +189,4 @@ function readWakeLine(output: string): { readonly text: string; readonly wakesAg
 
 const maxAttempts = 5
 const retryMs = 1_000
+const endRetryMs = 60_000

@@ -77,6 +77,13 @@ function onceAt(at: number): Schedule {
   return { kind: 'once', run_at: runAt, display: `once at ${runAt}` }
 }
 
+/** One line for people. */
+export function describeSchedule(schedule: Schedule): string {
+  if (schedule.display !== '') return schedule.display
+  if (schedule.kind === 'once') return `once at ${schedule.run_at}`
+  return schedule.kind === 'interval' ? `every ${formatMinutes(schedule.minutes)}` : schedule.expr
+}
+
 function formatMinutes(minutes: number): string {
   const unit = (['w', 'd', 'h'] as const).find((name) => minutes % (minutesOf[name] ?? 1) === 0)
   return unit === undefined ? `${minutes}m` : `${minutes / (minutesOf[unit] ?? 1)}${unit}`

@@ -54,19 +54,17 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     await followClock()
     const claimedRuns: Exclude<ClaimedRun, { kind: 'none' }>[] = []
     const skipped = new Set<string>()
-    let lookedAt = clock()
+    // What becomes due meanwhile is the next look's, so that this one ends.
+    const now = clock()
     try {
       let hasMore = true
-      while (hasMore && !isStopped) {
-        lookedAt = clock()
-        hasMore = await claimBatch(claimedRuns, lookedAt, skipped)
-      }
+      while (hasMore && !isStopped) hasMore = await claimBatch(claimedRuns, now, skipped)
     } finally {
       // The work of the first runs would delay the others.
       for (const claimed of claimedRuns) begin(claimed)
     }
     // The time of a skipped job is in the past.
-    const next = await store.run(() => findNextTime(skipped.size === 0 ? 0 : lookedAt))
+    const next = await store.run(() => findNextTime(skipped.size === 0 ? 0 : now))
     return next === undefined ? maxWaitMs : Math.min(maxWaitMs, Math.max(0, next - clock()))
   }
 
@@ -88,6 +86,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         failpoint('cron:due')
         const claimed = await store.run(() => claimRun(id, { now: clock(), ...settings() }))
         failpoint('cron:claimed')
+        unreadable.delete(id)
         if (claimed.kind !== 'none') claimedRuns.push(claimed)
       }),
     )

@@ -140,6 +140,23 @@ describe('jobs that are due', () => {
     assert.deepEqual(started.map(({ stored }) => stored.job.name).sort(), ['a', 'b', 'c'])
   })
 
+  it('begin although another one is due again before all are claimed', { timeout: 20_000 }, async (t) => {
+    let advance = () => {}
+    const { add, tick, clock, started } = setUp(t, (store) => ({
+      ...store,
+      async run(transaction) {
+        advance()
+        return await store.run(transaction)
+      },
+    }))
+    for (const name of ['a', 'b']) await add({ name, schedule: 'every 1m' })
+    await tick()
+    clock.advance(minute)
+    advance = () => clock.advance(minute)
+    await tick()
+    assert.deepEqual(started.map(({ stored }) => stored.job.name).sort(), ['a', 'b'])
+  })
+
   it('run beside one whose record cannot be read', async (t) => {
     const { add, tick, clock, started, waits, store } = setUp(t)
     const { id } = await add({ schedule: 'every 10m' })
@@ -434,7 +451,7 @@ describe('jobs.json', () => {
         { ...good, id: 'b', prompt: {} },
         { ...good, id: 'c', schedule: 'every 1h' },
       ],
-      ...[-1, 0, 1e300, '60', null].map((minutes, index) => ({
+      ...[-1, 0, 1e-9, 1e300, '60', null].map((minutes, index) => ({
         ...good,
         id: `m${index}`,
         schedule: { kind: 'interval', minutes },
@@ -455,8 +472,8 @@ describe('jobs.json', () => {
     await file.read()
     const listed = await jobs.list(owner)
     assert.deepEqual(
-      listed.map(({ id, name, state }) => [id, name, state]),
-      [['good', 'twice', 'scheduled']],
+      listed.map((job) => [job.id, job.name, job.state, job.schedule_display]),
+      [['good', 'twice', 'scheduled', 'every 1h']],
     )
   })
 

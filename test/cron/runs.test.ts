@@ -1,0 +1,74 @@
+/**
+ * The runs of jobs while the disk is full.
+ */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { parseJob } from '../../src/cron/job.ts'
+import { findJob, type StoredJob, saveJob } from '../../src/cron/job-store.ts'
+import { createRuns, type RunsDeps } from '../../src/cron/runs.ts'
+import { HermesError } from '../../src/lib/errors.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { TurnResult } from '../../src/message/turn-result.ts'
+import type { Store } from '../../src/store/store.ts'
+import { openStore } from '../kit/open-store.ts'
+
+const slot = Date.parse('2026-11-23T12:00:00Z')
+const done: TurnResult = {
+  status: 'done',
+  text: 'said',
+  sessionId: '',
+  model: '',
+  usage: { inputTokens: 0, outputTokens: 0 },
+}
+
+async function addRunningJob(store: Store, id: string): Promise<StoredJob> {
+  const parsed = parseJob({ id, prompt: 'work', schedule: { kind: 'interval', minutes: 10, display: 'every 10m' } })
+  if (!parsed.ok) assert.fail(parsed.problem)
+  const stored: StoredJob = {
+    job: parsed.job,
+    authority: { role: 'owner', platform: 'cron', chatType: 'dm' },
+    nextRunAt: slot + 600_000,
+    run: { slot, seq: null, scriptStarted: false },
+  }
+  await store.run(() => saveJob(stored))
+  return stored
+}
+
+function startRuns(t: TestContext, deps: Pick<RunsDeps, 'store'> & Partial<RunsDeps>) {
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  return createRuns({
+    ...{ clock: () => slot, log: silentLog, stopping: stop.signal, failpoint: () => undefined },
+    ...{ changed: () => undefined, maxParallel: () => 2, refusal: () => '', sleep: async () => undefined },
+    runScript: async () => ({ ok: true, output: '' }),
+    startTurn: async () => 1,
+    waitForTurn: async () => done,
+    composePrompt: async ({ job }) => job.prompt,
+    writeOutput: async () => '',
+    deliver: async () => '',
+    ...deps,
+  })
+}
+
+test('a job runs again after a run whose end could not be stored for a long time', async (t) => {
+  const { store } = openStore(t)
+  const stored = await addRunningJob(store, 'one')
+  let sleeps = 0
+  const runs = startRuns(t, {
+    store: {
+      ...store,
+      async run(transaction) {
+        if (sleeps < 10) throw new HermesError('store/full')
+        return await store.run(transaction)
+      },
+    },
+    async sleep() {
+      sleeps += 1
+    },
+  })
+  runs.begin({ kind: 'run', stored, slot })
+  await runs.idle()
+  const after = await store.run(() => findJob('one'))
+  assert.equal(after?.run, null)
+  assert.equal(after?.job.last_status, 'error')
+})
