@@ -17,8 +17,9 @@ export async function writeJobOutput(
   const folder = join(directory, job.id)
   ensureDirectory(folder)
   const head = `# ${job.name}\n\n- Job: ${job.id}\n- Time: ${new Date(slot).toISOString()}\n- Schedule: ${job.schedule_display}\n`
-  const path = join(folder, `${fileTime(slot)}.md`)
-  await writeFileAtomicAsync(path, `${head}\n## Result\n\n${text}\n`)
+  const content = `${head}\n## Result\n\n${text}\n`
+  const path = await pathFor(folder, fileTime(slot), content)
+  await writeFileAtomicAsync(path, content)
   if (retention < 1) return path
   const files = await listOutputs(folder)
   for (const name of files.slice(0, Math.max(0, files.length - retention)))
@@ -44,6 +45,19 @@ async function listOutputs(folder: string): Promise<readonly string[]> {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return []
     throw error
+  }
+}
+
+/**
+ * Two runs in one second, such as one that a webhook asked for, have two files, which sort in the order of writing. A run whose end
+ * is stored again after a crash has one.
+ */
+async function pathFor(folder: string, time: string, content: string): Promise<string> {
+  const taken = new Set(await listOutputs(folder))
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? `${time}.md` : `${time}_${String(number).padStart(2, '0')}.md`
+    const path = join(folder, name)
+    if (!taken.has(name) || (await readFile(path, 'utf8')) === content) return path
   }
 }
 
