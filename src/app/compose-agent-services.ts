@@ -200,12 +200,13 @@ function composeScheduling(
 
 /** Loaded with the first message to another chat. */
 function composeChatMessages(context: AppContext, core: Core, turn: SendingTurn, callId: string): ChatMessages {
-  const { options, settings, accountDirectory, platforms, store, clock, failpoint } = context
+  const { options, settings, accountDirectory, platforms, store, clock, failpoint, log } = context
   const load = async () => {
     const { createChatMessages } = await import('../flows/delivery/chat-messages.ts')
     const { outbox } = core
     const { home } = options
-    const deps = { store, accountDirectory, adapter: platforms.adapter, outbox, settings, home, clock, failpoint }
+    const shared = { store, accountDirectory, settings, home, clock, failpoint, log }
+    const deps = { ...shared, adapter: platforms.adapter, outbox }
     return createChatMessages(deps, turn, callId)
   }
   return {

@@ -9,13 +9,14 @@ import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
 export function composeApi(
-  { options, settings, store, accountDirectory, platforms, clock }: AppContext,
+  { options, settings, store, accountDirectory, platforms, clock, log }: AppContext,
   { sessionServices, approvals, outbox }: Core,
   { routes, setServers }: { readonly routes: () => readonly HttpRoute[] } & Pick<ApiDeps, 'setServers'>,
 ): ApiDeps {
   return {
     store,
     clock,
+    log,
     database: options.home.databaseFile,
     async openFile(file) {
       const { media, pictures } = options.home

@@ -2,13 +2,13 @@
  * `/api/channels`: the chats to which messages can be sent.
  */
 import { z } from 'zod'
-import { listAllTargets } from '../delivery/list-targets.ts'
-import { formatTarget, type ResolveTargetDeps } from '../delivery/resolve-target.ts'
+import { type ListTargetsDeps, listAllTargets } from '../delivery/list-targets.ts'
+import { formatTarget } from '../delivery/resolve-target.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { type ApiRequest, parseInput } from './parse-input.ts'
 import { type ApiChannels, channelsQuery } from './shapes.ts'
 
-export type ChannelsApiDeps = ResolveTargetDeps
+export type ChannelsApiDeps = ListTargetsDeps
 
 export async function listChannels(deps: ChannelsApiDeps, { query, signal }: ApiRequest): Promise<ApiChannels> {
   const { platform, limit, cursor } = parseInput(channelsQuery, query)

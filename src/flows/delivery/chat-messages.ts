@@ -15,7 +15,7 @@ import type { Outbox } from '../../outbox/outbox.ts'
 import { chatOf } from '../../outbox/queries.ts'
 import type { Turn } from '../turn/claim.ts'
 import { mediaProblem, prepareDelivery } from './deliver.ts'
-import { type ListedTarget, listAllTargets } from './list-targets.ts'
+import { type ListedTarget, type ListTargetsDeps, listAllTargets } from './list-targets.ts'
 import { writeLocalOutput } from './local-output.ts'
 import {
   type PermittedChat,
@@ -26,7 +26,7 @@ import {
 } from './permitted-chats.ts'
 import { formatTarget } from './resolve-target.ts'
 
-export interface ChatMessagesDeps extends PermittedChatsDeps {
+export interface ChatMessagesDeps extends PermittedChatsDeps, Pick<ListTargetsDeps, 'log'> {
   readonly outbox: Pick<Outbox, 'prepare' | 'fileProblem'>
   readonly home: HomeLayout
   readonly clock: () => number

@@ -1,8 +1,11 @@
 /**
  * The chats to which the owner may send: home channels, the chats with a conversation, and the channels that the platforms list.
  */
+
+import type { Logger } from '../../lib/log.ts'
 import type { Target } from '../../message/source.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
+import type { FoundChat } from '../../platforms/adapter.ts'
 import { findHomeChannels } from './home-channels.ts'
 import { findKnownChats } from './known-chats.ts'
 import { formatTarget, type ResolveTargetDeps } from './resolve-target.ts'
@@ -14,12 +17,16 @@ export interface ListedTarget {
   readonly name?: string
 }
 
+export interface ListTargetsDeps extends ResolveTargetDeps {
+  readonly log: Logger
+}
+
 const maxNameChars = 200
 const lookupTimeoutMs = 10_000
 
-/** Each target once. A platform that does not answer has no channels. Rejects `store/…`. */
+/** Each target once. A platform that does not answer has no channels, and the log says so. Rejects `store/…`. */
 export async function listAllTargets(
-  deps: ResolveTargetDeps,
+  deps: ListTargetsDeps,
   { platform }: { readonly platform?: string | undefined },
   signal: AbortSignal,
 ): Promise<readonly ListedTarget[]> {
@@ -43,12 +50,21 @@ export async function listAllTargets(
   const until = AbortSignal.any([signal, AbortSignal.timeout(lookupTimeoutMs)])
   for (const one of accounts) {
     const of = { platform: one.platform.name, account: one.account }
-    const found =
-      (await deps
-        .adapter(of)
-        ?.findChats?.('#', until)
-        .catch(() => [])) ?? []
+    const found = await findChannels(deps, of, until)
     for (const { chatId, name } of found) add({ ...of, chatId }, 'channel', `#${name}`)
   }
   return [...listed.values()]
+}
+
+async function findChannels(
+  { adapter, log }: ListTargetsDeps,
+  of: Pick<Target, 'platform' | 'account'>,
+  signal: AbortSignal,
+): Promise<readonly FoundChat[]> {
+  try {
+    return (await adapter(of)?.findChats?.('#', signal)) ?? []
+  } catch (err) {
+    log.warn({ event: 'channels.not_listed', ...of, err }, 'the channels of a platform are not listed')
+    return []
+  }
 }
