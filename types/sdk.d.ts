@@ -1149,6 +1149,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
         /** The agent's list of steps. The `todo` tool replaces or changes it. */
         readonly todos: TodoStore;
         readonly limits: ToolLimits;
+        /** The folder of a conversation whose user sees changes of files before they are made. Absent: no one is asked. */
+        readonly asksBeforeEdits?: string;
         /** A user, or the configuration, allowed this call with these arguments here. Only set for tools with `approval`. */
         readonly isApproved?: boolean;
         /** Asks the user of the turn; absent where there is none. */
@@ -1467,14 +1469,23 @@ declare module 'hermes-gateway:agent/tools/tool' {
     }
     /** Why a call may run only after a user has allowed it. */
     export interface ApprovalNeed {
-        /** `plugin`: a plugin requires it; `policy`: the tool itself does, and the configuration may settle it (`approvals.mode`). */
-        readonly source: 'plugin' | 'policy';
+        /**
+         * `plugin`: a plugin requires it; `policy`: the tool itself does, and the configuration may settle it (`approvals.mode`);
+         * `conversation`: its user has chosen to be asked.
+         */
+        readonly source: 'plugin' | 'policy' | 'conversation';
         /** The rule that requires it: `remove-recursive`. */
         readonly ruleKey: string;
         /** For the user, '' for none: one sentence. */
         readonly reason: string;
         /** The text that runs; by default the arguments are shown. */
         readonly command?: string;
+        /** What would change in files, in place of the arguments. `diff`: hunks of a unified diff. */
+        readonly changes?: readonly {
+            readonly path: string;
+            readonly kind: 'create' | 'change' | 'delete';
+            readonly diff: string;
+        }[];
         /** Where it runs, for the user; a part of what an answer holds for. '' for tools without a place. */
         readonly place: string;
         /** `call`: each call is asked; `session`: the answer may hold for the conversation; `always`: for ever. */

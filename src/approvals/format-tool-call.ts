@@ -45,6 +45,19 @@ export function formatWholeCommand(command: string, redact: Redact): string {
   return `${head}\n… (${command.length} characters in all, sha256 ${hash}) …\n${tail}`
 }
 
+/** The change of a file as a block whose info string is its path. */
+export function formatChange(change: { readonly path: string; readonly diff: string }, redact: Redact): string {
+  const lines = redact(change.diff)
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/\r$/, '').split('\t').map(escapeInvisible).join('\t'))
+  return `\`\`\`diff ${formatPath(change.path, redact)}\n${lines.join('\n')}\n\`\`\``
+}
+
+export function formatPath(path: string, redact: Redact): string {
+  return escapeInvisible(redact(path)).replaceAll('`', "'")
+}
+
 function showLayout(text: string): string {
   return text
     .split('\n')

@@ -23,13 +23,15 @@ interface ApprovalSituation {
   readonly yolo: boolean
   /** A model has said a clear yes. */
   readonly judged: boolean
+  /** The user has accepted changes of files: `workspace` those in the folder of the conversation, `everywhere` all but sensitive ones. */
+  readonly edits: string | undefined
 }
 
 /** Returns what a user must still allow, or `deny` where no user can be asked. */
 export function settledByConfiguration(
   { settings, isOnAllowlist }: SettlementDeps,
   needs: readonly ApprovalNeed[],
-  { event, role, yolo, judged }: ApprovalSituation,
+  { event, role, yolo, judged, edits }: ApprovalSituation,
 ): readonly ApprovalNeed[] | 'deny' {
   const { approvals, command_allowlist } = settings()
   const unattended = unattendedModeOf(event, approvals)
@@ -37,6 +39,7 @@ export function settledByConfiguration(
     // What a plugin requires, what only an owner may allow, and a command that could not be checked are always asked.
     if (need.source === 'plugin' || need.ownerOnly === true || need.remember === 'call') return false
     if (approvals.mode === 'off' || judged || (yolo && role === 'owner')) return true
+    if (need.source === 'conversation' && isAccepted(need.ruleKey, edits)) return true
     if (need.command !== undefined && isOnAllowlist(need.command, command_allowlist)) return true
     // A tool is allowed by its name, whatever its arguments are.
     if (need.command === undefined && need.shape !== undefined && command_allowlist.includes(need.shape)) return true
@@ -44,6 +47,12 @@ export function settledByConfiguration(
   }
   const remaining = needs.filter((need) => !isSettled(need))
   return remaining.length > 0 && unattended !== undefined ? 'deny' : remaining
+}
+
+function isAccepted(ruleKey: string, edits: string | undefined): boolean {
+  // The choice was taken back meanwhile.
+  if (edits === undefined) return true
+  return ruleKey === 'edit' ? edits !== 'ask' : ruleKey === 'edit-elsewhere' && edits === 'everywhere'
 }
 
 /** Undefined where a user follows the turn. */

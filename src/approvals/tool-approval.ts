@@ -41,6 +41,8 @@ export interface ToolApprovalDeps {
   openTurnEvent(
     turnId: string,
   ): Transaction<{ readonly event: MessageEvent; readonly sessionKey: SessionKey } | undefined>
+  /** What the user of a conversation has chosen about changes of files. */
+  editsOf(sessionKey: SessionKey): Transaction<string | undefined>
   /** The role of a person now. */
   roleOf(source: SessionSource): Role
   /** Whether an entry of `command_allowlist` covers the command. */
@@ -241,6 +243,7 @@ async function requestApproval(
         role,
         yolo,
         judged: judged === 'yes',
+        edits: yield* deps.editsOf(open.sessionKey),
       })
       if (remaining === 'deny') return { kind: 'settled', decision: { deny: deniedUnattended(request) } }
       const needs = []

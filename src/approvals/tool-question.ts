@@ -9,7 +9,15 @@ import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { ApprovalsConfig } from './config.ts'
-import { formatCommand, formatReason, formatToolCall, formatWholeCommand, type Redact } from './format-tool-call.ts'
+import {
+  formatChange,
+  formatCommand,
+  formatPath,
+  formatReason,
+  formatToolCall,
+  formatWholeCommand,
+  type Redact,
+} from './format-tool-call.ts'
 import type { Approver, Choice, Question } from './question.ts'
 
 interface QuestionTextDeps {
@@ -30,7 +38,7 @@ export function ruleOf({ source, ruleKey, command, shape, place }: ApprovalNeed)
   const action = JSON.stringify([ruleKey, shape ?? command, place])
   const hash = createHash('sha256').update(action).digest('hex').slice(0, 32)
   // The text is for `hermes approvals list`.
-  return `command:${hash} ${(shape ?? command ?? '').slice(0, 120).toWellFormed()}`
+  return `command:${hash} ${(shape ?? command ?? place).slice(0, 120).toWellFormed()}`
 }
 
 /** For the model: no user can be asked in this turn. */
@@ -47,7 +55,7 @@ export function askedOf(
   { chatType }: SessionSource,
   role: Role,
 ): Approver | { readonly deny: string } {
-  if (needs.every(({ source }) => source === 'plugin')) return 'requester'
+  if (needs.every(({ source }) => source !== 'policy')) return 'requester'
   const approver =
     needs.some(({ ownerOnly }) => ownerOnly === true) && configured === 'requester' ? 'owner' : configured
   const isAlone = chatType === 'dm'
@@ -65,7 +73,7 @@ const changedText =
 export function withoutChanges(request: ToolApprovalRequest): ToolApprovalRequest {
   const { approvedArgs: args } = request
   if (args === undefined) return request
-  const needs = request.needs.map(({ command: _command, shape: _shape, ...need }): ApprovalNeed => {
+  const needs = request.needs.map(({ command: _command, shape: _shape, changes: _changes, ...need }): ApprovalNeed => {
     return { ...need, reason: `${need.reason} ${changedText}`.trim(), remember: 'call' }
   })
   return { ...request, args, needs }
@@ -82,9 +90,12 @@ export function questionFor(
   const reason = formatReason(needs.map((need) => need.reason).join(' '), redact)
   const command = needs.find((need) => need.command !== undefined)?.command
   const call = command === undefined ? formatToolCall(args, redact) : formatWholeCommand(command, redact)
+  const changes = needs.find((need) => need.changes !== undefined)?.changes
+  const asks = changes === undefined ? `run \`${toolName}\`` : whatChanges(changes, redact)
+  const shown = call === '' ? [] : [`\`\`\`\n${call}\n\`\`\``]
   const lines = [
-    `May I run \`${toolName}\`?${reason === '' ? '' : ` ${reason}`}`,
-    ...(call === '' ? [] : [`\`\`\`\n${call}\n\`\`\``]),
+    `May I ${asks}?${reason === '' ? '' : ` ${reason}`}`,
+    ...(changes === undefined ? shown : changes.map((change) => formatChange(change, redact))),
     ...contextLines(needs, approver, redact),
   ]
   return {
@@ -106,6 +117,11 @@ export function questionFor(
       toolCallId,
     },
   }
+}
+
+function whatChanges([first, ...more]: NonNullable<ApprovalNeed['changes']>, redact: Redact): string {
+  if (first === undefined || more.length > 0) return `change ${more.length + 1} files`
+  return `${first.kind} \`${formatPath(first.path, redact)}\``
 }
 
 const approverTexts: Readonly<Record<Approver, string>> = {

@@ -25,6 +25,7 @@ import type { SessionSource, Target } from '../message/source.ts'
 import { findButtonsMessageId } from '../outbox/buttons.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { PlatformAdapter } from '../platforms/adapter.ts'
+import { readSessionSettings } from '../sessions/session-state.ts'
 import { findOpenTurn, sessionKeyOfOpenTurn } from '../sessions/turns.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
@@ -113,6 +114,9 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     return createCommandApproval({
       ...waiting,
       roleOf,
+      *editsOf(key) {
+        return (yield* readSessionSettings(key)).edits
+      },
       async endTurn(event, turnId, sessionKey) {
         await deps.notices.endedAfterRefusals(event, turnId)
         // The tool call that is being refused belongs to the turn, so the end is not awaited.

@@ -64,7 +64,16 @@ export interface ToolTurn {
 
 type ToolAccess = Pick<
   ToolContext,
-  'chatMessages' | 'recall' | 'memory' | 'showFile' | 'vision' | 'mayReadFiles' | 'web' | 'browser' | 'scheduleJob'
+  | 'chatMessages'
+  | 'recall'
+  | 'memory'
+  | 'showFile'
+  | 'vision'
+  | 'mayReadFiles'
+  | 'web'
+  | 'browser'
+  | 'scheduleJob'
+  | 'asksBeforeEdits'
 >
 
 /** The tool, if the session of the turn is offered it. */
@@ -80,6 +89,11 @@ export function createToolAccess(
   const web = openWebLazily(deps, models)
   return (call, turn) => {
     switch (call.name) {
+      case 'write_file':
+      case 'patch': {
+        const { edits, workspace } = turn.settings ?? {}
+        return edits === undefined || workspace === undefined ? {} : { asksBeforeEdits: workspace }
+      }
       case 'send_message':
         return deps.chatMessages === undefined ? {} : { chatMessages: deps.chatMessages(turn, call.id) }
       case 'cronjob':

@@ -23,6 +23,8 @@ export interface SessionFilter {
   readonly current?: boolean | undefined
   /** A conversation. */
   readonly session_key?: string | undefined
+  /** The folder of the conversation, absolute. */
+  readonly directory?: string | undefined
   readonly search?: SessionSearch | undefined
   /** Sessions that a compression has ended, too. They go on in another session. */
   readonly withContinued?: boolean
@@ -48,6 +50,10 @@ const columns = [
   's.priced_tokens',
 ] as const
 
+/** Null where a conversation works in the configured folder. */
+const directory = sql<string | null>`(select json_extract(settings, '$.workspace') from session_settings w
+  where w.session_key = s.session_key)`
+
 type ListParams = {
   readonly at: number
   readonly id: string
@@ -56,6 +62,7 @@ type ListParams = {
   /** 1 or 0; null for both. */
   readonly current: number | null
   readonly session_key: string | null
+  readonly directory: string | null
   readonly continued: number
   readonly limit: number
 }
@@ -66,13 +73,14 @@ const listQuery = <P extends ListParams>(condition: (p: P) => ReturnType<typeof 
     db
       .selectFrom('sessions as s')
       .leftJoin('lanes as l', 'l.session_key', 's.session_key')
-      .select([...columns, 'l.source', 'l.session_id as current_id'])
+      .select([...columns, 'l.source', 'l.session_id as current_id', directory.as('directory')])
       .where(sql<boolean>`(s.updated_at, s.id) < (${p.at}, ${p.id})`)
       .where(sql<boolean>`(${p.continued} or s.end_reason is not 'compression')`)
       .where(sql<boolean>`(${p.platform} is null or s.platform = ${p.platform})`)
       .where(sql<boolean>`(${p.chat} is null or json_extract(l.source, '$.chatId') = ${p.chat})`)
       .where(sql<boolean>`(${p.current} is null or (s.id is l.session_id) = ${p.current})`)
       .where(sql<boolean>`(${p.session_key} is null or s.session_key = ${p.session_key})`)
+      .where(sql<boolean>`(${p.directory} is null or ${directory} = ${p.directory})`)
       .where(condition(p))
       .orderBy('s.updated_at', 'desc')
       .orderBy('s.id', 'desc')
@@ -99,7 +107,7 @@ const selectOne = query((db, p: { id: string }) =>
   db
     .selectFrom('sessions as s')
     .leftJoin('lanes as l', 'l.session_key', 's.session_key')
-    .select([...columns, 'l.source', 'l.session_id as current_id'])
+    .select([...columns, 'l.source', 'l.session_id as current_id', directory.as('directory')])
     .where('s.id', '=', p.id),
 )
 
@@ -136,7 +144,7 @@ function* toListed({ source, current_id, ...session }: Row): Transaction<ListedS
 
 /** The sessions before a position, the newest first. */
 export function* listSessions(
-  { platform, chat, current, session_key, search, withContinued = false }: SessionFilter,
+  { platform, chat, current, session_key, directory: folder, search, withContinued = false }: SessionFilter,
   before: SessionPosition | undefined,
   limit: number,
 ): Transaction<ListedSession[]> {
@@ -147,6 +155,7 @@ export function* listSessions(
     chat: chat ?? null,
     current: current === undefined ? null : Number(current),
     session_key: session_key ?? null,
+    directory: folder ?? null,
     continued: Number(withContinued),
     limit,
   }

@@ -62,6 +62,8 @@ export type SessionSetting =
   | 'directory'
   /** The folder in which the conversation works, absolute, in place of `terminal.cwd` (flows/workspaces.ts). */
   | 'workspace'
+  /** Who is asked before files are changed (approvals/settled-approvals.ts). Absent: no one. */
+  | 'edits'
   /** Not a choice: the background commands whose end is to be reported, JSON (flows/command-reports.ts). */
   | 'commands'
 

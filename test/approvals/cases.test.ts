@@ -53,6 +53,10 @@ function open(t: TestContext, { approvals = {}, allowlist = [], owners = [], eve
     clock: under.clock.now,
     log: silentLog,
     settings: () => settings,
+    // biome-ignore lint/correctness/useYield: nothing is read
+    *editsOf() {
+      return undefined
+    },
     roleOf: ({ userId = '' }) => (under.owners.has(userId) ? 'owner' : 'member'),
     isOnAllowlist,
     async rememberCommand(shape) {

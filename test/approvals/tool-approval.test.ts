@@ -39,6 +39,10 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
     clock: under.clock.now,
     log: silentLog,
     settings: () => defaultApprovals,
+    // biome-ignore lint/correctness/useYield: nothing is read
+    *editsOf() {
+      return undefined
+    },
     roleOf: () => 'member',
     isOnAllowlist: () => false,
     rememberCommand: async () => undefined,

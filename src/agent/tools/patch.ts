@@ -43,19 +43,29 @@ export default defineTool({
     const changed = typeof replaced === 'number' ? countOf('change', replaced) : countOf('file', changedFiles(files))
     return [changed, diffCount(diff)].filter(Boolean).join(', ')
   },
-
-  async run({ mode, path, old_string, new_string, replace_all = false, patch }, context) {
-    if (mode === 'patch' || (mode === undefined && old_string === undefined && patch !== undefined)) {
-      if (patch === undefined) return missing('patch')
-      const { patchFiles } = await import('./support/v4a/patch-files.ts')
-      return await patchFiles(patch, context)
-    }
-    if (path === undefined) return missing('path')
-    if (old_string === undefined) return missing('old_string')
-    if (new_string === undefined) return missing('new_string')
-    return await replaceIn(path, { search: old_string, replacement: new_string, all: replace_all }, context)
-  },
+  approval: (args, { asksBeforeEdits: folder, ...context }) =>
+    folder === undefined
+      ? undefined
+      : import('./support/edit-approval.ts').then(({ editNeed }) =>
+          editNeed(folder, (unwritten) => run(args, unwritten), context),
+        ),
+  run,
 })
+
+async function run(
+  { mode, path, old_string, new_string, replace_all = false, patch }: z.output<typeof parameters>,
+  context: ToolContext,
+): Promise<string> {
+  if (mode === 'patch' || (mode === undefined && old_string === undefined && patch !== undefined)) {
+    if (patch === undefined) return missing('patch')
+    const { patchFiles } = await import('./support/v4a/patch-files.ts')
+    return await patchFiles(patch, context)
+  }
+  if (path === undefined) return missing('path')
+  if (old_string === undefined) return missing('old_string')
+  if (new_string === undefined) return missing('new_string')
+  return await replaceIn(path, { search: old_string, replacement: new_string, all: replace_all }, context)
+}
 
 function missing(name: string): string {
   return toErrorJson({

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { EnvironmentFiles, FileAccess } from '../environments/files.ts'
 import { countOf, diffCount, lineCount, toErrorJson, toResultJson } from './support/result-json.ts'
-import { defineTool } from './tool.ts'
+import { defineTool, type ToolContext } from './tool.ts'
 
 const parameters = z.object({ path: z.string().min(1), content: z.string() })
 
@@ -17,22 +17,32 @@ export default defineTool({
   label: ({ path }) => path,
   summarize: ({ created, diff }, { content }) =>
     created === true ? `created, ${countOf('line', lineCount(content))}` : diffCount(diff) || 'replaced',
-
-  async run({ path, content }, { authority, environment, limits, signal, beforeChange }) {
-    const { files } = environment
-    const access = { isOwner: authority.role === 'owner', signal }
-    const allowed = await files.check(path, 'write', access)
-    if (!allowed.ok) return toErrorJson(allowed)
-    const before = await readText(path, files, access)
-    await beforeChange?.({ tool: 'write_file', paths: [files.resolve(path)] })
-    const written = await files.writeAtomic(path, content, access)
-    if (!written.ok) return toErrorJson(written)
-    const { created } = written
-    const difference = before === undefined ? {} : await differenceOf({ path, before, after: content }, limits)
-    const value = { path, bytes: Buffer.byteLength(content), created, ...difference }
-    return toResultJson(value, limits.maxResultChars, 'diff')
-  },
+  approval: (args, { asksBeforeEdits: folder, ...context }) =>
+    folder === undefined
+      ? undefined
+      : import('./support/edit-approval.ts').then(({ editNeed }) =>
+          editNeed(folder, (unwritten) => run(args, unwritten), context),
+        ),
+  run,
 })
+
+async function run(
+  { path, content }: z.output<typeof parameters>,
+  { authority, environment, limits, signal, beforeChange }: ToolContext,
+): Promise<string> {
+  const { files } = environment
+  const access = { isOwner: authority.role === 'owner', signal }
+  const allowed = await files.check(path, 'write', access)
+  if (!allowed.ok) return toErrorJson(allowed)
+  const before = await readText(path, files, access)
+  await beforeChange?.({ tool: 'write_file', paths: [files.resolve(path)] })
+  const written = await files.writeAtomic(path, content, access)
+  if (!written.ok) return toErrorJson(written)
+  const { created } = written
+  const difference = before === undefined ? {} : await differenceOf({ path, before, after: content }, limits)
+  const value = { path, bytes: Buffer.byteLength(content), created, ...difference }
+  return toResultJson(value, limits.maxResultChars, 'diff')
+}
 
 /** A larger file is replaced without showing what was in it. */
 const maxComparedBytes = 2 * 1024 * 1024

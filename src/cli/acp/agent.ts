@@ -9,12 +9,12 @@ import {
   type McpServer,
   methods,
   PROTOCOL_VERSION,
-  type SessionModeState,
 } from '@agentclientprotocol/sdk'
 import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
 import type { Editor } from './editor.ts'
-import { invalidParams, toRequestError } from './request-errors.ts'
+import { modeState } from './modes.ts'
+import { toRequestError } from './request-errors.ts'
 import type { OpenSession } from './session.ts'
 import { type AcpSessionsOptions, createAcpSessions } from './sessions.ts'
 
@@ -64,10 +64,10 @@ export function createAcpAgent({ version, ...options }: AcpAgentOptions): AcpAge
       answer(async () => opened(await sessions.create(client, params))),
     )
     .onRequest(methods.agent.session.load, ({ client, params }) =>
-      answer(async () => ({ modes: modesOf(await sessions.reopen(client, params, true)) })),
+      answer(async () => ({ modes: modeState((await sessions.reopen(client, params, true)).mode) })),
     )
     .onRequest(methods.agent.session.resume, ({ client, params }) =>
-      answer(async () => ({ modes: modesOf(await sessions.reopen(client, params, false)) })),
+      answer(async () => ({ modes: modeState((await sessions.reopen(client, params, false)).mode) })),
     )
     .onRequest(sessionFork, forkRequest, ({ client, params }) =>
       answer(async () => opened(await sessions.fork(client, params))),
@@ -75,7 +75,7 @@ export function createAcpAgent({ version, ...options }: AcpAgentOptions): AcpAge
     .onRequest(methods.agent.session.list, ({ params }) => answer(() => sessions.list(params)))
     .onRequest(methods.agent.session.setMode, ({ params }) =>
       answer(async () => {
-        await sessions.setMode(params.sessionId, modeOf(params.modeId))
+        await sessions.setMode(params.sessionId, params.modeId)
         return {}
       }),
     )
@@ -120,29 +120,8 @@ function editorOf(client: AgentContext, abilities: Editor['abilities'], warn: (t
   }
 }
 
-/** Those of the gateway: `/yolo`, or not. */
-const modes = [
-  { id: 'default', name: 'Ask', description: 'Asks before a command that needs an approval.' },
-  {
-    id: 'yolo',
-    name: "Don't ask",
-    description: 'Runs commands without asking until the session ends. Forbidden commands never run.',
-  },
-] as const
-
-function modeOf(id: string): OpenSession['mode'] {
-  const found = modes.find((mode) => mode.id === id)
-  if (found === undefined)
-    throw invalidParams(`There is no mode ${id.slice(0, 100)}: use ${modes.map((mode) => mode.id).join(' or ')}.`)
-  return found.id
-}
-
-function modesOf({ mode }: OpenSession): SessionModeState {
-  return { currentModeId: mode, availableModes: [...modes] }
-}
-
 function opened(open: OpenSession) {
-  return { sessionId: open.session.id, modes: modesOf(open) }
+  return { sessionId: open.session.id, modes: modeState(open.mode) }
 }
 
 async function answer<Response>(handle: () => Promise<Response>): Promise<Response> {

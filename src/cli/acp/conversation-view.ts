@@ -29,6 +29,8 @@ export interface ConversationView {
   replayed(texts: readonly string[]): void
 }
 
+/** As many as the gateway sends again. */
+const maxSeen = 200
 /** Texts from the store whose messages may still come. */
 const maxReplayed = 5
 
@@ -60,7 +62,7 @@ export function createConversationView(options: ConversationViewOptions): Conver
         const { buttons = [] } = event
         if (buttons.length > 0) return questions.ask({ id: event.id, text: plain(event.text), buttons })
         if (event.type === 'missed' && seen.includes(event.text)) return
-        seen.push(event.text)
+        seen = [...seen.slice(1 - maxSeen), event.text]
         if (fromStore.includes(event.text)) {
           fromStore = fromStore.filter((one) => one !== event.text)
           return

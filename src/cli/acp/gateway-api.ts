@@ -11,8 +11,8 @@ export interface GatewayApi {
   workspace(chat: string, signal?: AbortSignal): Promise<Workspace>
   /** What is absent stays as it is. */
   changeWorkspace(chat: string, change: WorkspaceChange): Promise<Workspace>
-  /** 50 conversations, the newest first. */
-  listSessions(cursor: string | undefined): Promise<SessionPage>
+  /** 50 conversations, the newest first. `directory`: only those of this folder. */
+  listSessions(cursor: string | undefined, directory: string | undefined): Promise<SessionPage>
   /** The stored session that a conversation has now. */
   currentSession(chat: string): Promise<StoredSession | undefined>
   /** All messages of a session, the oldest first. */
@@ -27,14 +27,17 @@ export interface GatewayApi {
 const workspaceSchema = z.object({
   directory: z.string().nullable(),
   mode: z.enum(['default', 'yolo']),
+  edits: z.enum(['ask', 'workspace', 'everywhere']).nullable().default(null),
   session_id: z.string().nullable(),
   tokens: z.object({ used: z.number(), window: z.number() }).nullable().default(null),
 })
 export type Workspace = z.output<typeof workspaceSchema>
 
 export interface WorkspaceChange {
-  readonly directory?: string
+  /** Null: no own one any more. */
+  readonly directory?: string | null
   readonly mode?: Workspace['mode']
+  readonly edits?: Workspace['edits']
   readonly session_id?: string
   readonly mcp_servers?: Readonly<Record<string, unknown>>
 }
@@ -44,6 +47,7 @@ const sessionSchema = z.object({
   chat_id: z.string().nullable(),
   title: z.string(),
   about: z.string(),
+  directory: z.string().nullable().default(null),
   updated_at: z.string(),
 })
 export type StoredSession = z.output<typeof sessionSchema>
@@ -92,9 +96,10 @@ export function createGatewayApi(access: ApiAccess): GatewayApi {
   return {
     workspace: (chat) => ask(one(chat), workspaceSchema),
     changeWorkspace: (chat, change) => ask(one(chat), workspaceSchema, { body: change }),
-    async listSessions(cursor) {
+    async listSessions(cursor, directory) {
       const query = new URLSearchParams({ platform, current: 'true', limit: String(pageSize) })
       if (cursor !== undefined) query.set('cursor', cursor)
+      if (directory !== undefined) query.set('directory', directory)
       return await ask(`/api/sessions?${query}`, sessionsSchema)
     },
     async currentSession(chat) {

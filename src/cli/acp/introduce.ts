@@ -4,6 +4,7 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import { messageOf } from '../../lib/errors.ts'
 import type { GatewayApi } from './gateway-api.ts'
+import { modeOf } from './modes.ts'
 import type { OpenSession } from './session.ts'
 
 interface Shown {
@@ -40,11 +41,12 @@ export async function introduce({
 export async function refresh({ api, open, update, warn }: Shown & { open: OpenSession }): Promise<void> {
   const { id } = open.session
   try {
-    const [{ tokens, mode }, stored] = await Promise.all([api.workspace(id), api.currentSession(id)])
+    const [{ tokens, ...workspace }, stored] = await Promise.all([api.workspace(id), api.currentSession(id)])
     if (tokens !== null) {
       const { used, window } = tokens
       await update(id, { sessionUpdate: 'usage_update', used, size: Math.max(window, used) })
     }
+    const mode = modeOf(workspace)
     if (mode !== open.mode) await update(id, { sessionUpdate: 'current_mode_update', currentModeId: mode })
     open.mode = mode
     if (stored !== undefined && stored.about !== open.title) {

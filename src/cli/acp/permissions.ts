@@ -1,7 +1,10 @@
 /**
  * Questions of the gateway as permission requests of an editor: the buttons are the options.
  */
+import { resolve } from 'node:path'
 import type { PermissionOption, PermissionOptionKind, RequestPermissionRequest } from '@agentclientprotocol/sdk'
+
+import { diffContent, textContent } from './tool-content.ts'
 
 export interface AskedQuestion {
   readonly id: string
@@ -27,21 +30,41 @@ export function entryOf({ id }: Pick<AskedQuestion, 'id'>): string {
   return `question-${id}`
 }
 
-export function permissionRequest(sessionId: string, question: AskedQuestion): RequestPermissionRequest {
-  const [title = '', ...rest] = question.text.split('\n\n')
+/** Relative paths are below `cwd`. */
+export function permissionRequest(sessionId: string, question: AskedQuestion, cwd: string): RequestPermissionRequest {
+  const { words, diffs } = withoutDiffs(question.text)
+  const [title = '', ...rest] = words.split('\n\n')
   const more = question.buttons.some(({ isText }) => isText === true)
     ? [...rest, 'Or write an answer of your own as the next message.']
     : rest
   const text = more.join('\n\n')
+  const content = [...diffs.flatMap((diff) => diffContent(diff, cwd)), ...(text === '' ? [] : [textContent(text)])]
   return {
     sessionId,
     toolCall: {
       toolCallId: entryOf(question),
       title: title.replaceAll('`', ''),
-      kind: 'execute',
+      kind: diffs.length === 0 ? 'execute' : 'edit',
       status: 'pending',
-      ...(text === '' ? {} : { content: [{ type: 'content', content: { type: 'text', text } }] }),
+      ...(diffs.length === 0 ? {} : { locations: diffs.map(({ path }) => ({ path: resolve(cwd, path) })) }),
+      ...(content.length === 0 ? {} : { content }),
     },
     options: optionsOf(question),
   }
+}
+
+interface FileDiff {
+  readonly path: string
+  /** Hunks. */
+  readonly text: string
+}
+
+/** The changes of files in a question (src/approvals/format-tool-call.ts). No line of a diff can end its block. */
+function withoutDiffs(question: string): { readonly words: string; readonly diffs: readonly FileDiff[] } {
+  const diffs: FileDiff[] = []
+  const words = question.replace(/^```diff (.+)\n([\s\S]*?)\n```(?:\n\n)?/gm, (_, path: string, text: string) => {
+    diffs.push({ path, text })
+    return ''
+  })
+  return { words: words.trimEnd(), diffs }
 }

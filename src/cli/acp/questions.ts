@@ -9,6 +9,8 @@ import { type AskedQuestion, entryOf, optionsOf, permissionRequest } from './per
 
 export interface SessionQuestionsOptions {
   readonly sessionId: string
+  /** The folder of the project, absolute. */
+  readonly cwd: string
   readonly client: Pick<ChatClient, 'press'>
   readonly editor: Pick<Editor, 'askPermission'>
   /** Aborts when the session is closed. */
@@ -25,7 +27,7 @@ export interface SessionQuestions {
 }
 
 export function createSessionQuestions(options: SessionQuestionsOptions): SessionQuestions {
-  const { sessionId, client, editor, signal, update, say } = options
+  const { sessionId, cwd, client, editor, signal, update, say } = options
   const open = new Map<string, { readonly question: AskedQuestion; readonly answered: AbortController }>()
 
   return {
@@ -46,7 +48,7 @@ export function createSessionQuestions(options: SessionQuestionsOptions): Sessio
 
   async function askPerson(question: AskedQuestion, until: AbortSignal): Promise<void> {
     try {
-      const { outcome } = await editor.askPermission(permissionRequest(sessionId, question), until)
+      const { outcome } = await editor.askPermission(permissionRequest(sessionId, question, cwd), until)
       if (until.aborted) return
       const refusal = optionsOf(question).find(({ kind }) => kind === 'reject_once')?.optionId
       const chosen = outcome.outcome === 'selected' ? outcome.optionId : refusal

@@ -8,7 +8,7 @@ import type { ToolView } from '../../message/tool-view.ts'
 import type { ChatClient, ChatEvent } from '../chat-client.ts'
 import { createConversationView, sayWith } from './conversation-view.ts'
 import type { Editor } from './editor.ts'
-import type { Workspace } from './gateway-api.ts'
+import type { AcpMode } from './modes.ts'
 import { readPrompt } from './prompt-content.ts'
 import { createSessionQuestions } from './questions.ts'
 import { AnswerFailed, invalidParams, isCancelRequest } from './request-errors.ts'
@@ -50,7 +50,7 @@ export interface OpenSession {
   readonly session: AcpSession
   /** The MCP servers of the editor, in the form of the configuration. */
   readonly servers: Readonly<Record<string, unknown>>
-  mode: Workspace['mode']
+  mode: AcpMode
   title: string
 }
 
@@ -82,7 +82,7 @@ export function createAcpSession(options: AcpSessionOptions): AcpSession {
   const conversation = createConversationView({
     showsNotices: editor.abilities.notices,
     calls,
-    questions: createSessionQuestions({ sessionId: id, client, editor, signal: closed.signal, update, say }),
+    questions: createSessionQuestions({ sessionId: id, cwd, client, editor, signal: closed.signal, update, say }),
     update,
     shown(words) {
       for (const { texts } of running) texts.push(words)

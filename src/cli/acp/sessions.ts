@@ -7,9 +7,10 @@ import { messageOf } from '../../lib/errors.ts'
 import { createChatClient } from '../chat-client.ts'
 import type { Endpoint } from '../endpoint.ts'
 import type { Editor } from './editor.ts'
-import { createGatewayApi, type GatewayApi, type Workspace } from './gateway-api.ts'
+import { createGatewayApi, type GatewayApi, type StoredSession } from './gateway-api.ts'
 import { introduce, refresh } from './introduce.ts'
 import { toServerConfig } from './mcp-servers.ts'
+import { changeToMode, modeOf } from './modes.ts'
 import { replayed } from './replay.ts'
 import { invalidParams, unknownSession } from './request-errors.ts'
 import { type AcpSession, createAcpSession, type OpenSession } from './session.ts'
@@ -35,7 +36,7 @@ export interface AcpSessions {
     ...prompt: Parameters<AcpSession['prompt']>
   ): ReturnType<AcpSession['prompt']>
   cancel(id: string): Promise<void>
-  setMode(id: string, mode: Workspace['mode']): Promise<void>
+  setMode(id: string, mode: string): Promise<void>
   list(request: ListRequest): Promise<SessionList>
   /** Stops what runs in the session, and its MCP servers. */
   leave(id: string): Promise<void>
@@ -94,9 +95,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
       const { sessionId: id } = request
       const where = workspaceOf(request)
       const { api } = await gateway()
-      const stored = isSessionId(id) ? await api.currentSession(id) : undefined
-      if (stored === undefined && (!isSessionId(id) || (await api.workspace(id)).directory === null))
-        throw unknownSession(id)
+      const stored = await findStored(api, id)
       if (!replays || stored === undefined) return await follow(client, id, where)
       const shown = { id, cwd: where.cwd, editor: editorOf(client) }
       return await follow(client, id, where, { replay: () => replay(api, stored.id, shown) })
@@ -106,7 +105,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
       const { sessionId } = request
       const where = workspaceOf(request)
       const { api } = await gateway()
-      const stored = isSessionId(sessionId) ? await api.currentSession(sessionId) : undefined
+      const stored = await findStored(api, sessionId)
       if (stored === undefined) throw unknownSession(sessionId)
       return await follow(client, crypto.randomUUID(), where, { stored: await api.fork(stored.id) })
     },
@@ -126,7 +125,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
 
     async setMode(id, mode) {
       const open = find(id)
-      open.mode = (await (await gateway()).api.changeWorkspace(id, { mode })).mode
+      open.mode = modeOf(await (await gateway()).api.changeWorkspace(id, changeToMode(mode)))
     },
 
     list: async (request) => await listSessions((await gateway()).api, request),
@@ -135,10 +134,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
 
     async remove(id) {
       if (sessions.has(id)) await leave(id)
-      const { api } = await gateway()
-      const stored = isSessionId(id) ? await api.currentSession(id) : undefined
-      if (stored === undefined) throw unknownSession(id)
-      await api.deleteSession(stored.id)
+      await removeSession((await gateway()).api, id)
     },
 
     async close() {
@@ -149,7 +145,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
       sessions.clear()
       // No one would answer the questions of a turn in this process, which ends.
       if (found?.endpoint.isDaemon === false) await Promise.all(open.map(({ session }) => session.cancel()))
-      else await Promise.all(open.map((one) => endServers(one)))
+      else await Promise.all(open.map((one) => stopServers(found?.api, one, warn)))
       for (const { session } of open) session.close()
       await found?.endpoint.close()
     },
@@ -164,11 +160,13 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
   ): Promise<OpenSession> {
     const { endpoint, api } = await gateway()
     const { url, token, model } = endpoint
-    const { mode } = await api.changeWorkspace(id, {
+    const workspace = await api.changeWorkspace(id, {
       directory: cwd,
       ...(Object.keys(servers).length === 0 ? {} : { mcp_servers: servers }),
       ...(stored === undefined ? {} : { session_id: stored }),
     })
+    // As Hermes, until the person chooses another mode.
+    if (workspace.edits === null) await api.changeWorkspace(id, { edits: 'ask' })
     sessions.get(id)?.session.close()
     const editor = editorOf(client)
     const session = createAcpSession({
@@ -180,9 +178,16 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
       view: (turnId, callId) => api.toolView(id, turnId, callId),
       warn: report,
     })
-    const opened = { session, servers, mode, title: '' }
+    const opened = { session, servers, mode: modeOf(workspace), title: '' }
     sessions.set(id, opened)
-    await session.ready()
+    try {
+      await session.ready()
+    } catch (error) {
+      session.close()
+      if (sessions.get(id) === opened) sessions.delete(id)
+      await stopServers(api, opened, warn)
+      throw error
+    }
     // After the response, because the editor does not know the session before.
     setTimeout(() => void introduce({ api, id, model, update: editor.update, warn: report }), 0)
     return opened
@@ -199,22 +204,44 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
     await open.session.cancel()
     open.session.close()
     sessions.delete(id)
-    await endServers(open)
+    await stopServers((await gateway()).api, open, warn)
   }
+}
 
-  async function endServers({ session, servers }: OpenSession): Promise<void> {
-    if (Object.keys(servers).length === 0) return
-    try {
-      await (await opening)?.api.changeWorkspace(session.id, { mcp_servers: {} })
-    } catch (error) {
-      warn(`the MCP servers of a session were not stopped: ${messageOf(error)}`)
-    }
+/** Never rejects. */
+async function stopServers(
+  api: GatewayApi | undefined,
+  { session, servers }: OpenSession,
+  warn: (text: string) => void,
+) {
+  if (Object.keys(servers).length === 0) return
+  try {
+    await api?.changeWorkspace(session.id, { mcp_servers: {} })
+  } catch (error) {
+    warn(`the MCP servers of a session were not stopped: ${messageOf(error)}`)
   }
 }
 
 async function openGateway(options: AcpSessionsOptions): Promise<Gateway> {
   const endpoint = await options.openGateway()
   return { endpoint, api: createGatewayApi({ url: endpoint.url, token: endpoint.token, fetch: options.fetch }) }
+}
+
+/** Undefined for a session without a message. Rejects with a `RequestError` for one that there is not. */
+async function findStored(api: GatewayApi, id: string): Promise<StoredSession | undefined> {
+  if (!isSessionId(id)) throw unknownSession(id)
+  const stored = await api.currentSession(id)
+  // A conversation goes on after its session was deleted, without the folder.
+  const { directory } = stored ?? (await api.workspace(id))
+  if (directory === null) throw unknownSession(id)
+  return stored
+}
+
+async function removeSession(api: GatewayApi, id: string): Promise<void> {
+  const stored = await findStored(api, id)
+  if (stored !== undefined) await api.deleteSession(stored.id)
+  // It is unknown from now on.
+  await api.changeWorkspace(id, { directory: null })
 }
 
 /** Resolves with the texts of the agent. */
@@ -232,17 +259,12 @@ async function replay(
 }
 
 async function listSessions(api: GatewayApi, { cwd, cursor }: ListRequest): Promise<SessionList> {
-  const page = await api.listSessions(cursor ?? undefined)
-  const found = await Promise.all(
-    page.sessions.map(async ({ chat_id: chat, about, updated_at: updatedAt }) => {
-      // A session without a message has nothing to show.
-      if (chat === null || about === '') return []
-      const { directory } = await api.workspace(chat)
-      const info = { sessionId: chat, cwd: directory ?? '/', title: about, updatedAt }
-      return cwd == null || directory === cwd ? [info] : []
-    }),
+  const page = await api.listSessions(cursor ?? undefined, cwd ?? undefined)
+  const found = page.sessions.flatMap(({ chat_id: chat, about, directory, updated_at: updatedAt }) =>
+    // A session without a message has nothing to show.
+    chat === null || about === '' ? [] : [{ sessionId: chat, cwd: directory ?? '/', title: about, updatedAt }],
   )
-  return { sessions: found.flat(), nextCursor: page.next_cursor }
+  return { sessions: found, nextCursor: page.next_cursor }
 }
 
 /** Throws a `RequestError`. Whether the folder exists is known to the gateway. */

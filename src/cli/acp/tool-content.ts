@@ -63,7 +63,7 @@ export function showCall({ parts }: Pick<ToolView, 'parts'>, cwd: string): Shown
     switch (part.kind) {
       case 'diff':
         at(part.path, firstChangedLine(part.text))
-        content.push(...diffsOf(part, cwd))
+        content.push(...diffContent(part, cwd))
         break
       case 'lines':
         at(part.path, part.first)
@@ -107,10 +107,12 @@ export function textContent(text: string): ToolCallContent {
 type DiffPart = Extract<ToolViewPart, { kind: 'diff' }>
 
 /** One diff for each hunk, with the old and the new lines of the hunk. A new file has no old text. */
-function diffsOf({ path, text, removed }: DiffPart, cwd: string): ToolCallContent[] {
+export function diffContent({ path, text }: Pick<DiffPart, 'path' | 'text'>, cwd: string): ToolCallContent[] {
   const hunks = text.split(/^@@.*$\n?/m).filter((hunk) => hunk !== '')
-  const isNew = removed === 0 && /^@@ -0,0 /.test(text)
-  return hunks.map((hunk) => {
+  const isNew = /^@@ -0,0 /.test(text)
+  // What is left out is said in brackets.
+  const notes = [...text.matchAll(/^\[.*\]$/gm)].map(([note]) => textContent(note))
+  const diffs = hunks.map((hunk): ToolCallContent => {
     const lines = hunk.replace(/\n$/, '').split('\n')
     const side = (sign: '-' | '+') =>
       lines
@@ -119,6 +121,7 @@ function diffsOf({ path, text, removed }: DiffPart, cwd: string): ToolCallConten
         .join('\n')
     return { type: 'diff', path: resolve(cwd, path), oldText: isNew ? null : side('-'), newText: side('+') }
   })
+  return [...diffs, ...notes]
 }
 
 function firstChangedLine(text: string): number | undefined {

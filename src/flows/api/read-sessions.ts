@@ -35,7 +35,7 @@ import { toTrajectory } from './trajectory.ts'
 
 export interface SessionsRequest {
   readonly kind: 'sessions'
-  readonly filter: Pick<SessionFilter, 'platform' | 'chat' | 'current' | 'session_key'> & {
+  readonly filter: Pick<SessionFilter, 'platform' | 'chat' | 'current' | 'session_key' | 'directory'> & {
     readonly search?: string | undefined
   }
   readonly before?: SessionPosition | undefined
@@ -141,6 +141,7 @@ function* toSession(session: ListedSession): Transaction<ApiSession> {
     chat_type: source?.chatType ?? null,
     chat_name: source?.chatName ?? null,
     thread_id: source?.threadId ?? null,
+    directory: session.directory,
     user_id: session.user_id === '' ? null : session.user_id,
     title: session.title,
     about: session.about,

@@ -100,7 +100,8 @@ const sessionPosition = z.tuple([z.number(), z.string()])
 
 async function listSessions(deps: SessionsApiDeps, given: Query, signal: AbortSignal): Promise<ApiSessions> {
   const { limit, cursor, ...filter } = parseInput(sessionsQuery, given)
-  const list = ['sessions', filter.platform, filter.chat, filter.search, filter.current, filter.session_key]
+  const { platform, chat, search, current, session_key, directory } = filter
+  const list = ['sessions', platform, chat, search, current, session_key, directory]
   const position = decodeCursor(list, cursor, sessionPosition)
   if (filter.search !== undefined) await indexNewMessages(deps.store)
   const before = position === undefined ? undefined : { at: position[0], id: position[1] }

@@ -39,6 +39,7 @@ export const sessionShape = z.object({
   id: z.string(),
   session_key: z.string().describe('The conversation: it has one current session and any number of earlier ones.'),
   ...chat,
+  directory: z.string().nullable().describe('The folder of the conversation, in place of `terminal.cwd`.'),
   user_id: z.string().nullable(),
   title: z.string().describe('Empty for a session without a title.'),
   about: z.string().describe('The title, or else the beginning of the first message.'),
@@ -71,6 +72,7 @@ export const sessionsQuery = z.strictObject({
     .describe(
       'Words that a message contains: `"…"` is a phrase, `OR` an alternative, `NOT` excludes the next word, `word*` is a beginning.',
     ),
+  directory: z.string().min(1).max(4_096).optional().describe('Only conversations that work in this folder.'),
   current: flag.optional().describe('`true`: only sessions that go on; `false`: only earlier ones.'),
   limit,
   cursor: cursor.optional(),
@@ -155,11 +157,24 @@ export const renameBody = z.strictObject({ title: z.string().max(10_000).describ
 export const forkBody = z.strictObject({ title: z.string().max(10_000).optional() })
 /** Of `/api/workspaces/<platform>/<chat>`. What is absent stays as it is. */
 export const workspaceBody = z.strictObject({
-  directory: z.string().min(1).max(4_096).optional().describe('The folder, absolute, in place of `terminal.cwd`.'),
+  directory: z
+    .string()
+    .min(1)
+    .max(4_096)
+    .nullable()
+    .optional()
+    .describe('The folder, absolute, in place of `terminal.cwd`. Null: no own one any more.'),
   mode: z
     .enum(['default', 'yolo'])
     .optional()
     .describe('`yolo`: commands of the owner run without a question until the session ends, as with `/yolo`.'),
+  edits: z
+    .enum(['ask', 'workspace', 'everywhere'])
+    .nullable()
+    .optional()
+    .describe(
+      'Which changes of files its user is asked about: all; those outside of the folder and of `/tmp`; only those of sensitive files. Null: none. Needs a folder.',
+    ),
   session_id: z
     .string()
     .min(1)
@@ -176,6 +191,7 @@ export const workspaceBody = z.strictObject({
 export const workspaceResponse = z.object({
   directory: z.string().nullable(),
   mode: z.enum(['default', 'yolo']),
+  edits: z.enum(['ask', 'workspace', 'everywhere']).nullable(),
   session_id: z.string().nullable().describe('Null while nothing was written.'),
   tokens: z
     .object({ used: z.int(), window: z.int() })

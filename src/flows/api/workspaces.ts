@@ -29,7 +29,7 @@ import type { Store } from '../../store/store.ts'
 import type { AccountDirectory } from '../account-directory.ts'
 import type { SessionServerConfig } from '../session-servers.ts'
 import { type ApiRequest, parseInput } from './parse-input.ts'
-import { type ApiWorkspace, workspaceBody } from './shapes.ts'
+import { type ApiWorkspace, workspaceBody, workspaceResponse } from './shapes.ts'
 
 export interface WorkspacesApiDeps {
   readonly store: Store
@@ -57,7 +57,7 @@ export async function answerWorkspaces(
   const key = deps.sessionKey(source)
   if (method === 'GET') return await deps.store.run(() => readWorkspace(deps, key))
   const change = await body(workspaceBody)
-  if (change.directory !== undefined) await checkFolder(deps, change.directory)
+  if (change.directory != null) await checkFolder(deps, change.directory)
   const { mcp_servers: servers } = change
   const parsed = servers === undefined ? undefined : parseInput(z.strictObject(mcpConfig), { mcp_servers: servers })
   const changed = await deps.store.run(() => changeWorkspace(deps, source, change, deps.clock()))
@@ -99,7 +99,7 @@ function isWithin(path: string, directory: string): boolean {
 }
 
 function* readWorkspace({ contextLength }: WorkspacesApiDeps, key: SessionKey): Transaction<ApiWorkspace> {
-  const { workspace } = yield* readSessionSettings(key)
+  const { workspace, edits } = yield* readSessionSettings(key)
   const state = yield* findSessionState(key)
   const isOn = state !== undefined && (yield* isYolo(state.session_id))
   const newest = state === undefined ? undefined : yield* latestUsage(state.session_id)
@@ -107,6 +107,7 @@ function* readWorkspace({ contextLength }: WorkspacesApiDeps, key: SessionKey): 
   return {
     directory: workspace ?? null,
     mode: isOn ? 'yolo' : 'default',
+    edits: workspaceResponse.shape.edits.catch(null).parse(edits ?? null),
     session_id: state?.session_id ?? null,
     tokens: usage === undefined ? null : { used: usage.inputTokens + usage.outputTokens, window: contextLength() },
   }
@@ -115,7 +116,7 @@ function* readWorkspace({ contextLength }: WorkspacesApiDeps, key: SessionKey): 
 function* changeWorkspace(
   deps: WorkspacesApiDeps,
   source: SessionSource,
-  { directory, mode, session_id: session }: z.output<typeof workspaceBody>,
+  { directory, mode, edits, session_id: session }: z.output<typeof workspaceBody>,
   now: number,
 ): Transaction<ApiWorkspace> {
   const { platform, userId = '' } = source
@@ -128,11 +129,12 @@ function* changeWorkspace(
     if (owner !== undefined && owner !== key) throw new HermesError('sessions/busy', `(${session})`)
     yield* goOnWith({ ...options, newSessionId: session })
   }
-  const folder = directory === undefined ? undefined : resolve(directory)
-  if (folder !== undefined && (yield* readSessionSettings(key)).workspace !== folder) {
+  const folder = directory == null ? null : resolve(directory)
+  if (directory !== undefined && ((yield* readSessionSettings(key)).workspace ?? null) !== folder) {
     yield* changeSessionSetting(key, 'workspace', folder)
     yield* forgetDirectory(key)
   }
+  if (edits !== undefined) yield* changeSessionSetting(key, 'edits', edits)
   if (mode !== undefined) yield* setMode(options, mode)
   return yield* readWorkspace(deps, key)
 }

@@ -76,6 +76,7 @@ test('a tool call is shown with its kind, its place and the change as a diff; th
   })
   writeFileSync(join(project, 'a.txt'), 'one\ntwo\nthree\n')
   const id = await editor.open(project)
+  await editor.agent.request(methods.agent.session.setMode, { sessionId: id, modeId: 'accept_edits' })
   await editor.say(id, 'translate')
   const updates = editor.updates.map(({ update }) => update)
   assert.deepEqual(
@@ -231,6 +232,9 @@ test('sessions are listed, loaded with their messages, resumed without, copied a
   await editor.agent.request(methods.agent.session.resume, { sessionId: copy.sessionId, cwd: project })
   assert.equal(editor.text(copy.sessionId), '')
   await editor.agent.request(methods.agent.session.delete, { sessionId: copy.sessionId })
+  const load = editor.agent.request(methods.agent.session.load, { sessionId: copy.sessionId, ...where })
+  await assert.rejects(load, isCode(-32002))
+  assert.equal((await editor.agent.request(methods.agent.session.list, { cwd: project })).sessions.length, 1)
   const left = await editor.agent.request(methods.agent.session.list, {})
   assert.deepEqual(
     left.sessions.map(({ sessionId }) => sessionId),

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { methods } from '@agentclientprotocol/sdk'
 import { sandboxSkip } from '../../agent/sandbox/victim.ts'
 import { startTestGateway } from '../../kit/start-gateway.ts'
 import { tempHome } from '../../kit/temp-home.ts'
@@ -26,7 +27,9 @@ test('commands and file tools write in the folder of the session, and not in tha
     ],
   })
   const editor = await openEditor(t, gateway)
-  await editor.say(await editor.open(mine), 'write')
+  const sessionId = await editor.open(mine)
+  await editor.agent.request(methods.agent.session.setMode, { sessionId, modeId: 'dont_ask' })
+  await editor.say(sessionId, 'write')
   assert.deepEqual([readFileSync(join(mine, 'a'), 'utf8'), readFileSync(join(mine, 'b'), 'utf8')], ['command\n', 'new'])
   assert.deepEqual([existsSync(join(other, 'a')), existsSync('/usr/local/hermes-test-outside')], [false, false])
   assert.match(conversation(gateway.model.requests[3]).join('\n'), /outside_sandbox/)
