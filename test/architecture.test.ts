@@ -105,8 +105,8 @@ function isSharedNoun(own: string, other: string): boolean {
 function outsiderViolation(from: string, to: string): string | undefined {
   const folder = from.split('/').slice(0, 2).join('/')
   if (to === '#sdk' || to === '#sdk/testing' || to.startsWith(`${folder}/`) || to.startsWith('node:')) return undefined
-  // Two names of one adapter.
-  if (from === 'platforms/acp/adapter.ts' && to === 'platforms/console/adapter.ts') return undefined
+  // Names of one adapter.
+  if (/^platforms\/(?:acp|batch)\/adapter\.ts$/.test(from) && to === 'platforms/console/adapter.ts') return undefined
   if (to.startsWith('src/') || to.startsWith('platforms/')) return 'an extension imports #sdk only'
   return packageViolation(from, to)
 }

@@ -2540,7 +2540,7 @@ declare module 'hermes-gateway:message/authority' {
      * stored with the message, and stays the same for everything that the message causes: resumed turns, background tasks,
      * scheduled turns and sub-agents.
      */
-    import type { ChatType } from 'hermes-gateway:message/source';
+    import { type ChatType } from 'hermes-gateway:message/source';
     /** `owner`: everything. `member`: a known person. `guest`: a person who is let in without being listed by id. */
     export type Role = 'owner' | 'member' | 'guest';
     export interface Authority {
@@ -2561,6 +2561,8 @@ declare module 'hermes-gateway:message/authority' {
         readonly roleAuthorized?: boolean;
         readonly userIdAlt?: string;
     }
+    /** The person who holds the token of the gateway, or its home on this machine. */
+    export const tokenAuthority: Authority;
     /** Whether two messages have the same author with the same rights. A message that names no user has no known author. */
     export function isSameAuthority(one: Authority, other: Authority): boolean;
 }
@@ -3179,6 +3181,8 @@ declare module 'hermes-gateway:message/source' {
     export const backgroundPlatform = "background";
     /** The reserved platform name of scheduled jobs. */
     export const cronPlatform = "cron";
+    /** The platform of the command line, whose conversations hooks and plugins tell from those of chats (seed 001). */
+    export const commandLinePlatform = "cli";
     /** Whether the gateway uses the name itself, for turns that no chat waits for. */
     export function isReservedPlatform(name: string): boolean;
     /** The address of a reply. */

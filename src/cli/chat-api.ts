@@ -6,7 +6,6 @@ import { z } from 'zod'
 import { HermesError, isHermesError } from '../lib/errors.ts'
 import { shorten } from '../lib/shorten.ts'
 import { type ApiAccess, callApi } from './api-client.ts'
-import { batchChatPrefix } from './batch/chat-names.ts'
 import type { ChatClient } from './chat-client.ts'
 import type { KnownCommand } from './chat-completion.ts'
 import { toSingleLine } from './display.ts'
@@ -75,13 +74,8 @@ function notFound(wanted: string | undefined): HermesError {
 }
 
 async function findLast(access: ApiAccess, signal: AbortSignal): Promise<Session | undefined> {
-  for await (const session of listSessions(access, { current: 'true' }, signal)) if (isOfPerson(session)) return session
+  for await (const session of listSessions(access, { current: 'true' }, signal)) return session
   return undefined
-}
-
-/** Prompts of a batch are no conversations of a person. */
-function isOfPerson({ chat_id: chat }: Session): boolean {
-  return chat?.startsWith(batchChatPrefix) !== true
 }
 
 async function findNamed(access: ApiAccess, wanted: string, signal: AbortSignal): Promise<Session | undefined> {
@@ -90,7 +84,7 @@ async function findNamed(access: ApiAccess, wanted: string, signal: AbortSignal)
   const title = wanted.trim().toLowerCase()
   for await (const session of listSessions(access, {}, signal)) {
     // A compressed conversation goes on as `title #2`.
-    if (isOfPerson(session) && session.title.toLowerCase().replace(/ #\d+$/, '') === title) return session
+    if (session.title.toLowerCase().replace(/ #\d+$/, '') === title) return session
   }
   for await (const session of listSessions(access, { current: 'true', chat: wanted }, signal)) return session
   return undefined

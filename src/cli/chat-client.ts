@@ -9,7 +9,7 @@ import { type ApiAccess, type ApiCall, sendRequest } from './api-client.ts'
 
 export interface ChatClientOptions extends ApiAccess {
   /** The console platform that is talked to. Default: `cli`. */
-  readonly platform?: 'cli' | 'acp'
+  readonly platform?: 'cli' | 'acp' | 'batch'
   /** The name of the conversation: letters, digits and . _ @ -, at most 128 characters. Default: a new conversation. */
   readonly chat?: string
   /** The toolsets of a new conversation. */

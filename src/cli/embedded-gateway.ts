@@ -11,8 +11,8 @@ import { createEmbeddedLog } from './embedded-log.ts'
 import { explainLock } from './home-lock.ts'
 import { installProcessErrorHandlers } from './process-errors.ts'
 
-/** `cli`: the terminal. `acp`: an editor. */
-export type EmbeddedPlatform = 'cli' | 'acp'
+/** `cli`: the terminal. `acp`: an editor. `batch`: prompts of a file. */
+export type EmbeddedPlatform = 'cli' | 'acp' | 'batch'
 
 /**
  * Throws the errors of a start, such as `home/locked` when another process uses this home.

@@ -93,8 +93,8 @@ test('a turn with a tool, a reset and a stop emit events in order, with exactly 
     'gateway:shutdown',
   ])
   const of = (name: string, index = 0) => gateway.events.filter((event) => event.name === name)[index]?.context ?? {}
-  assert.deepEqual(of('gateway:startup')['platforms'], ['acp', 'api_server', 'cli', 'fake', 'web'])
-  assert.deepEqual(of('gateway:shutdown')['platforms'], ['acp', 'api_server', 'cli', 'fake', 'web'])
+  assert.deepEqual(of('gateway:startup')['platforms'], ['acp', 'api_server', 'batch', 'cli', 'fake', 'web'])
+  assert.deepEqual(of('gateway:shutdown')['platforms'], ['acp', 'api_server', 'batch', 'cli', 'fake', 'web'])
   const { message, message_full, chat_id, thread_id, chat_type, platform, user_id } = of('agent:start')
   assert.deepEqual([...String(message)].length, 500)
   assert.equal(message_full, long)

@@ -7,7 +7,6 @@ import { isHermesError, messageOf } from '../../lib/errors.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 import { createChatClient } from '../chat-client.ts'
 import { createChatPictures } from '../chat-pictures.ts'
-import { batchChatPrefix } from './chat-names.ts'
 import type { BatchPrompt } from './read-prompts.ts'
 import type { BatchResult } from './result-file.ts'
 
@@ -72,7 +71,8 @@ async function sendAndWait(
   const { toolsets } = prompt
   const client = createChatClient({
     ...{ url, token, fetch },
-    chat: `${batchChatPrefix}${batch}.${name}.${attempt}`,
+    platform: 'batch',
+    chat: `${batch}.${name}.${attempt}`,
     ...(toolsets === undefined ? {} : { toolsets }),
   })
   const pictures = createChatPictures({ client, userHome: '', signal })

@@ -33,7 +33,7 @@ export async function batchRun(context: CliContext, file: string, options: Batch
   const state = openBatch(resolve(options.out))
   try {
     const earlier = readEarlierResults(context, state, { all: found.prompts, chosen: prompts }, options)
-    const endpoint = await openEndpoint(context, { platform: 'cli' })
+    const endpoint = await openEndpoint(context, { platform: 'batch' })
     try {
       const plan = { prompts, earlier, broken: found.broken.length }
       await runWith(context, { endpoint, state, options, plan, stop: signals.signal })

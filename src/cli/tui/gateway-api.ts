@@ -4,7 +4,6 @@
  */
 import { z } from 'zod'
 import { type ApiAccess, callApi } from '../api-client.ts'
-import { batchChatPrefix } from '../batch/chat-names.ts'
 import type { Conversation, Entry } from './conversation.ts'
 
 export interface StoredConversation {
@@ -92,9 +91,7 @@ export function createGatewayApi(access: ApiAccess): GatewayApi {
     const { sessions } = await callApi(access, `/api/sessions?${query}`, sessionsSchema, { signal })
     return sessions.flatMap(
       ({ id, chat_id: chat, about, updated_at: at, input_tokens: input, output_tokens: output, cost }) =>
-        chat === null || chat.startsWith(batchChatPrefix)
-          ? []
-          : [{ id, chat, about, updatedAt: Date.parse(at), spent: { input, output, cost } }],
+        chat === null ? [] : [{ id, chat, about, updatedAt: Date.parse(at), spent: { input, output, cost } }],
     )
   }
 }

@@ -33,7 +33,7 @@ export async function describeRoutes(registered: readonly HttpRoute[]): Promise<
   return [...found.values()]
 }
 
-/** The routes below `/web`, `/cli` and `/acp` belong to the page, the terminal and editors. */
+/** The routes below `/web`, `/cli`, `/acp` and `/batch` belong to the page, the terminal, editors and batches. */
 function isPublicApi({ path }: HttpRoute): boolean {
   return /^\/(?:api|v1)\//.test(path)
 }
