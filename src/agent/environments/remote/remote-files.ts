@@ -101,7 +101,7 @@ export function createRemoteFiles({ cwd, graceMs, run, denial }: RemoteFilesOpti
     async list(path, options) {
       const allowed = await check(path, 'read', options)
       if (!allowed.ok) return allowed
-      const reply = await ask(path, listScript, { signal: options.signal })
+      const reply = await ask(path, listScript(options.limit + 1), { signal: options.signal })
       if (!reply.ok) return reply
       const entries = reply.body
         .toString('utf8')
@@ -226,16 +226,21 @@ ${missing}
 e=$(rm -f -- "$p" 2>&1) || fail "$e"
 say ok`
 
-const listScript = `${missing}
+/** Prints at most `count` names that begin with a dot, and at most `count` others: the first ones of each. */
+const listScript = (count: number) => `${missing}
+LC_ALL=C
 [ -d "$p" ] || say file
 e=$(cd -- "$p" 2>&1) || fail "$e"
 cd -- "$p"
 echo ok
-for f in * .*; do
-  case $f in .|..) continue;; esac
-  if [ -L "$f" ]; then k=l; elif [ -f "$f" ]; then k=f; elif [ -d "$f" ]; then k=d; elif [ -e "$f" ]; then k=o; else continue; fi
+show() {
+  case $f in .|..) return;; esac
+  if [ -L "$f" ]; then k=l; elif [ -f "$f" ]; then k=f; elif [ -d "$f" ]; then k=d; elif [ -e "$f" ]; then k=o; else return; fi
   printf '%s%s\\000' "$k" "$f"
-done
+  n=$((n+1))
+}
+n=0; for f in *; do show; [ "$n" -lt ${count} ] || break; done
+n=0; for f in .*; do show; [ "$n" -lt ${count} ] || break; done
 exit 0`
 
 function entryOf(text: string): DirectoryEntry {
