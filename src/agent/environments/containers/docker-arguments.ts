@@ -2,8 +2,8 @@
  * The command line that creates a container: its limits, its rights, its folders and its labels (contract S11).
  */
 import { createHash } from 'node:crypto'
-import { homedir } from 'node:os'
 import { isClientVariable } from './client-program.ts'
+import type { Machine } from './machine.ts'
 
 /** Of the section `terminal`, with their defaults. */
 export interface ContainerSettings {
@@ -51,8 +51,7 @@ export interface ContainerPlan {
   readonly mountedCwd: string | undefined
   /** Files of the conversations: a directory of this machine, and where commands find it. */
   readonly attachments: { readonly source: string; readonly target: string }
-  /** The user and the group of the gateway. */
-  readonly user: { readonly uid: number; readonly gid: number } | undefined
+  readonly machine: Pick<Machine, 'platform' | 'userHome' | 'user'>
 }
 
 export const workspacePath = '/workspace'
@@ -82,16 +81,15 @@ const pidsLimit = 256
 
 /** `create` of the plan, without the labels that name it. */
 export function planArguments(plan: ContainerPlan, without: ReadonlySet<OptionalPart>): string[] {
-  const { settings, user } = plan
+  const { settings } = plan
+  const { platform, user } = plan.machine
   const limits = [
     ...['--pids-limit', String(pidsLimit)],
     ...(settings.container_cpu > 0 ? ['--cpus', String(settings.container_cpu)] : []),
     ...(settings.container_memory > 0 ? ['--memory', `${settings.container_memory}m`] : []),
   ]
   const disk =
-    settings.container_disk > 0 && process.platform !== 'darwin'
-      ? ['--storage-opt', `size=${settings.container_disk}m`]
-      : []
+    settings.container_disk > 0 && platform !== 'darwin' ? ['--storage-opt', `size=${settings.container_disk}m`] : []
   const hasSharedMemory = settings.docker_shm_size !== '' && settings.docker_shm_size !== '0'
   return [
     ...['--cap-drop', 'ALL', '--cap-add', 'DAC_OVERRIDE', '--cap-add', 'CHOWN', '--cap-add', 'FOWNER'],
@@ -114,8 +112,8 @@ export function planArguments(plan: ContainerPlan, without: ReadonlySet<Optional
   ]
 }
 
-function folderArguments({ settings, folders, mountedCwd, attachments }: ContainerPlan): string[] {
-  const volumes = settings.docker_volumes.map(expandHome)
+function folderArguments({ settings, folders, mountedCwd, attachments, machine }: ContainerPlan): string[] {
+  const volumes = settings.docker_volumes.map((volume) => expandHome(volume, machine))
   const targets = new Set(volumes.map(targetOf))
   const mount = (source: string, target: string, mode = '') =>
     targets.has(target) ? [] : ['--volume', `${source}:${target}${mode}`]
@@ -130,8 +128,8 @@ function folderArguments({ settings, folders, mountedCwd, attachments }: Contain
   ]
 }
 
-function expandHome(volume: string): string {
-  return volume.startsWith('~/') ? `${homedir()}${volume.slice(1)}` : volume
+function expandHome(volume: string, { userHome }: Pick<Machine, 'userHome'>): string {
+  return volume.startsWith('~/') ? `${userHome}${volume.slice(1)}` : volume
 }
 
 function targetOf(volume: string): string {

@@ -23,6 +23,7 @@ import {
 } from './docker-engine.ts'
 import { createExposedFiles, type ExposedFiles } from './exposed-files.ts'
 import { homeLabel, knownHomeLabel } from './home-label.ts'
+import { type Machine, thisMachine } from './machine.ts'
 import { mountedDirectory, reachesMachine, workingDirectory } from './machine-folders.ts'
 import { createRecovery } from './recovery.ts'
 import { createSharedPlaces, lifetimeMsOf } from './shared-places.ts'
@@ -32,7 +33,7 @@ type Request = Omit<EnvironmentRequest<ContainerSettings>, 'sessionId'>
 /** An engine may have to be started first. */
 const maxOpenMs = 60_000
 
-export function createDockerKind(): EnvironmentKind<ContainerSettings> {
+export function createDockerKind(machine: Machine = thisMachine()): EnvironmentKind<ContainerSettings> {
   /** Of the configured program. */
   let engine: { readonly path: string; readonly opening: Promise<Engine> } | undefined
   const recover = createRecovery(recoverContainers)
@@ -56,7 +57,7 @@ export function createDockerKind(): EnvironmentKind<ContainerSettings> {
     const directory = join(directoryOf(request), key)
     const files = createExposedFiles(request.attachmentsDirectory, join(directory, 'attachments'))
     const client = createDockerClient({
-      plan: () => planOf(latest(), { key, directory, files }),
+      plan: () => planOf(latest(), { key, directory, files, machine }),
       engine: (signal) => requireEngine(latest(), signal),
       async removed() {
         if (key !== sharedKey) await rm(directory, { recursive: true, force: true })
@@ -92,7 +93,17 @@ function programOf({ settings, gatewayEnv, withheld }: Request): ClientProgram {
 /** Creates the folders that the container keeps. Rejects `environment/container-failed`, or with a system error. */
 async function planOf(
   request: Request,
-  { key, directory, files }: { readonly key: string; readonly directory: string; readonly files: ExposedFiles },
+  {
+    key,
+    directory,
+    files,
+    machine,
+  }: {
+    readonly key: string
+    readonly directory: string
+    readonly files: ExposedFiles
+    readonly machine: Machine
+  },
 ): Promise<ContainerPlan> {
   const { settings, home, attachmentsDirectory } = request
   await mkdir(directoryOf(request), { recursive: true, mode: 0o700 })
@@ -104,7 +115,6 @@ async function planOf(
       // The user of the image may be any; the directory above keeps others of this machine out.
       await chmod(folder, 0o777)
     }
-  const { getuid, getgid } = process
   return {
     settings,
     owner: {
@@ -113,9 +123,9 @@ async function planOf(
       conversation: key,
     },
     folders: settings.container_persistent ? folders : undefined,
-    mountedCwd: await mountedDirectory(request),
+    mountedCwd: await mountedDirectory(request, machine),
     attachments: { source: join(directory, 'attachments'), target: attachmentsDirectory },
-    user: getuid === undefined || getgid === undefined ? undefined : { uid: getuid(), gid: getgid() },
+    machine,
   }
 }
 

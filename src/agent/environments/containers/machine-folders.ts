@@ -3,11 +3,11 @@
  */
 import { existsSync } from 'node:fs'
 import { mkdir, stat } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { HermesError } from '../../../lib/errors.ts'
 import type { EnvironmentRequest } from '../kind.ts'
 import { type ContainerSettings, workspacePath } from './docker-arguments.ts'
+import type { Machine } from './machine.ts'
 
 type Request = Pick<EnvironmentRequest<ContainerSettings>, 'settings' | 'cwd' | 'home' | 'log'>
 
@@ -15,10 +15,13 @@ type Request = Pick<EnvironmentRequest<ContainerSettings>, 'settings' | 'cwd' | 
  * The folder of this machine that becomes /workspace; undefined where none does.
  * @throws HermesError terminal/no-folder, environment/container-failed
  */
-export async function mountedDirectory({ settings, cwd, home }: Request): Promise<string | undefined> {
+export async function mountedDirectory(
+  { settings, cwd, home }: Request,
+  { userHome }: Pick<Machine, 'userHome'>,
+): Promise<string | undefined> {
   if (!settings.docker_mount_cwd_to_workspace) return undefined
   const own = join(home, 'workspace')
-  const directory = cwd === '' ? own : resolve(homedir(), cwd.replace(/^~(?=$|\/)\/?/, ''))
+  const directory = cwd === '' ? own : resolve(userHome, cwd.replace(/^~(?=$|\/)\/?/, ''))
   if (directory === own) await mkdir(own, { recursive: true, mode: 0o700 })
   // Its keys and its database would be files of the container.
   if (isWithin(home, directory)) {

@@ -4,7 +4,6 @@
  */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
-import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isHermesError, messageOf } from '../../../lib/errors.ts'
 import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../kind.ts'
@@ -13,6 +12,7 @@ import { removeConversationFolders, sharedKey } from './command-variables.ts'
 import type { ContainerSettings } from './docker-arguments.ts'
 import { createExposedFiles } from './exposed-files.ts'
 import { homeLabel, knownHomeLabel } from './home-label.ts'
+import { type Machine, thisMachine } from './machine.ts'
 import { containerDirectory } from './machine-folders.ts'
 import { createRecovery } from './recovery.ts'
 import { createSharedPlaces } from './shared-places.ts'
@@ -31,18 +31,18 @@ export interface SingularitySettings
 
 type Request = Omit<EnvironmentRequest<SingularitySettings>, 'sessionId'>
 
-export function createSingularityKind(): EnvironmentKind<SingularitySettings> {
-  const recover = createRecovery(recoverInstances)
+export function createSingularityKind(machine: Machine = thisMachine()): EnvironmentKind<SingularitySettings> {
+  const recover = createRecovery((request: Request, signal) => recoverInstances(request, machine, signal))
 
   const open = (key: string, latest: () => Request) => {
     const request = latest()
-    const directory = join(directoryOf(request), 'places', key)
+    const directory = join(directoryOf(request, machine), 'places', key)
     const files = createExposedFiles(request.attachmentsDirectory, join(directory, 'attachments'))
     const client = createSingularityClient({
       async plan(signal) {
         await recover.beforeStart(latest(), signal)
         await files.prepare()
-        return await planOf(latest(), directory, signal)
+        return await planOf(latest(), { directory, machine }, signal)
       },
       async closed() {
         if (key !== sharedKey) await rm(directory, { recursive: true, force: true })
@@ -54,7 +54,7 @@ export function createSingularityKind(): EnvironmentKind<SingularitySettings> {
 
   return {
     create: createSharedPlaces({ open, workingDirectory: containerDirectory, isContainer: () => true }),
-    check: checkSingularity,
+    check: (request, signal) => checkSingularity(request, machine, signal),
     recover: recover.once,
   }
 }
@@ -73,11 +73,11 @@ function stateOf({ home }: Pick<Request, 'home'>): string {
 }
 
 /** On clusters the home directory is small, and /scratch is made for this. */
-function directoryOf(request: Request): string {
+function directoryOf(request: Request, { userName }: Pick<Machine, 'userName'>): string {
   const { settings, home } = request
   if (settings.singularity_scratch_dir !== '') return resolve(home, settings.singularity_scratch_dir)
   if (!isWritable('/scratch')) return stateOf(request)
-  return join('/scratch', userInfo().username, 'hermes-gateway')
+  return join('/scratch', userName, 'hermes-gateway')
 }
 
 function isWritable(directory: string): boolean {
@@ -93,7 +93,11 @@ function isWritable(directory: string): boolean {
 const namePrefixOf = (label: string) => `hermes-${label}-`
 
 /** Rejects `environment/...`, with a system error, or with the reason of the signal. */
-async function planOf(request: Request, directory: string, signal: AbortSignal): Promise<InstancePlan> {
+async function planOf(
+  request: Request,
+  { directory, machine }: { readonly directory: string; readonly machine: Machine },
+  signal: AbortSignal,
+): Promise<InstancePlan> {
   const { settings, home, attachmentsDirectory, log } = request
   const program = programOf(request)
   await singularityVersion(program, signal)
@@ -102,7 +106,7 @@ async function planOf(request: Request, directory: string, signal: AbortSignal):
   for (const folder of settings.container_persistent ? [workspace, overlay] : [workspace])
     await mkdir(folder, { recursive: true, mode: 0o700 })
   const announce = (text: string) => request.announce?.(text)
-  const images = join(directoryOf(request), 'images')
+  const images = join(directoryOf(request, machine), 'images')
   return {
     program,
     image: await fetchSingularityImage(program, settings.singularity_image, images, { signal, announce, log }),
@@ -116,11 +120,11 @@ async function planOf(request: Request, directory: string, signal: AbortSignal):
   }
 }
 
-async function checkSingularity(request: Request, signal: AbortSignal): Promise<EnvironmentCheck> {
+async function checkSingularity(request: Request, machine: Machine, signal: AbortSignal): Promise<EnvironmentCheck> {
   try {
     const version = await singularityVersion(programOf(request), signal)
     const image = request.settings.singularity_image
-    const file = imageFile(image, join(directoryOf(request), 'images'))
+    const file = imageFile(image, join(directoryOf(request, machine), 'images'))
     if (existsSync(file)) return { ok: true, detail: `${version}, image ${image}` }
     if (file !== image) return { ok: true, detail: `${version}, the first command fetches the image ${image}` }
     const hint = 'Correct `terminal.singularity_image`.'
@@ -132,7 +136,7 @@ async function checkSingularity(request: Request, signal: AbortSignal): Promise<
 }
 
 /** Stops the instances that an earlier process of this home has left. Rejects `environment/...`. */
-async function recoverInstances(request: Request, signal: AbortSignal): Promise<void> {
+async function recoverInstances(request: Request, machine: Machine, signal: AbortSignal): Promise<void> {
   const label = await knownHomeLabel(request.home, stateOf(request))
   if (label === undefined) return
   const program = programOf(request)
@@ -144,5 +148,5 @@ async function recoverInstances(request: Request, signal: AbortSignal): Promise<
       'a container of an earlier run was found',
     )
   }
-  await removeConversationFolders(join(directoryOf(request), 'places'))
+  await removeConversationFolders(join(directoryOf(request, machine), 'places'))
 }
