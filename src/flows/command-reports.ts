@@ -275,7 +275,7 @@ const storedCommand = z.object({
   round: z.number(),
 })
 
-/** Without records that cannot be read: nobody could be told about their commands. */
+/** Without records that cannot be read: no one could be told about their commands. */
 function readCommands({ commands = '{}' }: SessionSettings): Readonly<Record<string, StoredCommand>> {
   const found = Object.entries(asRecord(parseJson(commands)))
   return Object.fromEntries(
