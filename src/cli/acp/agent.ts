@@ -14,9 +14,10 @@ import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
 import type { Editor } from './editor.ts'
 import { modeState } from './modes.ts'
-import { toRequestError } from './request-errors.ts'
+import { invalidParams, toRequestError } from './request-errors.ts'
 import type { OpenSession } from './session.ts'
 import { type AcpSessionsOptions, createAcpSessions } from './sessions.ts'
+import { frameTooLong, maxFrameBytes } from './stdio.ts'
 
 export interface AcpAgentOptions extends Omit<AcpSessionsOptions, 'editorOf'> {
   readonly version: string
@@ -72,6 +73,9 @@ export function createAcpAgent({ version, ...options }: AcpAgentOptions): AcpAge
     .onRequest(sessionFork, forkRequest, ({ client, params }) =>
       answer(async () => opened(await sessions.fork(client, params))),
     )
+    .onRequest(frameTooLong, z.unknown(), () => {
+      throw invalidParams(`The message is longer than ${maxFrameBytes / 1_048_576} MB.`)
+    })
     .onRequest(methods.agent.session.list, ({ params }) => answer(() => sessions.list(params)))
     .onRequest(methods.agent.session.setMode, ({ params }) =>
       answer(async () => {

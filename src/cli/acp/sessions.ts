@@ -1,7 +1,7 @@
 /**
  * The open sessions of an editor, and the gateway behind them.
  */
-import { isAbsolute } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import type { AgentContext, McpServer, SessionInfo } from '@agentclientprotocol/sdk'
 import { messageOf } from '../../lib/errors.ts'
 import { createChatClient } from '../chat-client.ts'
@@ -95,7 +95,10 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
       const { sessionId: id } = request
       const where = workspaceOf(request)
       const { api } = await gateway()
-      const stored = await findStored(api, id)
+      const { stored, directory } = await findSession(api, id)
+      // A turn may run there, and another editor may show it.
+      if (directory !== resolve(where.cwd))
+        throw invalidParams(`The session works in ${directory}. Open it there, or copy it with session/fork.`)
       if (!replays || stored === undefined) return await follow(client, id, where)
       const shown = { id, cwd: where.cwd, editor: editorOf(client) }
       return await follow(client, id, where, { replay: () => replay(api, stored.id, shown) })
@@ -105,7 +108,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
       const { sessionId } = request
       const where = workspaceOf(request)
       const { api } = await gateway()
-      const stored = await findStored(api, sessionId)
+      const { stored } = await findSession(api, sessionId)
       if (stored === undefined) throw unknownSession(sessionId)
       return await follow(client, crypto.randomUUID(), where, { stored: await api.fork(stored.id) })
     },
@@ -227,18 +230,21 @@ async function openGateway(options: AcpSessionsOptions): Promise<Gateway> {
   return { endpoint, api: createGatewayApi({ url: endpoint.url, token: endpoint.token, fetch: options.fetch }) }
 }
 
-/** Undefined for a session without a message. Rejects with a `RequestError` for one that there is not. */
-async function findStored(api: GatewayApi, id: string): Promise<StoredSession | undefined> {
+/** `stored` is undefined for a session without a message. Rejects with a `RequestError` for one that there is not. */
+async function findSession(
+  api: GatewayApi,
+  id: string,
+): Promise<{ readonly stored: StoredSession | undefined; readonly directory: string }> {
   if (!isSessionId(id)) throw unknownSession(id)
   const stored = await api.currentSession(id)
   // A conversation goes on after its session was deleted, without the folder.
   const { directory } = stored ?? (await api.workspace(id))
   if (directory === null) throw unknownSession(id)
-  return stored
+  return { stored, directory }
 }
 
 async function removeSession(api: GatewayApi, id: string): Promise<void> {
-  const stored = await findStored(api, id)
+  const { stored } = await findSession(api, id)
   if (stored !== undefined) await api.deleteSession(stored.id)
   // It is unknown from now on.
   await api.changeWorkspace(id, { directory: null })

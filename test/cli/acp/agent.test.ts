@@ -220,6 +220,8 @@ test('sessions are listed, loaded with their messages, resumed without, copied a
   assert.deepEqual((await other.agent.request(methods.agent.session.list, { cwd: '/elsewhere' })).sessions, [])
   const where = { cwd: project, mcpServers: [] }
   await other.agent.request(methods.agent.session.load, { sessionId: id, ...where })
+  const elsewhere = other.agent.request(methods.agent.session.load, { ...where, sessionId: id, cwd: tempHome(t) })
+  await assert.rejects(elsewhere, isCode(-32602))
   const replayed = other.updates
     .map(({ update }) => update.sessionUpdate)
     .filter((kind) => kind !== 'available_commands_update')

@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { methods } from '@agentclientprotocol/sdk'
-import { readFrames } from '../../../src/cli/acp/stdio.ts'
+import { frameTooLong, readFrames } from '../../../src/cli/acp/stdio.ts'
 import type { ModelReply } from '../../kit/servers/model-script.ts'
 import { startTestGateway } from '../../kit/start-gateway.ts'
 import { tempHome } from '../../kit/temp-home.ts'
@@ -85,6 +85,17 @@ test('with a running gateway a turn goes on after the editor has died, and anoth
   await other.agent.request(methods.agent.session.load, { sessionId: id, cwd: project, mcpServers: [] })
   // The text may come in pieces.
   await other.until(() => other.text(id).includes('the answer'))
+})
+
+test('a request that is too long keeps its id, wherever it is, so that it is answered', async () => {
+  const long = 'x'.repeat(300)
+  const frames = [`{"jsonrpc":"2.0","id":7,"params":"${long}"}`, `{"params":{"id":1,"a":"${long}"},"id":"b"}`]
+  const read = await text(readFrames(new PassThrough().end(`${frames.join('\n')}\n`), 200))
+  const lines = read.trimEnd().split('\n')
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line)),
+    [7, 'b'].map((id) => ({ jsonrpc: '2.0', id, method: frameTooLong })),
+  )
 })
 
 test('a frame that is too long is replaced by one that is no JSON, and the next one is read', async () => {
