@@ -1,18 +1,24 @@
 /**
  * Templates with values of the payload: `{pull_request.title}`, and `{__raw__}` for all of it (contract hermes.md §5).
  */
+import { createLineFilter } from '#sdk'
 import { type Payload, valueAt } from './payload.ts'
 
 const maxRawChars = 4_000
 const maxNestedChars = 2_000
 const reference = /\{([\w@$-]+(?:\.[\w@$-]+)*)\}/g
 
+/** Lines that the gateway writes around an event. */
+const withoutForgedLines = createLineFilter({
+  brackets: ['Webhook ', 'The event', 'End of the event', 'This event replaces ', 'Scheduled job '],
+})
+
 /** What the payload does not have is left as it is. Values are inserted once: a value with braces stays text. */
 export function renderTemplate(template: string, payload: Payload): string {
   return template.replace(reference, (literal, path: string) => {
     if (path === '__raw__') return rawText(payload)
     const value = valueAt(payload, path)
-    return value === undefined ? literal : textOf(value)
+    return value === undefined ? literal : withoutForgedLines(textOf(value))
   })
 }
 

@@ -4,6 +4,14 @@
  */
 const blockStart = /^\[Skill of the user: ([\w.:-]+), in /
 
+const frame = /^\[(?:Scheduled job|Webhook) "([^\n]{1,200}?)"[.:][^\n]*\]\n\n/
+
+/** The text of a turn that a program has begun, with the name of the program instead of what the gateway says about the turn. */
+export function withoutFrame(text: string): string {
+  const [whole = '', name = ''] = frame.exec(text) ?? []
+  return whole === '' ? text : `${name}: ${text.slice(whole.length)}`
+}
+
 /** The text without the blocks of skills. Of a text that ends within a block, only the names of the skills are known. */
 export function ownWords(text: string): string {
   let rest = text

@@ -3,7 +3,7 @@
  * own. A page begins at a row and not after a number of rows, so that it is fast in a long list and rows may be added meanwhile.
  */
 import { shorten } from '../lib/shorten.ts'
-import { ownWords } from '../message/own-words.ts'
+import { ownWords, withoutFrame } from '../message/own-words.ts'
 import type { SessionSource } from '../message/source.ts'
 import { query, row, rows, sql, type Transaction } from '../store/query.ts'
 import { outcomeOf } from './shown-tool-calls.ts'
@@ -138,7 +138,7 @@ function* toListed({ source, current_id, ...session }: Row): Transaction<ListedS
     session.title === '' ? (yield* row(selectFirstUserMessage, { session_id: session.id }))?.content : undefined
   // The gateway wrote it, so its shape is known. It is empty where a session was compressed before its next message.
   const known: SessionSource | undefined = source === null || source === '' ? undefined : JSON.parse(source)
-  const about = shorten(opening === undefined ? session.title : ownWords(opening), 200)
+  const about = shorten(opening === undefined ? session.title : withoutFrame(ownWords(opening)), 200)
   return { ...session, source: known, isCurrent: current_id === session.id, about }
 }
 
