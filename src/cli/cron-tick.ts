@@ -11,11 +11,15 @@ import { listStoredJobs } from './cron-stored.ts'
 import { findRunningDaemon } from './daemon.ts'
 import { createDisplay, toSingleLine } from './display.ts'
 import { startEmbeddedGateway } from './embedded-gateway.ts'
+import { interceptSignals } from './endpoint.ts'
 import { readSettings } from './settings.ts'
 
 const lookMs = 200
 
-/** Exit code 1 when a job failed. Throws the errors of a start, such as `home/locked`. */
+/**
+ * Waits for one run of each job that is due now, or until a signal: what runs then goes on in the next
+ * gateway. Exit code 1 when a job failed. Throws the errors of a start, such as `home/locked`.
+ */
 export async function cronTick(context: CliContext): Promise<void> {
   const { token, catalogue } = await readSettings(context)
   const daemon = await findRunningDaemon({ home: context.home, token, fetch })
@@ -26,19 +30,24 @@ export async function cronTick(context: CliContext): Promise<void> {
   // The results go to chats, so their platforms are connected.
   const others = [...catalogue.platforms.map(({ name }) => name), cronPlatform]
   const gateway = await startEmbeddedGateway(context, 'cli', others)
+  const signals = interceptSignals()
   try {
+    const before = new Map(due.map(({ id, last_run_at }) => [id, last_run_at]))
+    const isWaitedFor = (job: Job) => before.get(job.id) === job.last_run_at && isOpen(job, Date.now())
     let jobs = await readJobs(gateway)
-    while (jobs.some((job) => isOpen(job, Date.now()))) {
+    while (jobs.some(isWaitedFor) && !signals.signal.aborted) {
       await setTimeout(lookMs)
       jobs = await readJobs(gateway)
     }
-    const ids = new Set(due.map(({ id }) => id))
-    for (const { id, name, last_status, last_error } of jobs.filter((job) => ids.has(job.id))) {
+    for (const { id, name, last_status, last_error, last_run_at } of jobs) {
+      if (!before.has(id) || (signals.signal.aborted && before.get(id) === last_run_at)) continue
       display.line(toSingleLine([id, name, last_status, last_error].filter((part) => part !== '').join(' · ')))
       if (last_status !== 'ok') context.exitCode = 1
     }
   } finally {
-    await gateway.drain()
+    if (signals.signal.aborted) context.exitCode = 1
+    await (signals.signal.aborted ? gateway.close() : gateway.drain())
+    signals.remove()
   }
 }
 

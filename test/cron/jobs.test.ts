@@ -141,7 +141,7 @@ describe('jobs that are due', () => {
   })
 
   it('begin although another one is due again before all are claimed', { timeout: 20_000 }, async (t) => {
-    let advance = () => {}
+    let advance: () => void = () => undefined
     const { add, tick, clock, started } = setUp(t, (store) => ({
       ...store,
       async run(transaction) {
