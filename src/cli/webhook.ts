@@ -3,9 +3,12 @@
  */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { parseTarget } from '../flows/delivery/parse-target.ts'
 import { HermesError } from '../lib/errors.ts'
 import { readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 import { asRecord, asString, isRecord, type JsonObject, parseJson } from '../lib/json.ts'
+import { platformAccounts } from '../platforms/accounts.ts'
+import { loadPlatform } from '../platforms/registry.ts'
 import type { CliContext } from './context.ts'
 import { findRunningDaemon } from './daemon.ts'
 import { createDisplay, toSingleLine } from './display.ts'
@@ -59,6 +62,8 @@ export async function webhookAdd(
     ...(request.script === undefined ? {} : { script: request.script }),
     created_at: new Date().toISOString(),
   }
+  const [problem] = await findProblems(context, name, route)
+  if (problem !== undefined) throw new HermesError('cli/usage', problem)
   writeFileAtomic(pathOf(context), `${JSON.stringify({ ...subscriptions, [name]: route }, null, 2)}\n`, 0o600)
   const url = `${(await daemonUrl(context)) ?? 'http://127.0.0.1:8642'}/webhooks/${name}`
   const display = createDisplay(context.output, context.environment)
@@ -72,15 +77,24 @@ export async function webhookAdd(
 
 /** Lists all routes, those of config.yaml first. Secrets are not shown. */
 export async function webhookList(context: CliContext, json: boolean): Promise<void> {
-  const all = await readRoutes(context)
-  const listed = [...all].map(([name, { source, route }]) => {
-    const { secret: _secret, ...rest } = route
-    return { name, source, ...rest }
-  })
+  const listed = []
+  for (const [name, { source, route }] of await readRoutes(context))
+    listed.push({ name, source, route, problems: await findProblems(context, name, route) })
   const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(listed)
+  if (json)
+    return display.json(
+      listed.map(({ name, source, route: { secret: _secret, ...rest }, problems }) => ({
+        name,
+        source,
+        ...rest,
+        problems,
+      })),
+    )
   if (listed.length === 0) display.line('There are no routes. `hermes webhook add <name>` makes one.')
-  for (const [name, { source, route }] of all) display.line(toSingleLine(describe(name, source, route)))
+  for (const { name, source, route, problems } of listed)
+    display.line(
+      toSingleLine([describe(name, source, route), ...problems.map((one) => `NOT USABLE: ${one}`)].join(' · ')),
+    )
 }
 
 /** Throws `cli/usage` when there is no such route in the file. */
@@ -114,7 +128,29 @@ export async function webhookTest(context: CliContext, name: string, payload: st
   })
   const display = createDisplay(context.output, context.environment)
   display.line(toSingleLine(`${response.status} ${(await response.text()).slice(0, 1_000)}`))
-  if (!response.ok) context.exitCode = 1
+  if (response.ok) return
+  context.exitCode = 1
+  for (const problem of await findProblems(context, name, found.route)) display.line(toSingleLine(problem))
+  display.line(`The log of the gateway in ${context.home.logs} has the reason.`)
+}
+
+/** Why the gateway would not use the route, or not deliver what it leads to. */
+async function findProblems(context: CliContext, name: string, route: JsonObject): Promise<readonly string[]> {
+  const { config, catalogue } = await readSettings(context)
+  const { platforms, gateway, roles } = config.current()
+  const accounts = platformAccounts(catalogue.platforms, { platforms, gateway, roles })
+  const own = accounts.find(({ platform }) => platform.name === 'webhook')
+  if (own === undefined) return []
+  const { diagnose } = await loadPlatform(own.platform)
+  const options = { routes: { [name]: route } }
+  const found = (await diagnose?.({ account: own.account, options }, AbortSignal.timeout(10_000))) ?? []
+  const problems = found.filter(({ state }) => state === 'problem').map(({ text }) => text)
+  for (const target of [route['deliver'] ?? 'log'].flat().flatMap((names) => splitNames(asString(names)))) {
+    if (['log', 'all'].includes(target)) continue
+    const parsed = parseTarget(target, accounts)
+    if ('problem' in parsed) problems.push(`deliver: ${parsed.problem}`)
+  }
+  return problems
 }
 
 /** Throws `cli/not-found`. */
