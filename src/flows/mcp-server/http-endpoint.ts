@@ -12,7 +12,7 @@ export interface McpEndpointDeps {
   readonly api: GatewayApi
   readonly version: string
   readonly log: Logger
-  /** Requests that are served at the same time; each may wait for minutes. Default: 1,500. */
+  /** Requests that are served at the same time; each may wait for minutes. More at once would keep the chats waiting. Default: 256. */
   readonly maxRequests?: number
 }
 
@@ -21,7 +21,7 @@ export function createMcpEndpoint({
   api,
   version,
   log,
-  maxRequests = 1_500,
+  maxRequests = 256,
 }: McpEndpointDeps): (request: Request) => Promise<Response> {
   let requests = 0
   const handler = createMcpHandler(() => createGatewayMcpServer({ api, version }), {
