@@ -28,8 +28,8 @@ export interface ConversationEntry {
 }
 
 export interface ConversationServices {
-  /** Earlier conversations of this person or chat, the newest first, without the current one. At most `limit`. */
-  list(caller: ConversationCaller, limit: number): Promise<readonly ConversationEntry[]>
+  /** Earlier conversations of this person or chat, the newest first, without the current one. At most `limit`; only `id`, if given. */
+  list(caller: ConversationCaller, limit: number, id?: string): Promise<readonly ConversationEntry[]>
   /** Makes an entry of `list` the current conversation. `say` words the reply. */
   open(caller: ConversationCaller, entry: ConversationEntry, say: (result: OpenResult) => string): Promise<CommandReply>
   /** Takes the last exchanges back. In a shared conversation these are one's own; those of others only for an owner. */

@@ -49,15 +49,15 @@ export interface ConversationDeps {
   readonly clock: () => number
 }
 
-/** Far more than a person lists; what is older is found by its id or title on the command line. */
+/** Far more than a person lists; what is older is found by its id. */
 const maxListed = 500
 
 export function createConversationServices(deps: ConversationDeps): ConversationServices {
   const { store, clock } = deps
   return {
-    async list(caller, limit) {
+    async list(caller, limit, id) {
       const state = await store.run(() => findSessionState(caller.sessionKey))
-      const request = { scope: sessionScopeOf(caller), limit: maxListed }
+      const request = { scope: sessionScopeOf(caller), limit: maxListed, ...(id === undefined ? {} : { id }) }
       const rows = await deps.visibleSessions.list(request, caller.signal)
       return rows
         .filter(({ session, text }) => text !== '' && session !== state?.session_id)

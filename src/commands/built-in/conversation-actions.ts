@@ -43,8 +43,9 @@ export async function resume(context: CommandContext, services: CommandServices)
   const wanted = context.args.trim()
   if (wanted === '') return sessions(context, services)
   const conversations = await services.conversations()
-  const entries = await conversations.list(context, Number.POSITIVE_INFINITY)
-  const found = findConversation(entries, wanted)
+  const named = await conversations.list(context, 1, wanted)
+  const found =
+    named.length > 0 ? named : findConversation(await conversations.list(context, Number.POSITIVE_INFINITY), wanted)
   if (found.length === 0) return 'There is no such conversation here. `/sessions` lists those that you can continue.'
   const [entry, ...others] = found
   const labelOf = labelsFor(services)
@@ -59,10 +60,8 @@ export async function resume(context: CommandContext, services: CommandServices)
   )
 }
 
-/** By id, number of the list, whole name, or a part of the name; several entries when the words are ambiguous. */
+/** By number of the list, whole name, or a part of the name; several entries when the words are ambiguous. */
 function findConversation(entries: readonly ConversationEntry[], wanted: string): readonly ConversationEntry[] {
-  const byId = entries.filter(({ id }) => id === wanted)
-  if (byId.length > 0) return byId
   const number = /^\d+$/.test(wanted) ? Number(wanted) : 0
   const numbered = number > 0 && number <= maxShown ? entries[number - 1] : undefined
   if (numbered !== undefined) return [numbered]

@@ -11,7 +11,8 @@ import type { ThreadRequest } from './visible-sessions.ts'
 const listSessions = `select id as session, updated_at as at, '' as role,
   coalesce(nullif(title, ''), (select substr(own_words(content), 1, 2000) from messages
     where session_id = sessions.id and role = 'user' order by ord limit 1), '') as text
-  from sessions where session_key in (${visibleKeys}) and coalesce(end_reason, '') <> 'compression' order by updated_at desc limit :limit`
+  from sessions where session_key in (${visibleKeys}) and coalesce(end_reason, '') <> 'compression'
+    and (:id is null or id = :id) order by updated_at desc limit :limit`
 
 const searchMessages = `select m.session_id as session, m.created_at as at, m.role as role,
   snippet(messages_fts, 0, '«', '»', '…', 24) as text
@@ -66,9 +67,9 @@ function read(request: ThreadRequest): unknown {
         tools: db.prepare(countTools).all(counted),
       }
     }
-    const { limit, match } = request
+    const { limit, match, id = null } = request
     return match === undefined
-      ? db.prepare(listSessions).all({ ...keys, limit })
+      ? db.prepare(listSessions).all({ ...keys, limit, id })
       : db.prepare(searchMessages).all({ ...keys, limit, match })
   } finally {
     db.close()

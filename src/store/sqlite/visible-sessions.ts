@@ -17,6 +17,8 @@ export interface VisibleSessionsRequest {
   readonly limit: number
   /** All must occur in a message. Undefined lists sessions. */
   readonly words?: string
+  /** Lists only the session with this id. */
+  readonly id?: string
 }
 
 export interface InsightsRequest {
