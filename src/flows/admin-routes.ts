@@ -110,7 +110,15 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
         return Response.json({ results: await deps.send(await readBody(request), request.signal) })
       },
     },
-    get('/api/jobs', () => deps.jobs({ action: 'list' })),
+    {
+      method: 'GET',
+      path: '/api/jobs',
+      access: 'token',
+      async handle(request) {
+        const { pageOfJobs } = await import('./api/jobs.ts')
+        return Response.json(pageOfJobs(await deps.jobs({ action: 'list' }), new URL(request.url).searchParams))
+      },
+    },
     {
       method: 'POST',
       path: '/api/jobs',

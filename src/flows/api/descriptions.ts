@@ -171,7 +171,9 @@ function work(): RouteDescription[] {
     }),
     describe('Messages', 'POST /api/send', 'Sends a message to chats.', admin.sendResponse, { body: sendBody }),
     describe('Messages', 'GET /api/commands', 'Lists the slash commands for menus.', admin.commandsResponse),
-    describe('Scheduled jobs', 'GET /api/jobs', 'Lists the jobs, the next one first.', admin.jobsResponse),
+    describe('Scheduled jobs', 'GET /api/jobs', 'Lists the jobs, the next one first.', admin.jobsResponse, {
+      query: admin.jobsQuery,
+    }),
     describe('Scheduled jobs', 'POST /api/jobs', 'Creates or changes a job.', admin.jobsResponse, {
       body: jobActionSchema,
     }),
