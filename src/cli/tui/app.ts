@@ -167,8 +167,11 @@ export function startApp(options: AppOptions): App {
     if (word === '/exit' || word === '/quit') left.resolve()
     else if (word === '/help') dialogs.showHelp()
     else if (word === '/sessions') dialogs.showSessions()
-    else if (word === '/new') startNew()
-    else {
+    else if (/^\/new(?:\s|$)/.test(word)) {
+      startNew()
+      // The gateway gives the conversation its name.
+      if (word !== '/new') void messages.send(store.state.current, word)
+    } else {
       if (store.state.gateway.state === 'starting')
         store.update({ hint: 'The message is sent when the gateway has started.' })
       tui.scrollToBottom()

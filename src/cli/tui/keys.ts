@@ -27,7 +27,7 @@ export const keyTable: readonly (readonly [keys: string, action: string])[] = [
 const ownCommands: readonly (readonly [command: string, action: string])[] = [
   ['/help', 'show the keys and the commands'],
   ['/sessions', 'switch between conversations'],
-  ['/new', 'start a new conversation'],
+  ['/new', 'start a new conversation: /new, /new <name>'],
   ['/image', 'attach a picture: /image <path>, /image clear'],
   ['/exit', 'leave'],
 ]

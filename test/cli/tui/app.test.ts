@@ -214,6 +214,16 @@ test('Ctrl-C stops the turn; when nothing runs it clears the message, and then i
   assert.ok(terminal.written().trimEnd().endsWith('\u001b[?2026l') || terminal.written().includes('\u001b[?1049l'))
 })
 
+test('/new with a name opens another conversation, which gets the name', async (t) => {
+  const { terminal, gateway, ask } = await openApp(t)
+  await ask('hello')
+  const asked = gateway.nextEvent()
+  terminal.type('/new Trip\r')
+  const { event } = await asked
+  assert.deepEqual([event.text, event.source.chatId], ['/new Trip', 'chat-2'])
+  assert.doesNotMatch(await terminal.until(/› \/new Trip/), /› hello/)
+})
+
 test('Ctrl-D and /exit leave', async (t) => {
   const first = await openApp(t)
   await first.terminal.until(/● test-model/)
