@@ -34,7 +34,8 @@ test('the end of a background command is reported once after a crash', { timeout
     await rm(home, { recursive: true, force: true, maxRetries: 5 })
   })
   await prepareHome(home, chat.url, model.baseUrl)
-  const toldTo = (user: string) => chat.messages.filter(({ chat, text }) => chat === user && text.includes('It is '))
+  const toldTo = (user: string) =>
+    chat.messages.filter(({ chat, text, draft }) => chat === user && !draft && text.includes('It is '))
   async function checkTold(user: string, status: string): Promise<void> {
     await chat.until(() => toldTo(user).length > 0, 30_000)
     const unlabelled = toldTo(user).filter(({ text }) => !text.includes('May be a duplicate'))
