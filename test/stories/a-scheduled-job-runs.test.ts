@@ -190,6 +190,7 @@ describe('people schedule jobs', () => {
       { deliver: 'nosuch:1' },
       { script: '../../bin/ls' },
       { context_from: ['../..'] },
+      { base_url: 'http://127.0.0.1:1/v1' },
     ])
       assert.equal(await post(wrong), 400, JSON.stringify(wrong))
     assert.equal(await post({ action: 'run', job_id: 'own' }), 200)

@@ -20,6 +20,7 @@ export const jobActionSchema = z.object({
   skill: z.string().optional(),
   model: z.string().max(200).optional(),
   provider: z.string().max(200).optional(),
+  base_url: z.literal('', 'has no effect; name a provider of config.yaml with provider').optional(),
   script: z.string().max(500).optional(),
   no_agent: z.boolean().optional(),
   context_from: names.optional(),
@@ -65,7 +66,16 @@ function one(action: JobAction['action'], result: Awaited<ReturnType<Jobs['find'
   return result.ok ? { ok: true, action, jobs: [result.job] } : result
 }
 
-function requestOf({ action: _action, job_id: _id, reason: _reason, skill, skills, repeat, ...fields }: JobAction) {
+function requestOf({
+  action: _action,
+  job_id: _id,
+  reason: _reason,
+  base_url: _url,
+  skill,
+  skills,
+  repeat,
+  ...fields
+}: JobAction) {
   const named = skills ?? (skill === undefined ? undefined : [skill])
   const times = repeat === 'forever' ? null : repeat === 'once' ? 1 : repeat
   return {
