@@ -160,16 +160,12 @@ export const pluginsResponse = z.object({
 })
 
 export const jobsQuery = z.strictObject({
-  limit: z.coerce
-    .number()
-    .pipe(z.int().min(1).max(200))
-    .optional()
-    .meta({
-      type: 'integer',
-      minimum: 1,
-      maximum: 200,
-      description: 'How many jobs a page has at most; default: all.',
-    }),
+  limit: z.coerce.number().pipe(z.int().min(1).max(200)).optional().meta({
+    type: 'integer',
+    minimum: 1,
+    maximum: 200,
+    description: 'How many jobs a page has at most; default: all.',
+  }),
   cursor: z.string().min(1).max(1_000).optional(),
 })
 export const jobsResponse = z.object({
