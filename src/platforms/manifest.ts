@@ -29,6 +29,8 @@ export interface PlatformManifest {
   readonly limits: MessageLimits
   /** What the platform can show, for the model: one or two sentences. */
   readonly promptHint?: string
+  /** False: its chats take only answers, so that no message can be sent to them. */
+  readonly takesMessages: boolean
   /** The toolset of its conversations, unless `platform_toolsets` has an entry. Absent: `toolsets`. */
   readonly toolset?: string
   /** Environment variables that set options. */
@@ -153,6 +155,7 @@ const manifestSchema = z.looseObject(
       .default('/'),
     gateway_events: booleanSchema.default(true),
     session_scope: enumSchema(['none', 'scope_id']).default('none'),
+    takes_messages: booleanSchema.default(true),
     limits: z
       .looseObject(
         {
@@ -243,6 +246,7 @@ function toManifest(file: ManifestFile): PlatformManifest {
     commandPrefix: file.command_prefix,
     gatewayEvents: file.gateway_events,
     sessionScope: file.session_scope,
+    takesMessages: file.takes_messages,
     limits: { maxChars: file.limits?.max_chars ?? 4_000, unit: file.limits?.unit ?? 'utf16' },
     environment: Object.entries(file.environment).map(([variable, { key, kind }]) => ({ variable, key, kind })),
     options: Object.entries(options).map(([key, option]) => toOption(key, option)),

@@ -29,6 +29,7 @@ test('a manifest with name and kind only gets safe defaults', () => {
     commandPrefix: '/',
     gatewayEvents: true,
     sessionScope: 'none',
+    takesMessages: true,
     limits: { maxChars: 4_000, unit: 'utf16' },
     environment: [],
     options: [],

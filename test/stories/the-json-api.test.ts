@@ -68,3 +68,21 @@ test('the sessions of all chats are listed, read, renamed, copied and removed', 
     ['fake:a/b:c', 'two'],
   )
 })
+
+test('chats that take only answers are no channels, and messages to them are refused', async (t) => {
+  const gateway = await startTestGateway(t)
+  const send = async (path: string, body: object) => {
+    const response = await gateway.http(path, { method: 'POST', body: JSON.stringify(body) })
+    return { status: response.status, body: await response.json() }
+  }
+  const messages = [{ role: 'user', content: 'hello' }]
+  assert.equal((await send('/v1/chat/completions', { model: 'x', messages })).status, 200)
+  const sessions = await (await gateway.http('/api/sessions?platform=api_server')).json()
+  const chat = String(at(sessions, 'sessions', 0, 'chat_id'))
+  const channels = await (await gateway.http('/api/channels')).json()
+  assert.deepEqual(at(channels, 'channels'), [])
+  const sent = await send('/api/send', { targets: [`api_server:${chat}`], text: 'hello', wait: 1 })
+  assert.match(JSON.stringify(sent.body), /takes no messages/)
+  const outbox = await (await gateway.http('/api/outbox')).json()
+  assert.doesNotMatch(JSON.stringify(outbox), /hello/)
+})

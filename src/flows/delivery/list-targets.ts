@@ -30,9 +30,9 @@ export async function listAllTargets(
   { platform }: { readonly platform?: string | undefined },
   signal: AbortSignal,
 ): Promise<readonly ListedTarget[]> {
-  const accounts = deps.accountDirectory
-    .list()
-    .filter((one) => one.blocked === undefined && (platform === undefined || one.platform.name === platform))
+  const accounts = deps.accountDirectory.list().filter(({ blocked, platform: { name, takesMessages } }) => {
+    return blocked === undefined && takesMessages && (platform === undefined || name === platform)
+  })
   const names = new Set(accounts.map((one) => one.platform.name))
   const { homes, known } = await deps.store.run(function* () {
     const chats = []

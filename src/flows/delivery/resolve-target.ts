@@ -76,6 +76,8 @@ async function resolveChat(
   { platform }: PlatformAccount,
   target: Target,
 ): Promise<Resolution> {
+  if (!platform.takesMessages)
+    return { problem: `${platform.name} takes no messages: its chats are requests of programs` }
   if (platform.access !== 'token') return { kind: 'chat', target }
   const known = await store.run(() => findKnownChats(target))
   if (known.some((one) => one.target.chatId === target.chatId)) return { kind: 'chat', target }
