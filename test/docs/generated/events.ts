@@ -50,7 +50,6 @@ function membersOf(body: string): Field[] {
   const member =
     / {2}\/\*\* (?<doc>.*?) \*\/\n {2}(?:'(?<name>[^']+)'|\[command: `(?<pattern>[^`]+)`\]): (?<type>(?:.|\n {2,}(?! ?\/\*\*)(?!'))*)/g
   return [...body.matchAll(member)].map(({ groups = {} }) => ({
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the template of the type
     name: groups['name'] ?? groups['pattern']?.replace('${string}', '<name>') ?? '',
     type: groups['type'] ?? '',
     doc: groups['doc'] ?? '',
