@@ -47,9 +47,11 @@ export interface EventLog {
 }
 
 const span = 2 ** 24
-/** The places of other events begin in the lower half. */
+/**
+ * The places of other events begin in the lower half, at the time in ms. A process tells fewer than one event each ms, so that the
+ * next one begins above all places of it.
+ */
 const maxStart = 2 ** 23
-const startStepMs = 64
 const pageSize = 500
 
 interface Kept {
@@ -172,7 +174,7 @@ export async function openEventLog(deps: EventLogDeps): Promise<EventLog> {
 
   try {
     const { last: message } = await store.run(messageBounds)
-    const start = Math.floor(clock() / startStepMs) % maxStart
+    const start = Math.floor(clock()) % maxStart
     const last = message * span + start
     const opened: Kept = { events: [], from: last, last, message, start }
     kept = opened
