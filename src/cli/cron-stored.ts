@@ -16,11 +16,10 @@ import { ensureDirectory } from '../lib/files.ts'
 import { silentLog } from '../lib/log.ts'
 import { tokenAuthority } from '../message/authority.ts'
 import { platformAccounts } from '../platforms/accounts.ts'
-import { lockHome } from '../store/sqlite/lock.ts'
 import { createSqliteStore } from '../store/sqlite/store.ts'
 import type { CliContext } from './context.ts'
 import type { CronRequest } from './cron-request.ts'
-import { explainLock } from './home-lock.ts'
+import { lockHomeForCommand } from './home-lock.ts'
 import { openSkills } from './open-skills.ts'
 import { readSettings, type Settings } from './settings.ts'
 
@@ -52,7 +51,7 @@ async function withStoredJobs<Result>(context: CliContext, work: (jobs: Jobs) =>
   const { home } = context
   const settings = await readSettings(context)
   ensureDirectory(home.root)
-  const lock = lockOf(context)
+  const lock = lockHomeForCommand(context.home)
   try {
     const store = createSqliteStore({ path: home.databaseFile })
     try {
@@ -79,14 +78,6 @@ async function withStoredJobs<Result>(context: CliContext, work: (jobs: Jobs) =>
     }
   } finally {
     lock.release()
-  }
-}
-
-function lockOf({ home }: CliContext) {
-  try {
-    return lockHome(home.lockFile)
-  } catch (error) {
-    throw explainLock(error, home)
   }
 }
 

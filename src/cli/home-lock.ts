@@ -1,8 +1,9 @@
 /**
- * Explains to a command why it could not lock the home.
+ * Locks the home for a command, and explains why it could not be locked.
  */
 import { HermesError, isHermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
+import { lockHome } from '../store/sqlite/lock.ts'
 import { isProcessAlive, readPidFile } from './daemon.ts'
 
 /** For the daemon: adds the process that holds the lock to `home/locked`. Returns other errors unchanged. */
@@ -33,4 +34,13 @@ export function explainLock(error: unknown, home: HomeLayout): unknown {
     hint: 'A gateway may be starting, or another `hermes chat` is open. Several chats need a running gateway.',
     cause: error,
   })
+}
+
+/** For commands that change the home while no gateway runs. Throws `home/locked` with what is known about the holder. */
+export function lockHomeForCommand(home: HomeLayout): ReturnType<typeof lockHome> {
+  try {
+    return lockHome(home.lockFile)
+  } catch (error) {
+    throw explainLock(error, home)
+  }
 }

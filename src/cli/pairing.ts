@@ -9,12 +9,11 @@ import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
 import { platformAccounts } from '../platforms/accounts.ts'
-import { lockHome } from '../store/sqlite/lock.ts'
 import { readPairingList } from './access-report.ts'
 import type { CliContext } from './context.ts'
 import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
-import { explainLock } from './home-lock.ts'
+import { lockHomeForCommand } from './home-lock.ts'
 import { updateLockedStore } from './home-store.ts'
 import { readSettings } from './settings.ts'
 
@@ -159,7 +158,7 @@ async function run(
     warnVersionMismatch(context, daemon)
     return await daemon.request(path, body)
   }
-  const lock = lockOf(context)
+  const lock = lockHomeForCommand(context.home)
   try {
     const admin = createPairingAdmin({
       home,
@@ -178,13 +177,5 @@ async function run(
     return result
   } finally {
     lock.release()
-  }
-}
-
-function lockOf({ home }: CliContext) {
-  try {
-    return lockHome(home.lockFile)
-  } catch (error) {
-    throw explainLock(error, home)
   }
 }

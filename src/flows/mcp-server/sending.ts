@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
+import { sendResponse } from '../api/management-shapes.ts'
 import { readOnly } from './conversations.ts'
 import { callApi, toApiError, withQuery } from './gateway-api.ts'
 import { defineTool } from './tool.ts'
@@ -51,18 +52,6 @@ export const channelsList = defineTool({
   },
 })
 
-const sentShape = z.object({
-  results: z.array(
-    z.object({
-      target: z.string(),
-      status: z.enum(['sent', 'saved', 'queued', 'failed', 'skipped']),
-      chat: z.string().optional(),
-      messageIds: z.array(z.string()).optional(),
-      error: z.string().optional(),
-    }),
-  ),
-})
-
 export const messagesSend = defineTool({
   name: 'messages_send',
   title: 'Send a message',
@@ -85,7 +74,7 @@ export const messagesSend = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   async call(api, { target, message, idempotency_key: key }, signal) {
     const body = { targets: [target], text: message, ...(key === undefined ? {} : { key }) }
-    const { results } = await callApi(api, '/api/send', sentShape, { method: 'POST', body, signal })
+    const { results } = await callApi(api, '/api/send', sendResponse, { method: 'POST', body, signal })
     const [result] = results
     if (result === undefined || result.status === 'failed' || result.status === 'skipped') {
       const reason = result?.error ?? (result?.status === 'skipped' ? 'The chat takes no messages any more.' : '')
