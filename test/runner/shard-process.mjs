@@ -1,46 +1,55 @@
 /**
  * The process of a shard: `node shard-process.mjs <test files>` runs the files as `node --test --test-isolation=none` does,
- * and prints the lines of the reporter on stdout.
- *
- * The runner of Node finds the test of an uncaught error with an async hook, which runs code and registers a weak handle
- * for each promise. That takes a sixth of the CPU time of our tests. Here an `AsyncLocalStorage` carries the id of the
- * test, and the hook sees tests only. The runner reads the two functions once, when `node:test` is loaded. Afterwards
- * they are restored: tests and the gateway see the originals.
+ * and prints JSON lines on stdout: those of the reporter, one for each test that begins, and one for each file with its cost.
+ * A test without a limit of its own fails after 60 s.
  */
-import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
-import { syncBuiltinESMExports } from 'node:module'
 import process from 'node:process'
+import { setTimeout } from 'node:timers'
+import { cpuMs } from './cpu-time.mjs'
+import { importTestRunner } from './import-test-runner.mjs'
 
-const hooks = process.getBuiltinModule('node:async_hooks')
-const { createHook, executionAsyncId } = hooks
-const { runInAsyncScope } = AsyncResource.prototype
-/** The async id of the test that runs. */
-const testId = new AsyncLocalStorage()
-const tests = new WeakSet()
+const testLimitMs = 60_000
 
-hooks.createHook = ({ init }) =>
-  createHook({
-    trackPromises: false,
-    init(asyncId, type, triggerAsyncId, resource) {
-      if (type !== 'Test') return
-      tests.add(resource)
-      init?.(asyncId, type, triggerAsyncId, resource)
-    },
-  })
-hooks.executionAsyncId = () => testId.getStore() ?? executionAsyncId()
-AsyncResource.prototype.runInAsyncScope = function (callback, self, ...args) {
-  if (!tests.has(this)) return runInAsyncScope.call(this, callback, self, ...args)
-  const run = () => testId.run(this.asyncId(), () => Reflect.apply(callback, self, args))
-  return runInAsyncScope.call(this, run)
-}
-const { run } = await import('node:test')
-Object.assign(hooks, { createHook, executionAsyncId })
-syncBuiltinESMExports()
+/** What the tests left open has this long after the last one to close by itself. */
+const graceMs = 10_000
 
+const { beforeEach, run } = await importTestRunner()
 await import('./isolate-fake-timers.mjs')
 const { default: report } = await import('./reporter.mjs')
-const events = run({ files: process.argv.slice(2), isolation: 'none' })
+
+const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
+let current = { file: undefined, cpuMs: cpuMs(), at: performance.now() }
+
+const files = process.argv.slice(2)
+const events = run({ files, isolation: 'none', timeout: testLimitMs })
+// After `run`, which creates the root that has this hook. The hook knows for which file a helper registered a test; an
+// event names the file of the helper.
+beforeEach(({ fullName, filePath }) => {
+  if (filePath !== current.file) beginFile(filePath)
+  print({ type: 'start', name: fullName, file: filePath })
+})
 events.on('test:summary', ({ success }) => {
+  beginFile(undefined)
+  print({ type: 'end' })
   if (!success) process.exitCode = 1
+  setTimeout(exitWithOpenHandles, graceMs).unref()
 })
 events.compose(report).pipe(process.stdout)
+
+/** Prints the cost of the file before. */
+function beginFile(file) {
+  const before = current
+  current = { file, cpuMs: cpuMs(), at: performance.now() }
+  if (before.file === undefined) return
+  print({ type: 'file', file: before.file, cpuMs: current.cpuMs - before.cpuMs, ms: current.at - before.at })
+}
+
+/** Without it, an open handle would keep the process alive for ever. */
+function exitWithOpenHandles() {
+  const open = process.getActiveResourcesInfo().join(', ')
+  print({
+    type: 'problem',
+    text: `The tests of a part have ended, but its process has not. Open: ${open}. Files: ${files.join(' ')}`,
+  })
+  process.exit(1)
+}

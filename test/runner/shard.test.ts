@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -83,4 +85,56 @@ test('fails', async () => {
       ['fails', false],
     ],
   )
+})
+
+test('a test that blocks its process is ended and named, with the files that did not run', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'shard-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const files = ['blocks', 'never-runs'].map((name) => {
+    const path = join(folder, `${name}.test.mjs`)
+    writeFileSync(
+      path,
+      `import test from 'node:test'\ntest('${name}', () => { if ('${name}' === 'blocks') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) })`,
+    )
+    return path
+  })
+  const exit = await runShard({
+    files,
+    environment: process.env,
+    maxIdleMs: 5_000,
+    onResult: () => undefined,
+    onOutput: () => undefined,
+  })
+  assert.match(exit.problem ?? '', /during "blocks" .*did not run: .*never-runs\.test\.mjs/)
+})
+
+test('a process that a test leaves behind neither keeps the run alive nor outlives it', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'shard-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const server = createServer().listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const address = server.address()
+  assert.ok(address !== null && typeof address === 'object')
+  const left = once(server, 'connection').then(async ([socket]: Socket[]) => await once(socket ?? server, 'close'))
+  const path = join(folder, 'leaves.test.mjs')
+  const program = `require('node:net').connect(${address.port}, '127.0.0.1', () => console.log('connected'))`
+  const code = `import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import test from 'node:test'
+test('leaves a child', async () => {
+  const child = spawn(process.execPath, ['-e', ${JSON.stringify(program)}], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  child.stdout.destroy()
+  child.unref()
+})`
+  writeFileSync(path, code)
+  const exit = await runShard({
+    files: [path],
+    environment: process.env,
+    onResult: () => undefined,
+    onOutput: () => undefined,
+  })
+  assert.deepEqual(exit, {})
+  await left
 })
