@@ -468,8 +468,8 @@ def register(ctx):
       noted.set(what, known)
       return known
     }
-    const again = Promise.withResolvers<void>()
-    let starts = 0
+    const startsAgain = { start: Promise.withResolvers<void>(), plain: Promise.withResolvers<void>() }
+    const starts = { start: 0, plain: 0 }
     const made = await startPythonPlugins(t, {
       plugins: { snake: text },
       services: {
@@ -477,7 +477,7 @@ def register(ctx):
           get: async () => undefined,
           async set(key) {
             notification(key).resolve()
-            if (key === 'plain' && ++starts === 2) again.resolve()
+            if ((key === 'plain' || key === 'start') && ++starts[key] === 2) startsAgain[key].resolve()
           },
           delete: async () => undefined,
           keys: async () => [],
@@ -487,7 +487,7 @@ def register(ctx):
     await made.daemons.start()
     await notification('tick').promise
     await made.hooks.collect('pre_tool_call', dispatchContext, () => toolKeys)
-    await again.promise
+    await Promise.all([startsAgain.start.promise, startsAgain.plain.promise])
     await made.loader.stop()
     const notes = readFileSync(join(made.home, 'notes'), 'utf8').trim().split('\n')
     assert.deepEqual(notes.slice(0, 3).toSorted(), ['plain', 'start', 'tick'])

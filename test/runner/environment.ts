@@ -2,7 +2,7 @@
  * The environment of a test run. It names what tests may take from the machine; everything else, such as the keys and the
  * home directory of the person who runs them, they do not see.
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import process from 'node:process'
@@ -32,6 +32,8 @@ export interface TestEnvironment {
 
 export function createEnvironment(): TestEnvironment {
   const folder = mkdtempSync(join(temporaryDirectory(), 'hermes-test-'))
+  // Tests of root start programs as other users, who must reach what is theirs below it.
+  chmodSync(folder, 0o711)
   const home = join(folder, 'home')
   const temporary = join(folder, 'tmp')
   for (const path of [home, temporary]) mkdirSync(path)
