@@ -23,7 +23,7 @@ import type { SecretRegistry } from '../lib/redact.ts'
 import { withFileLock } from '../store/sqlite/file-lock.ts'
 import { workingDirectory } from './agent-services.ts'
 import { createGuardedFetch } from './guarded-fetch.ts'
-import { openSandbox } from './open-sandbox.ts'
+import { openSandbox, prepareWorkingDirectory } from './open-sandbox.ts'
 
 export interface ServerOpenerDeps {
   readonly home: HomeLayout
@@ -128,6 +128,7 @@ export function createServerOpener(deps: ServerOpenerDeps) {
         const sandbox = config.sandbox ? await sandboxOf(server) : undefined
         if (sandbox?.kind === 'none' && isNetworkLimited(settings()))
           throw new McpFailure('unreachable', networkOpen(server))
+        await prepareWorkingDirectory(home, workingDirectory(deps))
         const { createStdioTransport } = await import('../agent/mcp/stdio-transport.ts')
         return createStdioTransport({ ...programOf(deps, server, config, sandbox), onErrorLine })
       }

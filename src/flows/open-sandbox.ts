@@ -1,7 +1,7 @@
 /**
  * Opens the configured sandbox. Imported when the first command or file tool needs it.
  */
-import { copyFile, mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentConfig } from '../agent/config.ts'
 import { installCliShim } from '../agent/environments/cli-shim.ts'
@@ -9,6 +9,7 @@ import { detectSandbox, proxyPort } from '../agent/sandbox/detect-sandbox.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { Skills } from '../agent/skills/skills.ts'
 import type { Environment } from '../config/environment.ts'
+import { writeFileAtomic } from '../lib/files.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 
@@ -30,21 +31,32 @@ export interface OpenSandboxDeps {
 /** Where the programs lie that run in the sandbox. */
 const insideDirectory = new URL('../agent/sandbox/inside/', import.meta.url)
 
-/** Copied, because the sandbox may hide the directory of this program. Rejects with a system error. */
+/**
+ * Copied, because the sandbox may hide the directory of this program. Several sandboxes open at once, one for each MCP server, so
+ * each file is replaced as a whole. Rejects with a system error.
+ */
 async function installPrograms(directory: string): Promise<void> {
   await installCliShim(directory, [process.execPath, join(directory, 'hermes.mjs')])
   for (const name of ['hermes.mjs', 'forwarder.mjs'])
-    await copyFile(new URL(name, insideDirectory), join(directory, name))
+    writeFileAtomic(join(directory, name), await readFile(new URL(name, insideDirectory)), 0o644)
 }
 
-/** Undefined when no sandbox is wanted. Creates the working directory if it belongs to the gateway. Rejects with a system error when the home cannot be written. */
+/**
+ * Creates the working directory if it is the one of the gateway: before any child process starts in it, in a sandbox or without one.
+ * Rejects with a system error.
+ */
+export async function prepareWorkingDirectory(home: HomeLayout, cwd: string): Promise<void> {
+  if (cwd === home.workspace) await mkdir(cwd, { recursive: true, mode: 0o700 })
+}
+
+/** Undefined when no sandbox is wanted. Rejects with a system error when the home cannot be written. */
 export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | undefined> {
   const { home, environment, log } = deps
   const { terminal } = deps.settings()
   const cwd = deps.cwd()
+  await prepareWorkingDirectory(home, cwd)
   const setting = terminal.backend === 'bwrap' ? 'bwrap' : terminal.sandbox
   if (setting === 'off') return undefined
-  if (cwd === home.workspace) await mkdir(cwd, { recursive: true, mode: 0o700 })
   const binDirectory = join(home.cache, 'sandbox', 'bin')
   await mkdir(home.skills, { recursive: true, mode: 0o700 })
   await installPrograms(binDirectory)

@@ -5,6 +5,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { messageOf } from '../lib/errors.ts'
 import { signalProcessGroup } from '../lib/process-group.ts'
+import { spawnFailure } from '../lib/spawn-failure.ts'
 
 export interface ProgramOptions {
   readonly argv: readonly [string, ...string[]]
@@ -66,7 +67,7 @@ function spawnAndWait({ argv, input, env, cwd, timeoutMs }: ProgramOptions): Pro
       clearTimeout(timer)
       timer = setTimeout(() => finish(null, failure), killGraceMs)
     }
-    child.once('error', (error) => finish(null, messageOf(error)))
+    child.once('error', (error) => finish(null, spawnFailure(error, { program: file, cwd }).message))
     // Without free file descriptors the child has no pipes and did not start.
     if (!hasPipes(child)) return
     const onOverflow = () => abort(`it wrote more than ${maxOutputBytes} bytes`)

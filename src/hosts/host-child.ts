@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { toError } from '../lib/errors.ts'
 import { signalProcessGroup } from '../lib/process-group.ts'
+import { spawnFailure } from '../lib/spawn-failure.ts'
 import { withTimeout } from '../lib/timers.ts'
 import type { HostCommand } from './host-commands.ts'
 import type { HostOutput } from './host-output.ts'
@@ -62,7 +63,7 @@ export interface HostChild {
 export function startHostChild(options: HostChildOptions): HostChild {
   const { child, error } = spawnChild(options)
   if (child === undefined) return failedToSpawn(Promise.resolve({ code: null, signal: null, error }))
-  const exited = waitForExit(child)
+  const exited = waitForExit(child, options)
   const pipes = pipesOf(child)
   if (child.pid === undefined || pipes === undefined) return failedToSpawn(exited)
   return createRunningChild(child.pid, pipes, exited, options)
@@ -129,9 +130,8 @@ function spawnChild({ command, args, dataLimitMb, env, cwd }: HostChildOptions):
     ? [shell, '-c', limitThenExecScript, String(dataLimitMb * 1024), ...commandLine]
     : commandLine
   try {
-    return {
-      child: spawn(program, rest, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] }),
-    }
+    const child = spawn(program, rest, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] })
+    return { child }
   } catch (error) {
     // Some errors are thrown, such as an environment that is too large. Others are emitted as events.
     return { error: toError(error) }
@@ -152,11 +152,12 @@ function pipesOf(child: { readonly stdio?: readonly unknown[] }): Pipes | undefi
   return toHost instanceof Socket && fromHost instanceof Socket ? { stdout, stderr, toHost, fromHost } : undefined
 }
 
-function waitForExit(child: ChildProcess): Promise<ChildExit> {
+function waitForExit(child: ChildProcess, { command, cwd }: HostChildOptions): Promise<ChildExit> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }))
     child.on('error', (error) => {
-      if (child.pid === undefined) resolve({ code: null, signal: null, error })
+      if (child.pid === undefined)
+        resolve({ code: null, signal: null, error: spawnFailure(error, { program: command, cwd }) })
     })
   })
 }

@@ -105,7 +105,7 @@ test('a program that does not exist is reported, and is tripped after repeated f
   await hooks.registry.waitUntilIdle(10_000)
   const { state, fired, dropped, lastError } = hooks.status('agent:start/program')
   assert.deepEqual([state, fired, dropped], ['tripped', 3, 1])
-  assert.match(lastError?.text ?? '', /ENOENT/)
+  assert.match(lastError?.text ?? '', /there is no program/)
 })
 
 test('an event that cannot be serialised is lost alone', async (t) => {

@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process'
 import { Readable, Writable } from 'node:stream'
 import type { ConnectOverCDPTransport } from 'playwright-core'
 import { signalProcessGroup } from '../../lib/process-group.ts'
+import { spawnFailure } from '../../lib/spawn-failure.ts'
 
 export interface ChromiumProcess {
   readonly transport: ConnectOverCDPTransport
@@ -33,6 +34,7 @@ const stopMs = 3_000
 /** Throws nothing: a program that cannot be started has exited. */
 export function startChromium({ executablePath, profile, args, env, onFlood }: ChromiumOptions): ChromiumProcess {
   const child = spawn(executablePath, [...args, `--user-data-dir=${profile}`, '--remote-debugging-pipe'], {
+    cwd: profile,
     env: { ...env },
     // A group of its own: Ctrl+C in a terminal is for the gateway, which then closes the browser.
     detached: true,
@@ -45,7 +47,7 @@ export function startChromium({ executablePath, profile, args, env, onFlood }: C
     errors = (errors + text).slice(-maxErrorChars)
   })
   const exited = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(error.message))
+    child.once('error', (error) => resolve(spawnFailure(error, { program: executablePath, cwd: profile }).message))
     child.once('close', () => resolve(errors))
   })
   const kill = () => {

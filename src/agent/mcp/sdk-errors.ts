@@ -54,9 +54,9 @@ export function toStartFailure(server: string, error: unknown, details: string):
 function reasonOf(error: unknown): string {
   if (error instanceof SdkError) return error.code === SdkErrorCode.ConnectionClosed ? 'it ended' : error.message
   const cause = error instanceof Error ? error.cause : undefined
-  const code = systemCode(error) ?? systemCode(cause)
   // `fetch` says only that it failed.
-  const text = error instanceof TypeError && cause !== undefined ? messageOf(cause) : messageOf(error)
-  if (code === 'ENOENT') return 'there is no such program'
+  const isFetchError = error instanceof TypeError && cause !== undefined
+  const code = systemCode(error) ?? (isFetchError ? systemCode(cause) : undefined)
+  const text = isFetchError ? messageOf(cause) : messageOf(error)
   return code === undefined || text.includes(code) ? text : `${text} (${code})`
 }

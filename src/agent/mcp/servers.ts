@@ -72,7 +72,7 @@ interface Entry {
 
 /** A message waits no longer for a server that was never asked. Its tools are then offered to later conversations. */
 const maxWaitMs = 10_000
-const minRetryMs = 30_000
+const minRetryMs = 1_000
 const maxRetryMs = 600_000
 
 export function createMcpServers(deps: McpServersDeps): McpServers {

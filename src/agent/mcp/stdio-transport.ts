@@ -10,6 +10,7 @@ import { deserializeMessage, type JSONRPCMessage, serializeMessage, type Transpo
 import { messageOf } from '../../lib/errors.ts'
 import { terminateProcessGroup } from '../../lib/process-group.ts'
 import { watchProcessGroup } from '../../lib/process-group-watch.ts'
+import { spawnFailure } from '../../lib/spawn-failure.ts'
 
 export interface StdioTransportOptions {
   readonly argv: readonly string[]
@@ -127,14 +128,15 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
   return transport
 }
 
-/** Rejects with a system error when the program cannot be started. */
+/** Rejects with an error that says what is missing when the program cannot be started. */
 function startProcess({ argv, cwd, env }: StdioTransportOptions): Promise<ServerProcess> {
   const [program = '', ...args] = argv
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
   return new Promise((resolve, reject) => {
-    child.once('error', reject)
+    const fail = (error: Error) => reject(spawnFailure(error, { program, cwd }))
+    child.once('error', fail)
     child.once('spawn', () => {
-      child.off('error', reject)
+      child.off('error', fail)
       child.on('error', () => undefined)
       resolve(child)
     })

@@ -4,8 +4,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { systemCode } from '../../lib/errors.ts'
 import { terminateProcessGroup } from '../../lib/process-group.ts'
+import { type SpawnRequest, spawnFailure } from '../../lib/spawn-failure.ts'
 import { stripTerminalEscapes } from '../../lib/visible-text.ts'
 import { type EnvironmentVariables, filterEnvironment } from '../environments/local-environment.ts'
 import { MediaFailure } from './media-failure.ts'
@@ -61,7 +61,7 @@ export async function runProgram(
   child.stdin.on('error', () => undefined).end(input)
   const stop = AbortSignal.any([signal, limit.signal])
   try {
-    const code = await exitOf(child, program, stop)
+    const code = await exitOf(child, { program, cwd }, stop)
     if (code === 0) return Buffer.concat(output)
     const said = stripTerminalEscapes(errors).replace(/\s+/g, ' ').trim().slice(-maxErrorChars)
     throw new MediaFailure('failed', `the program ended with ${code ?? 'a signal'}${said === '' ? '' : `: ${said}`}`)
@@ -73,14 +73,12 @@ export async function runProgram(
 }
 
 /** The exit code; null after a signal. Waits for the end of its output. */
-async function exitOf(child: ChildProcess, program: string, stop: AbortSignal): Promise<number | null> {
+async function exitOf(child: ChildProcess, { program, cwd }: SpawnRequest, stop: AbortSignal): Promise<number | null> {
   try {
     const [code] = await once(child, 'close', { signal: stop })
     return typeof code === 'number' ? code : null
   } catch (error) {
     stop.throwIfAborted()
-    const missing = systemCode(error) === 'ENOENT'
-    const reason = missing ? `there is no program ${program}` : `${program} cannot be started (${systemCode(error)})`
-    throw new MediaFailure('failed', reason, { cause: error })
+    throw new MediaFailure('failed', spawnFailure(error, { program, cwd }).message, { cause: error })
   }
 }

@@ -131,7 +131,7 @@ export async function createVictim({ workingDirectory, forwarderOf, ...options }
 }
 
 /** The reason for which tests of the real sandbox are skipped; `false` where it works. */
-export async function sandboxSkip(): Promise<string | false> {
-  await using victim = await createVictim()
-  return victim.sandbox.kind === 'bwrap' ? false : `bubblewrap does not work here: ${victim.sandbox.reason}`
+export async function sandboxSkip(kind: 'bwrap' | 'landlock' = 'bwrap'): Promise<string | false> {
+  await using victim = await createVictim({ setting: kind })
+  return victim.sandbox.kind === kind ? false : `this sandbox does not work here: ${victim.sandbox.reason}`
 }

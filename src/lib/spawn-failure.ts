@@ -1,0 +1,34 @@
+/**
+ * Says why a child process could not be started. The system reports a missing working directory, a missing program and a missing
+ * interpreter of a script by the same code.
+ */
+import { existsSync, statSync } from 'node:fs'
+import { isAbsolute, resolve } from 'node:path'
+import { messageOf, systemCode } from './errors.ts'
+
+export interface SpawnRequest {
+  /** A path, or a name that was looked up in PATH. */
+  readonly program: string
+  /** Absolute. */
+  readonly cwd: string
+}
+
+/** An error with a clause without a period, such as `there is no program rg`. The error of the system is its cause. Never throws. */
+export function spawnFailure(error: unknown, request: SpawnRequest): Error {
+  return new Error(describe(error, request), { cause: error })
+}
+
+function describe(error: unknown, { program, cwd }: SpawnRequest): string {
+  const code = systemCode(error)
+  if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') {
+    const directory = statSync(cwd, { throwIfNoEntry: false })
+    if (directory === undefined) return `the working directory ${cwd} does not exist`
+    if (!directory.isDirectory()) return `the working directory ${cwd} is not a directory`
+  }
+  if (code === 'EACCES') return `the program ${program} cannot be run: permission denied`
+  if (code !== 'ENOENT') return messageOf(error)
+  const isPath = program.includes('/')
+  return isPath && existsSync(isAbsolute(program) ? program : resolve(cwd, program))
+    ? `the interpreter that the program ${program} names does not exist`
+    : `there is no program ${program}`
+}
