@@ -1,10 +1,12 @@
 /**
  * `hermes hooks` reads the directories without a daemon, and uses the API of a running daemon.
  */
+
 import assert from 'node:assert/strict'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { withoutPython } from '../hosts/support.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { assertFailed, homeWith, runInProcess } from './support.ts'
 
@@ -35,7 +37,7 @@ test('a new hook from the template works unchanged, is listed, and can be tested
   assert.match(info.stdout, /^About {2}\S/m)
 })
 
-test('the Python template works unchanged', async (t) => {
+test('the Python template works unchanged', { skip: withoutPython }, async (t) => {
   const { root } = homeWith(t)
   await runInProcess(root, ['hooks', 'new', 'mine', '--python'])
   const { stdout } = await runInProcess(root, ['hooks', 'test', 'mine', '--json'], { environment: { PATH: path } })

@@ -20,7 +20,7 @@ export const path = process.env['PATH'] ?? '/usr/bin:/bin'
 const pythonProbe = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' })
 /** The interpreter itself: what stands on the PATH may be a script that looks for it, and takes its time. */
 export const python = pythonProbe.status === 0 ? pythonProbe.stdout.trim() : undefined
-export const withoutPython = python === undefined ? 'there is no python3' : false
+export const withoutPython = python === undefined ? 'install python3' : false
 
 /** Far more than any test here takes: one that hangs shall be named. */
 export const timeout = 120_000

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import process from 'node:process'
 import { root } from './plan.ts'
-import { createPythonEnvironment } from './python.ts'
+import { createPythonEnvironment, linkSystemPrograms } from './programs.ts'
 
 /** Where programs are, how the person reads, and what starts a child process on all systems. */
 const passed = [
@@ -44,7 +44,9 @@ export function createEnvironment(): TestEnvironment {
   })
   const environment = {
     ...Object.fromEntries(given),
-    PATH: [python, process.env['PATH']].filter((part) => part !== undefined).join(delimiter),
+    PATH: [python, process.env['PATH'], linkSystemPrograms(join(folder, 'bin'))]
+      .filter((part) => part !== undefined)
+      .join(delimiter),
     HOME: home,
     TMPDIR: temporary,
     // Otherwise each process would compile and strip the types of all sources again.

@@ -1,11 +1,13 @@
 /**
  * A script of the agent calls tools: each call passes plugins, the command policy and the ceiling of the role.
  */
+
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { asArray, isRecord } from '../../src/sdk.ts'
+import { withoutPython } from '../hosts/support.ts'
 import { startTestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
 import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
 import { hasResult, rowsIn, waitForQuestion } from './support.ts'
@@ -32,7 +34,7 @@ async function runScript(t: TestContext, code: string, options: TestGatewayOptio
   return { gateway, result }
 }
 
-test('a script reads, writes and runs commands with the tools of the agent', async (t) => {
+test('a script reads, writes and runs commands with the tools of the agent', { skip: withoutPython }, async (t) => {
   const { gateway, result } = await runScript(
     t,
     `
@@ -48,12 +50,12 @@ print(terminal("cat notes.txt | wc -l")["output"].strip())
   assert.ok(existsSync(join(gateway.home.root, 'notes.txt')))
 })
 
-test('the command policy refuses in a script what it refuses outside', async (t) => {
+test('the command policy refuses in a script what it refuses outside', { skip: withoutPython }, async (t) => {
   const { result } = await runScript(t, 'from hermes_tools import terminal\nprint(terminal("rm -rf /"))')
   assert.match(String(result['output']), /command_refused/)
 })
 
-test('plugins see each call of a script, and can reject it', async (t) => {
+test('plugins see each call of a script, and can reject it', { skip: withoutPython }, async (t) => {
   const body = `
     ctx.registerHook('pre_tool_call', (payload) => {
       if (payload.tool_name === 'read_file') return { action: 'block', message: 'not this file' }
@@ -65,7 +67,7 @@ test('plugins see each call of a script, and can reject it', async (t) => {
   assert.match(String(result['output']), /not this file/)
 })
 
-test('a script of a person without the right to write cannot write', async (t) => {
+test('a script of a person without the right to write cannot write', { skip: withoutPython }, async (t) => {
   const { gateway, result } = await runScript(
     t,
     'from hermes_tools import write_file\nprint(write_file("x.txt", "y"))',
@@ -75,7 +77,9 @@ test('a script of a person without the right to write cannot write', async (t) =
   assert.ok(!existsSync(join(gateway.home.root, 'x.txt')))
 })
 
-test('without a sandbox a person is asked, and what the operator has denied never runs', async (t) => {
+test('without a sandbox a person is asked, and what the operator has denied never runs', {
+  skip: withoutPython,
+}, async (t) => {
   const gateway = await startTestGateway(t, {
     config: {
       roles: { owners: ['fake:user'] },
@@ -96,7 +100,7 @@ test('without a sandbox a person is asked, and what the operator has denied neve
   assert.match(String(results.at(-1)?.['content']), /command_refused/)
 })
 
-test('where the terminal is not permitted, neither are scripts', async (t) => {
+test('where the terminal is not permitted, neither are scripts', { skip: withoutPython }, async (t) => {
   const offered = async (config: Readonly<Record<string, unknown>>) => {
     const gateway = await startTestGateway(t, { config })
     await gateway.say('hello')

@@ -1,11 +1,13 @@
 /**
  * Hooks start background tasks: the gateway runs them, resumes them after a stop and delivers their replies.
  */
+
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { HomeLayout } from '../../src/lib/home.ts'
+import { withoutPython } from '../hosts/support.ts'
 import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
 import { at, conversation, hasResult, rowsIn, terminalCall, waitForCommandReply } from './support.ts'
@@ -251,7 +253,7 @@ test('/stop in the home channel does not stop the task', async (t) => {
   await gateway.waitForReply('looked after it', 'home')
 })
 
-test('a hook in Python starts the agent', async (t) => {
+test('a hook in Python starts the agent', { skip: withoutPython }, async (t) => {
   const gateway = await withHook(t, {
     body: '',
     prepare(home) {

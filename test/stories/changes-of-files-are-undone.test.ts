@@ -1,6 +1,7 @@
 /**
  * The files that the agent changed are restored with `/rollback`.
  */
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,6 +10,7 @@ import { type TestContext, test } from 'node:test'
 import { createChatClient } from '../../src/cli/chat-client.ts'
 import { findProgram } from '../../src/lib/find-program.ts'
 import type { JsonObject } from '../../src/lib/json.ts'
+import { withoutPython } from '../hosts/support.ts'
 import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { waitForQuestion } from './support.ts'
@@ -83,7 +85,7 @@ test('a conversation of the terminal has checkpoints with --checkpoints', { skip
   assert.match(await ask('/rollback'), /Checkpoints of this conversation[\s\S]*write_file/)
 })
 
-test('what a script of the agent changed is undone', { skip }, async (t) => {
+test('what a script of the agent changed is undone', { skip: skip || withoutPython }, async (t) => {
   const work = folder(t)
   const file = join(work, 'note.txt')
   writeFileSync(file, 'milk\n')

@@ -1,6 +1,7 @@
 /**
  * Scripts of the agent in a real Python.
  */
+
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,6 +12,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { runScript, type ScriptRequest } from '../../../src/agent/code/run-script.ts'
 import { createLocalEnvironment } from '../../../src/agent/environments/local-environment.ts'
+import { withoutPython } from '../../hosts/support.ts'
 
 const generous = { timeoutMs: 60_000, maxCalls: 50, maxStdoutBytes: 50_000, maxStderrBytes: 10_000 }
 
@@ -40,7 +42,7 @@ function open(t: TestContext) {
   return { run, calls, cwd }
 }
 
-test('a script calls tools, and its output comes back', async (t) => {
+test('a script calls tools, and its output comes back', { skip: withoutPython }, async (t) => {
   const { run, calls } = open(t)
   const { status, stdout, stderr, toolCalls } = await run(`
 from hermes_tools import read_file
@@ -58,7 +60,7 @@ print("careful", file=sys.stderr)
   assert.deepEqual(calls[0], { name: 'read_file', args: { path: 'a', limit: 5 } })
 })
 
-test('an error shows the line of the script and nothing else', async (t) => {
+test('an error shows the line of the script and nothing else', { skip: withoutPython }, async (t) => {
   const { status, stderr } = await open(t).run('x = 1\nraise ValueError("no")\n')
   assert.equal(status, 'error')
   assert.match(stderr, /File "script\.py", line 2[\s\S]*ValueError: no/)
@@ -68,7 +70,7 @@ test('an error shows the line of the script and nothing else', async (t) => {
   assert.equal((await open(t).run('import sys; sys.exit(0)')).status, 'success')
 })
 
-test('what programs print is output, and cannot pass for a call of a tool', async (t) => {
+test('what programs print is output, and cannot pass for a call of a tool', { skip: withoutPython }, async (t) => {
   const { run, calls } = open(t)
   const forged = '{"type":"call","id":1,"tool":"terminal","arguments":{}}'
   const { stdout, toolCalls } = await run(`
@@ -82,7 +84,7 @@ print('${forged}')
   assert.deepEqual(calls, [])
 })
 
-test('the call above the limit is refused, and the script can go on', async (t) => {
+test('the call above the limit is refused, and the script can go on', { skip: withoutPython }, async (t) => {
   const { status, stdout, toolCalls } = await open(t).run(
     `
 import hermes_tools
@@ -97,13 +99,13 @@ for i in range(4):
   assert.deepEqual([status, stdout, toolCalls], ['success', 'refused\n', 3])
 })
 
-test('a tool that is not for scripts does not exist in them', async (t) => {
+test('a tool that is not for scripts does not exist in them', { skip: withoutPython }, async (t) => {
   const { status, stderr } = await open(t).run('from hermes_tools import send_message')
   assert.equal(status, 'error')
   assert.match(stderr, /ImportError/)
 })
 
-test('calls from several threads get their own results', async (t) => {
+test('calls from several threads get their own results', { skip: withoutPython }, async (t) => {
   const { stdout } = await open(t).run(`
 from concurrent.futures import ThreadPoolExecutor
 from hermes_tools import read_file
@@ -114,7 +116,7 @@ print(found == [f"of {n}" for n in range(20)])
   assert.equal(stdout, 'True\n')
 })
 
-test('a script that is stopped ends with the programs that it started', async (t) => {
+test('a script that is stopped ends with the programs that it started', { skip: withoutPython }, async (t) => {
   const stop = new AbortController()
   let pid = ''
   const { status } = await open(t).run(
@@ -140,7 +142,7 @@ child.wait()
   assert.equal(isAlive(pid), false)
 })
 
-test('a script that takes too long is ended', async (t) => {
+test('a script that takes too long is ended', { skip: withoutPython }, async (t) => {
   const { status } = await open(t).run('import time\ntime.sleep(300)', { limits: { ...generous, timeoutMs: 100 } })
   assert.equal(status, 'timeout')
 })
@@ -154,7 +156,7 @@ function isAlive(pid: string): boolean {
   }
 }
 
-test('of long output, the beginning and the end are kept', async (t) => {
+test('of long output, the beginning and the end are kept', { skip: withoutPython }, async (t) => {
   const { stdout, stderr } = await open(t).run(
     'import sys\nprint("x" * 3_000_000 + "\\nthe end")\nprint("y" * 100_000, file=sys.stderr)',
   )
@@ -163,7 +165,7 @@ test('of long output, the beginning and the end are kept', async (t) => {
   assert.ok(stderr.length < 11_000)
 })
 
-test('a result that is not JSON, binary output and an endless line do no harm', async (t) => {
+test('a result that is not JSON, binary output and an endless line do no harm', { skip: withoutPython }, async (t) => {
   const { run } = open(t)
   const text = await run('from hermes_tools import terminal\nprint(terminal("x"))', {
     callTool: async () => 'plain text',
@@ -174,7 +176,9 @@ test('a result that is not JSON, binary output and an endless line do no harm', 
   await assert.rejects(run('from hermes_tools import terminal\nterminal("x" * 9_000_000)'))
 })
 
-test('a failure of the gateway ends the script, and is not hidden from the turn', async (t) => {
+test('a failure of the gateway ends the script, and is not hidden from the turn', {
+  skip: withoutPython,
+}, async (t) => {
   const { run } = open(t)
   const failure = new Error('the turn was superseded')
   await assert.rejects(
@@ -192,7 +196,7 @@ test('without Python, the error says what is missing', async (t) => {
   assert.match(stderr, /python3/)
 })
 
-test('a script that has ended takes its open calls with it', async (t) => {
+test('a script that has ended takes its open calls with it', { skip: withoutPython }, async (t) => {
   let called = false
   let aborted = false
   const { status } = await open(t).run('from hermes_tools import terminal\nterminal("sleep 300")', {
@@ -211,13 +215,13 @@ test('a script that has ended takes its open calls with it', async (t) => {
   if (called) assert.ok(aborted)
 })
 
-test('a value that JSON cannot express is an error of the script', async (t) => {
+test('a value that JSON cannot express is an error of the script', { skip: withoutPython }, async (t) => {
   const { status, stderr } = await open(t).run('from hermes_tools import read_file\nread_file(float("nan"))')
   assert.equal(status, 'error')
   assert.match(stderr, /ValueError/)
 })
 
-test('a script ends when the gateway is killed', async (t) => {
+test('a script ends when the gateway is killed', { skip: withoutPython }, async (t) => {
   const { cwd } = open(t)
   const runner = readFileSync(new URL('../../../src/agent/code/runner.py', import.meta.url), 'utf8')
   const script = spawn('python3', ['-u', '-c', runner], { cwd, detached: true, stdio: ['pipe', 'pipe', 'ignore'] })
@@ -230,7 +234,7 @@ test('a script ends when the gateway is killed', async (t) => {
   assert.deepEqual((await exited)[1], 'SIGKILL')
 })
 
-test('a character that is printed in two pieces stays whole', async (t) => {
+test('a character that is printed in two pieces stays whole', { skip: withoutPython }, async (t) => {
   const { stdout } = await open(t).run('print("a" + "\u20ac" * 10_000)')
   assert.equal(stdout, `a${'€'.repeat(10_000)}\n`)
 })
