@@ -2,10 +2,11 @@
  * The environment of a test run. It names what tests may take from the machine; everything else, such as the keys and the
  * home directory of the person who runs them, they do not see.
  */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import process from 'node:process'
+import { removeFolder } from '../kit/remove-folder.ts'
 import { root } from './plan.ts'
 import { createPythonEnvironment, linkSystemPrograms } from './programs.ts'
 
@@ -26,7 +27,7 @@ const passed = [
 
 export interface TestEnvironment {
   readonly environment: NodeJS.ProcessEnv
-  /** Removes its folder. */
+  /** Removes its folder. Throws the system's error. */
   remove(): void
 }
 
@@ -52,7 +53,7 @@ export function createEnvironment(): TestEnvironment {
     // Otherwise each process would compile and strip the types of all sources again.
     NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(root, 'node_modules/.cache/hermes-test'),
   }
-  return { environment, remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }) }
+  return { environment, remove: () => removeFolder(folder) }
 }
 
 /**

@@ -52,7 +52,11 @@ const interrupt = (signal: NodeJS.Signals) => {
 process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
 
 const problems = await runAll()
-remove()
+try {
+  remove()
+} catch (error) {
+  problems.push(`The folder of the tests cannot be removed: ${error instanceof Error ? error.message : error}`)
+}
 costs.save({ record: values.record })
 if (values.costs) costs.print(process.stdout)
 process.exitCode = report.finish(problems) ? 1 : 0
