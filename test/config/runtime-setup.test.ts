@@ -61,7 +61,6 @@ test('a read-only cache is used if it was filled for this user and this Node', {
   const cache = join(home, 'installation')
   mkdirSync(cache)
   chmodSync(cache, 0o555)
-  t.after(() => chmodSync(cache, 0o755))
   assert.equal(setup({ HERMES_HOME: home }, cache), join(home, 'cache', 'compile'))
   chmodSync(cache, 0o755)
   mkdirSync(join(cache, `${process.version}-x64-0-${process.getuid?.()}`))
