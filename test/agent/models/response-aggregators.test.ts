@@ -307,3 +307,103 @@ test('arbitrary chunks and responses cause no error other than ModelError', () =
     { numRuns: 500, seed: 17 },
   )
 })
+
+const anthropicFormat = {
+  createAggregator: createAnthropicAggregator,
+  parseDelta: parseAnthropicDelta,
+  parseResponse: parseAnthropicResponse,
+}
+const chatFormat = createChatFormat({})
+const textPart = (text: string) => ({ type: 'text', text })
+const thinkingPart = (text: string) => ({ type: 'thinking', thinking: [textPart(text)] })
+const block = (index: number, type: string, deltas: readonly JsonObject[]): JsonObject[] => [
+  { type: 'content_block_start', index, content_block: { type } },
+  ...deltas.map((fields) => ({ type: 'content_block_delta', index, delta: fields })),
+  { type: 'content_block_stop', index },
+]
+
+/** Streams with the shapes that vendors send, each with the same text and the same reasoning. */
+const dialects = {
+  'texts, as OpenAI sends them': [
+    chatFormat,
+    [
+      delta({ role: 'assistant', content: '', reasoning: 'Two and two.' }),
+      delta({ content: '2 + 2' }),
+      delta({ content: ' = 4' }),
+      delta({}, 'stop'),
+    ],
+  ],
+  'reasoning_content, as DeepSeek sends it': [
+    chatFormat,
+    [
+      delta({ content: null, reasoning_content: 'Two ' }),
+      delta({ content: null, reasoning_content: 'and two.' }),
+      delta({ content: '2 + 2 = 4', reasoning_content: null }),
+      delta({ content: '' }, 'stop'),
+    ],
+  ],
+  'lists of parts and a last empty text, as Magistral sends them': [
+    chatFormat,
+    [
+      delta({ role: 'assistant', content: [thinkingPart('Two ')] }),
+      delta({ content: [thinkingPart('and two.')] }),
+      delta({ content: [textPart('2 + 2 = 4')] }),
+      delta({ content: '' }, 'stop'),
+    ],
+  ],
+  'lists of parts and then texts': [
+    chatFormat,
+    [
+      delta({ content: [thinkingPart('Two and two.')] }),
+      delta({ content: [textPart('2 + 2')] }),
+      delta({ content: ' = ' }),
+      delta({ content: [textPart('4')] }),
+      delta({ content: null }, 'stop'),
+    ],
+  ],
+  'blocks, as Anthropic sends them': [
+    anthropicFormat,
+    [
+      { type: 'message_start', message: { role: 'assistant', content: [] } },
+      ...block(0, 'thinking', [
+        { type: 'thinking_delta', thinking: 'Two and two.' },
+        { type: 'signature_delta', signature: 'seal' },
+      ]),
+      ...block(1, 'text', [
+        { type: 'text_delta', text: '2 + 2' },
+        { type: 'text_delta', text: ' = 4' },
+      ]),
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+      { type: 'message_stop' },
+    ],
+  ],
+  'events of the Responses API': [
+    responsesFormat,
+    [
+      { type: 'response.reasoning_summary_text.delta', output_index: 0, delta: 'Two and two.' },
+      { type: 'response.output_text.delta', output_index: 1, delta: '2 + 2 = 4' },
+      {
+        type: 'response.completed',
+        response: {
+          output: [
+            { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Two and two.' }] },
+            { type: 'message', content: [{ type: 'output_text', text: '2 + 2 = 4' }] },
+          ],
+        },
+      },
+    ],
+  ],
+} as const
+
+for (const [name, [{ createAggregator, parseDelta, parseResponse }, chunks]] of Object.entries(dialects))
+  test(`what is shown while a model writes is what its response says: ${name}`, () => {
+    const shown = { text: '', reasoning: '' }
+    for (const chunk of chunks) {
+      const piece = parseDelta(chunk)
+      if (piece !== null) shown[piece.kind] += piece.text
+    }
+    const response = collected(createAggregator(10_000), chunks)
+    assert.ok(response !== null)
+    const { text, reasoning } = parseResponse(response)
+    assert.deepEqual([shown, { text, reasoning }], Array(2).fill({ text: '2 + 2 = 4', reasoning: 'Two and two.' }))
+  })

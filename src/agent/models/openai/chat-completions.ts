@@ -117,10 +117,8 @@ function toChatToolCall(call: NormalizedToolCall, keptCalls: unknown): JsonObjec
 
 function parseChatDelta(chunk: JsonObject): TextDelta | null {
   const delta = asRecord(asRecord(asArray(chunk['choices'])[0])['delta'])
-  const text = contentText(delta['content'])
+  const { text, reasoning } = readTexts(delta)
   if (text !== '') return { kind: 'text', text }
-  // The field is not standardised; servers use these two names.
-  const reasoning = asString(delta['reasoning_content']) || asString(delta['reasoning'])
   return reasoning === '' ? null : { kind: 'reasoning', text: reasoning }
 }
 
@@ -139,9 +137,9 @@ function parseChatResponse(response: JsonObject, quirks: ProviderQuirks): ModelO
   }
   const toolCalls = parseToolCalls(asArray(message['tool_calls']).filter(isRecord), asString(response['id']))
   const providerItems = extractProviderItems(message, quirks)
-  const reasoning = asString(message['reasoning_content']) || asString(message['reasoning'])
+  const { text, reasoning } = readTexts(message)
   return {
-    text: contentText(message['content']) || asString(message['refusal']),
+    text: text || asString(message['refusal']),
     toolCalls,
     usage: extractUsage(response) ?? noUsage,
     finishReason: asString(choice['finish_reason']) || (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
@@ -150,10 +148,22 @@ function parseChatResponse(response: JsonObject, quirks: ProviderQuirks): ModelO
   }
 }
 
-/** The content is a string, or a list of parts of which some have a text. */
-function contentText(content: unknown): string {
-  if (typeof content === 'string') return content
-  return asArray(content)
+/** The texts of a message or of one delta: what is shown while the model writes is read as the finished response is. */
+function readTexts(message: JsonObject): { readonly text: string; readonly reasoning: string } {
+  const { content } = message
+  const parts = typeof content === 'string' ? [content] : asArray(content)
+  // The field is not standardised; servers use these two names. Mistral's models think in parts of the content.
+  const thoughts = parts.map((part) => joinTexts(asRecord(part)['thinking'])).join('')
+  return {
+    text: joinTexts(parts),
+    reasoning: asString(message['reasoning_content']) || asString(message['reasoning']) || thoughts,
+  }
+}
+
+/** A text, or a list of texts and of parts that may have one. */
+function joinTexts(value: unknown): string {
+  if (typeof value === 'string') return value
+  return asArray(value)
     .map((part) => (typeof part === 'string' ? part : asString(asRecord(part)['text'])))
     .join('')
 }
@@ -248,13 +258,22 @@ function addChoice(part: unknown, choices: Map<number, Choice>, countChars: Coun
   mergeDelta(choice.fields, rest, countChars)
   if (delta === null || delta === undefined) return
   if (!isRecord(delta)) throw invalidChunk('a delta')
-  const { tool_calls: calls, ...fields } = delta
-  const { content } = fields
+  const { tool_calls: calls, content, ...fields } = delta
   if (content !== null && content !== undefined && typeof content !== 'string' && !Array.isArray(content)) {
     throw invalidChunk('the content of a delta')
   }
-  mergeDelta(choice.message, fields, countChars)
+  mergeDelta(choice.message, { ...fields, ...contentFields(delta) }, countChars)
   for (const call of arrayOrThrow(calls, 'tool_calls')) addToolCallFragment(choice.calls, call, countChars)
+}
+
+/**
+ * The content of a delta as texts, which can be continued. A server may send a list of parts and then an empty text, which would
+ * replace the list.
+ */
+function contentFields(delta: JsonObject): JsonObject {
+  if (!Array.isArray(delta['content'])) return { content: delta['content'] }
+  const { text, reasoning } = readTexts(delta)
+  return { content: text, ...(reasoning === '' ? {} : { reasoning }) }
 }
 
 function addToolCallFragment(calls: MutableJsonObject[], fragment: unknown, countChars: CountChars): void {
