@@ -195,7 +195,7 @@ describe('a line for a terminal', () => {
     log.warn({ platform: 'web', ms: 12, note: 'two words', list: [1] }, 'slow')
     assert.match(
       lines[0] ?? '',
-      /^\[\d\d:11:12\.345\] WARN: slow \{"platform":"web","ms":12,"note":"two words","list":\[1\]\}\n$/,
+      /^\[\d\d:\d\d:12\.345\] WARN: slow \{"platform":"web","ms":12,"note":"two words","list":\[1\]\}\n$/,
     )
   })
 

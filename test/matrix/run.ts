@@ -28,7 +28,7 @@ import { parseArgs } from 'node:util'
 import { findProgram, type Lane, lanes, missingPackages } from './lanes.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-/** The user `nobody` of Debian. */
+/** A user of Debian who owns nothing. */
 const unprivilegedId = 65_534
 
 const { values, positionals } = parseArgs({
@@ -62,8 +62,9 @@ async function runLane(lane: Lane, time: number): Promise<boolean> {
   run('cp', ['-al', join(root, 'node_modules'), clone])
   mkdirSync(temporary, { recursive: true })
   const path = lane.onlyPrograms === undefined ? (process.env['PATH'] ?? '') : linkPrograms(folder, lane.onlyPrograms)
+  // Tests of root start programs as other users.
+  chmodSync(folder, 0o755)
   if (lane.user === 'unprivileged') {
-    chmodSync(folder, 0o755)
     for (const owned of [clone, home, temporary]) giveTo(unprivilegedId, owned)
   }
   const log = join(folder, 'log')

@@ -11,7 +11,7 @@ import { importTestRunner } from './import-test-runner.mjs'
 const testLimitMs = 60_000
 
 /** What the tests left open has this long after the last one to close by itself. */
-const graceMs = 10_000
+const graceMs = 30_000
 
 const { beforeEach, run } = await importTestRunner()
 await import('./isolate-fake-timers.mjs')
