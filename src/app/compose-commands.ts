@@ -13,10 +13,11 @@ import { showsFooter, showsThinking } from '../flows/turn/output.ts'
 import type { RunAgentCommand } from '../flows/turn-access.ts'
 import { laterUrgentEvents } from '../inbox/queries.ts'
 import { parseStoredEvent } from '../inbox/stored-event.ts'
+import { sessionIdAt } from '../lib/ids.ts'
 import { toShortLine } from '../lib/redact.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { targetOf } from '../message/source.ts'
-import { changeSessionSetting, readSessionSettings } from '../sessions/session-state.ts'
+import { changeSessionSetting, ensureSession, epochOptions, readSessionSettings } from '../sessions/session-state.ts'
 import type { VisibleSessions } from '../store/sqlite/visible-sessions.ts'
 import type { AgentRuntime } from './compose-agent.ts'
 import type { AppContext } from './context.ts'
@@ -252,7 +253,12 @@ function composeCommandServices(
         background: backgroundTasks.open(),
       }
     },
-    toggleYolo: (sessionId, { userId = '' }) => store.run(() => toggleYolo(sessionId, userId, clock())),
+    toggleYolo: (key, source) =>
+      store.run(function* () {
+        const now = clock()
+        const { session_id } = yield* ensureSession(epochOptions(source, key, sessionIdAt(now), now))
+        return yield* toggleYolo(session_id, source.userId ?? '', now)
+      }),
     isYolo: (sessionId) => store.run(() => isYolo(sessionId)),
     accessReason: (source) => accountDirectory.access({ source }).reason,
     async permissionsOf(authority, source) {

@@ -97,8 +97,8 @@ export interface CommandServices {
   answerQuestion(key: SessionKey, answer: TypedAnswer): CommandReply
   /** The pending question of the session. */
   pendingQuestion(key: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
-  /** Switches `/yolo` of a session on or off. Returns whether it is on now. */
-  toggleYolo(sessionId: SessionId, by: SessionSource): Promise<boolean>
+  /** Switches `/yolo` of a conversation on or off, and begins it if it has not begun. Returns whether it is on now. */
+  toggleYolo(key: SessionKey, by: SessionSource): Promise<boolean>
   /** Whether commands of owners run without approval in this session. */
   isYolo(sessionId: SessionId): Promise<boolean>
   /** Why the user has access, for `/whoami`. */

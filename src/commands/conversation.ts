@@ -38,8 +38,8 @@ export interface ConversationServices {
   retry(caller: ConversationCaller, say: (result: RetryResult) => string): Promise<CommandReply>
   /** Continues with a copy of the conversation. */
   branch(caller: ConversationCaller, title: string, say: (result: BranchResult) => string): Promise<CommandReply>
-  /** Names the current conversation. False before its first message. */
-  rename(key: SessionKey, title: string): Promise<boolean>
+  /** Names the current conversation, and begins it if it has not begun. */
+  rename(key: SessionKey, source: SessionSource, title: string): Promise<void>
   /** Undefined before the first message. */
   usage(key: SessionKey): Promise<ConversationUsage | undefined>
   /** Numbers of the last `days` days: of the whole gateway for an owner in a direct message, else of what `list` shows. */

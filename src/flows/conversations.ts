@@ -28,7 +28,7 @@ import {
   withdrawFrom,
 } from '../sessions/conversation-edits.ts'
 import { countMessages, sessionById, spentInSession } from '../sessions/session-queries.ts'
-import { type EpochOptions, findSessionState } from '../sessions/session-state.ts'
+import { ensureSession, epochOptions, findSessionState } from '../sessions/session-state.ts'
 import { readTranscript, type TranscriptEntry, usageOfTurn } from '../sessions/transcript.ts'
 import { row, type Transaction } from '../store/query.ts'
 import type { VisibleSessions } from '../store/sqlite/visible-sessions.ts'
@@ -129,12 +129,11 @@ export function createConversationServices(deps: ConversationDeps): Conversation
       })
     },
 
-    rename: (key, title) =>
+    rename: (key, source, title) =>
       store.run(function* () {
-        const state = yield* findSessionState(key)
-        if (state === undefined) return false
-        yield* renameSession(state.session_id, title)
-        return true
+        const now = clock()
+        const { session_id } = yield* ensureSession(epochOptions(source, key, sessionIdAt(now), now))
+        yield* renameSession(session_id, title)
       }),
 
     usage: (key) => store.run(() => readUsage(key)),
@@ -241,11 +240,6 @@ async function changeSession(
     },
     abandoned: reply.abandoned,
   }
-}
-
-function epochOptions(source: SessionSource, key: SessionKey, newSessionId: string, now: number): EpochOptions {
-  const { platform, userId = '' } = source
-  return { key, source: JSON.stringify(source), platform, userId, newSessionId, now }
 }
 
 type UndoDeps = Pick<ConversationDeps, 'isShared'>

@@ -4,6 +4,7 @@
  * The settings of a conversation belong to its key, too: they outlive a session.
  */
 import { HermesError } from '../lib/errors.ts'
+import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import { type Usage, unpricedTokens } from '../message/transcript.ts'
 import { exec, query, row, rows, type Transaction } from '../store/query.ts'
@@ -160,19 +161,29 @@ export interface EpochOptions {
   readonly now: number
 }
 
+/** Options for the conversation of a source, whose next session gets this id. */
+export function epochOptions(source: SessionSource, key: SessionKey, newSessionId: string, now: number): EpochOptions {
+  const { platform, userId = '' } = source
+  return { key, source: JSON.stringify(source), platform, userId, newSessionId, now }
+}
+
 /** The state of a new key, whose session is `newSessionId`. */
 export function* createState({ key, newSessionId, source, now }: EpochOptions): Transaction<void> {
   yield* exec(insertSessionState, { key, session_id: newSessionId, source, now })
 }
 
+/** The state of a key. A conversation that has not begun gets its session, so that a choice before the first message is kept. */
+export function* ensureSession(options: EpochOptions): Transaction<SessionState> {
+  const found = yield* findSessionState(options.key)
+  if (found !== undefined) return found
+  yield* createState(options)
+  yield* createSession(options, '', null)
+  return { session_id: options.newSessionId, epoch: 0, fresh: 1 }
+}
+
 /** Advances the epoch for a turn and clears `fresh`. Creates the state and the session when the key is new. */
 export function* beginEpoch(options: EpochOptions): Transaction<SessionState> {
-  const found = yield* findSessionState(options.key)
-  if (found === undefined) {
-    yield* createState(options)
-    yield* createSession(options, '', null)
-  }
-  const { session_id, epoch, fresh } = found ?? { session_id: options.newSessionId, epoch: 0, fresh: 1 }
+  const { session_id, epoch, fresh } = yield* ensureSession(options)
   const state = { session_id, epoch: epoch + 1, fresh }
   yield* exec(updateSessionState, {
     key: options.key,

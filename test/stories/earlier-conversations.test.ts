@@ -270,6 +270,18 @@ test('/branch continues with a copy, and the original stays as it is', async (t)
   assert.match(await runCommand(gateway, '/sessions'), /1\. Other way/)
 })
 
+test('what is chosen before the first message begins the conversation and holds in it', async (t) => {
+  const gateway = await startTestGateway(t, { config: { roles: { owners: ['fake:user'] } } })
+  assert.match(await runCommand(gateway, '/yolo'), /\*\*On\*\*/)
+  assert.match(await runCommand(gateway, '/title Holiday'), /Holiday/)
+  await gateway.say('hello')
+  await gateway.waitForReply('hello')
+  const status = await runCommand(gateway, '/status')
+  assert.match(status, /Holiday/)
+  assert.match(status, /yolo/)
+  assert.equal(gateway.events.filter(({ name }) => name === 'session:start').length, 1)
+})
+
 test('/usage and /insights show numbers of this person only', async (t) => {
   const gateway = await startTestGateway(t)
   assert.match(await runCommand(gateway, '/usage'), /not begun/)

@@ -10,19 +10,17 @@ import { toTitle } from './title.ts'
 
 type Reply = Promise<string | CommandReply>
 
-const notBegun = 'This conversation has not begun yet. Write to me first.'
-
-export async function title({ sessionKey, args }: CommandContext, services: CommandServices): Reply {
+export async function title({ sessionKey, source, args }: CommandContext, services: CommandServices): Reply {
   const name = toTitle(services.withhold(args))
   if (name === '') {
-    const { sessionId, title: current } = await services.sessionStatus(sessionKey)
-    if (sessionId === null) return notBegun
+    const { title: current } = await services.sessionStatus(sessionKey)
     return current === ''
       ? 'This conversation has no name. `/title <name>` gives it one.'
       : `This conversation is called **${current}**.`
   }
   const { rename } = await services.conversations()
-  return (await rename(sessionKey, name)) ? `This conversation is called **${name}** now.` : notBegun
+  await rename(sessionKey, source, name)
+  return `This conversation is called **${name}** now.`
 }
 
 const maxShown = 20
@@ -135,7 +133,7 @@ export async function branch(context: CommandContext, services: CommandServices)
 export async function usage({ sessionKey, source }: CommandContext, services: CommandServices): Reply {
   const conversations = await services.conversations()
   const used = await conversations.usage(sessionKey)
-  if (used === undefined) return notBegun
+  if (used === undefined) return 'This conversation has not begun yet. Write to me first.'
   const { inputTokens, outputTokens, spent, lastTurn, messages, contextTokens, cachedTokens, startedAt } = used
   const { contextLength } = await services.modelOf({ sessionKey, source })
   const share = contextTokens === undefined ? 0 : Math.round((contextTokens / contextLength) * 100)

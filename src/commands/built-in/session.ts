@@ -150,9 +150,7 @@ export const yoloCommand: CommandDefinition = {
   queue: 'control',
   minimumRole: 'owner',
   async run({ sessionKey, source }, services) {
-    const { sessionId } = await services.sessionStatus(sessionKey)
-    if (sessionId === null) return 'This conversation has not begun yet. Write to me first.'
-    return (await services.toggleYolo(sessionId, source))
+    return (await services.toggleYolo(sessionKey, source))
       ? '⚠️ **On**: I run your commands without asking until `/new` or the next `/yolo`. Forbidden commands still never run.'
       : '**Off**: I ask again before I run a command that needs approval.'
   },

@@ -19,6 +19,7 @@ import { sessionById } from '../../sessions/session-queries.ts'
 import {
   changeSessionSetting,
   type EpochOptions,
+  ensureSession,
   findSessionState,
   forgetDirectory,
   readSessionSettings,
@@ -153,10 +154,7 @@ function* goOnWith(options: EpochOptions): Transaction<void> {
 /** A conversation that has not begun gets its session. */
 function* setMode(options: Omit<EpochOptions, 'newSessionId'>, mode: ApiWorkspace['mode']): Transaction<void> {
   const { key, userId, now } = options
-  const known = yield* findSessionState(key)
-  if (known === undefined && mode === 'default') return
-  if (known === undefined) yield* startNewSession({ ...options, newSessionId: sessionIdAt(now) }, '')
-  const state = known ?? (yield* findSessionState(key))
-  if (state === undefined) throw new Error(`the conversation ${key} has no session`)
+  if (mode === 'default' && (yield* findSessionState(key)) === undefined) return
+  const state = yield* ensureSession({ ...options, newSessionId: sessionIdAt(now) })
   if ((yield* isYolo(state.session_id)) !== (mode === 'yolo')) yield* toggleYolo(state.session_id, userId, now)
 }
