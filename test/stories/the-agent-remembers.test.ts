@@ -184,7 +184,10 @@ test('a memory file that is damaged or looks like an attack is reported, and con
   })
   await gateway.say('hello')
   await gateway.waitForReply('You said: hello')
-  assert.match(systemPrompt(await gateway.modelRequest(0)), /\[BLOCKED: MEMORY\.md .*prompt_injection/)
+  assert.match(
+    systemPrompt(await gateway.modelRequest(0)),
+    /\[BLOCKED: the entry #\w+ of MEMORY\.md .*prompt_injection/,
+  )
   const { degraded } = gateway.current().status()
   for (const name of ['MEMORY.md', 'USER.md'])
     assert.ok(

@@ -2,13 +2,13 @@
  * What `hermes memory` and `hermes doctor` say about a memory file.
  */
 import { join } from 'node:path'
-import { scan } from '../context-files/scan.ts'
 import { enabledTargets } from './access.ts'
 import type { MemorySettings } from './config.ts'
 import type { MemoryTarget } from './contract.ts'
 import { formatUsage, memoryFileNames } from './entries.ts'
 import { lengthProblem, limitOf } from './prompt.ts'
 import { readMemory } from './read-memory.ts'
+import { showEntries } from './shown-entries.ts'
 
 export interface MemoryFileReport {
   readonly target: MemoryTarget
@@ -18,9 +18,9 @@ export interface MemoryFileReport {
   readonly entries: readonly string[]
   /** `67% — 1,474/2,200 chars` */
   readonly usage: string
-  /** What the scan found: the file is not in the prompt. Empty for a harmless file. */
+  /** What the scan found: these entries are not in the prompt. Empty for a harmless file. */
   readonly threats: readonly string[]
-  /** `unreadable` and `blocked`: the file is not in the prompt. `too_long`: nothing can be added. */
+  /** `unreadable`: the file is not in the prompt. `blocked`: some of its entries are not. `too_long`: nothing can be added. */
   readonly state: 'ok' | 'unreadable' | 'blocked' | 'too_long'
   /** A sentence; '' for `ok`. */
   readonly problem: string
@@ -32,7 +32,7 @@ export function inspectMemory(directory: string, settings: MemorySettings, targe
   const limit = limitOf(settings, target)
   const file = readMemory(directory, target)
   const entries = file.ok ? file.entries : []
-  const threats = file.ok ? scan(file.text, 'strict') : []
+  const { threats, blocked } = showEntries(memoryFileNames[target], entries)
   const tooLong = lengthProblem(path, entries, limit)
   const facts = {
     target,
@@ -47,7 +47,7 @@ export function inspectMemory(directory: string, settings: MemorySettings, targe
     return {
       ...facts,
       state: 'blocked',
-      problem: `${path} is not used: it looks like an attack (${threats.join(', ')})`,
+      problem: `${blocked} of ${entries.length} entries of ${path} are not used: they look like an attack (${threats.join(', ')})`,
     }
   return tooLong === undefined
     ? { ...facts, state: 'ok', problem: '' }

@@ -3,13 +3,13 @@
  * show, and whether an owner must allow the change (`memory.write_approval`).
  */
 import type { Authority } from '../../message/authority.ts'
-import { blockedText, scan } from '../context-files/scan.ts'
 import { type MemoryReader, readableTargets, writableTargets } from './access.ts'
 import type { MemorySettings } from './config.ts'
 import type { MemoryAccess, MemoryAnswer, MemoryChange, MemoryFailure, MemoryRequest } from './contract.ts'
 import { memoryFileNames } from './entries.ts'
 import type { MemoryStore, MemoryWriteResult } from './memory-store.ts'
 import { previewOf } from './operations.ts'
+import { showEntry } from './shown-entries.ts'
 
 export interface MemoryAccessDeps {
   readonly store: MemoryStore
@@ -71,10 +71,7 @@ type FailedWrite = Extract<MemoryWriteResult, { ok: false }>
 /** What the scan would block in the prompt must not reach the conversation in an error. */
 function shownFailure({ target }: MemoryRequest, { failure, entries, usage }: FailedWrite): MemoryAnswer {
   const name = memoryFileNames[target]
-  const shown = (entry: string) => {
-    const ids = scan(entry, 'strict')
-    return ids.length === 0 ? entry : blockedText(`an entry of ${name}`, ids)
-  }
+  const shown = (entry: string) => showEntry(name, entry)
   return {
     ok: false,
     failure:

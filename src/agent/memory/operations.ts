@@ -3,6 +3,7 @@
  */
 import type { MemoryAction, MemoryChange, MemoryFailure, MemoryOperation } from './contract.ts'
 import { countChars, formatEntries, parseEntries, withoutDuplicates, withThousands } from './entries.ts'
+import { findNamedEntry } from './shown-entries.ts'
 
 export type AppliedOperations =
   | {
@@ -87,7 +88,7 @@ function applyOperation(
   }
 }
 
-/** The entry that equals the text, or the only one that contains it. */
+/** The entry that equals the text, the only one that contains it, or the blocked one that the text names. */
 function findEntry(
   entries: readonly string[],
   action: MemoryAction,
@@ -95,7 +96,9 @@ function findEntry(
 ): { readonly index: number; readonly entry: string } | { readonly failure: MemoryFailure } {
   if (text === '')
     return failed('old_text_required', `${action} needs old_text: a part of the entry, which no other has.`)
-  const matching = entries.includes(text) ? [text] : entries.filter((entry) => entry.includes(text))
+  const named = findNamedEntry(entries, text)
+  const containing = entries.includes(text) ? [text] : entries.filter((entry) => entry.includes(text))
+  const matching = containing.length === 0 && named !== undefined ? [named] : containing
   const [entry, another] = matching
   if (entry === undefined) return failed('no_match', 'No entry contains old_text. Use the exact text of an entry.')
   if (another !== undefined)

@@ -4,12 +4,12 @@
  */
 import { join } from 'node:path'
 import type { Logger } from '../../lib/log.ts'
-import { blockedText, scan } from '../context-files/scan.ts'
 import { type MemoryReader, readableTargets, writableTargets } from './access.ts'
 import type { MemorySettings } from './config.ts'
 import type { MemoryTarget } from './contract.ts'
 import { countChars, formatEntries, formatUsage, memoryFileNames, withThousands } from './entries.ts'
 import { readMemory } from './read-memory.ts'
+import { showEntries } from './shown-entries.ts'
 
 export interface MemoryPromptDeps {
   /** `$HERMES_HOME/memories` */
@@ -61,16 +61,11 @@ function memoryBlock(
   }
   const limit = limitOf(settings(), target)
   onRead(path, lengthProblem(path, file.entries, limit))
-  const ids = scan(file.text, 'strict')
+  const { entries, threats: ids, blocked } = showEntries(name, file.entries)
   onScanned(path, ids)
-  if (ids.length === 0)
-    return formatBlock(
-      target,
-      file.entries.map((entry) => redact(entry)),
-      limit,
-    )
-  log.warn({ event: 'memory.blocked', path, ids }, 'a memory file may contain instructions of an attacker')
-  return blockedText(name, ids)
+  if (ids.length > 0)
+    log.warn({ event: 'memory.blocked', path, ids, blocked }, 'a memory file may contain instructions of an attacker')
+  return formatBlock(target, entries.map(redact), limit)
 }
 
 export function limitOf(settings: MemorySettings, target: MemoryTarget): number {

@@ -15,6 +15,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { showEntries } from '../../../src/agent/memory/shown-entries.ts'
 import { createTestMemory, readerWith } from './support.ts'
 
 const add = (content: string, target = 'memory') => ({ action: 'add', target, content })
@@ -164,6 +165,11 @@ test('what looks like an attack is refused with what was found, and is not shown
   assert.match(shown, /BLOCKED/)
   assert.doesNotMatch(shown, /ignore all/)
   await memory.call({ action: 'remove', target: 'memory', old_text: 'ignore' })
+  assert.equal(memory.text(), 'likes tea')
+  memory.edit(`likes tea\n§\n${attack}`)
+  // The line that stands in the prompt names it.
+  const [line = ''] = showEntries('MEMORY.md', ['likes tea', attack]).entries.slice(1)
+  await memory.call({ action: 'remove', target: 'memory', old_text: line })
   assert.equal(memory.text(), 'likes tea')
   const hidden = await memory.call({ target: 'memory', operations: [{ action: 'add', content: 'a\u202Eb' }] })
   assert.match(String(hidden['error']), /invisible_unicode_U\+202E/)
