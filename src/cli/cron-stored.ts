@@ -14,6 +14,7 @@ import { knownTools } from '../flows/known-tools.ts'
 import { HermesError } from '../lib/errors.ts'
 import { ensureDirectory } from '../lib/files.ts'
 import { silentLog } from '../lib/log.ts'
+import { readShape } from '../lib/read-shape.ts'
 import { tokenAuthority } from '../message/authority.ts'
 import { platformAccounts } from '../platforms/accounts.ts'
 import { createSqliteStore } from '../store/sqlite/store.ts'
@@ -29,12 +30,9 @@ const owner: JobMaker = { authority: tokenAuthority, origin: null }
 /** Throws `cli/usage` when it cannot be done, `home/locked` and `store/...`. */
 export async function changeStoredJobs(context: CliContext, request: CronRequest): Promise<readonly Job[]> {
   return await withStoredJobs(context, async (jobs) => {
-    const parsed = jobActionSchema.safeParse(request)
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues
-      throw new HermesError('cli/usage', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`)
-    }
-    const result = await runJobAction(jobs, parsed.data, owner)
+    const read = readShape(jobActionSchema, request, 'the request')
+    if (!read.ok) throw new HermesError('cli/usage', read.problem)
+    const result = await runJobAction(jobs, read.value, owner)
     if (!result.ok) throw new HermesError('cli/usage', result.problem)
     return result.jobs
   })

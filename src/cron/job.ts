@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { isRecord } from '../lib/json.ts'
+import { readShape } from '../lib/read-shape.ts'
 import { shorten } from '../lib/shorten.ts'
 import { describeSchedule } from './schedule.ts'
 
@@ -116,13 +117,10 @@ export type Job = z.output<typeof jobSchema>
 export function parseJob(
   record: unknown,
 ): { readonly ok: true; readonly job: Job } | { readonly ok: false; readonly problem: string } {
-  const parsed = jobSchema.safeParse(withSkills(record))
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    return { ok: false, problem: `${issue?.path.join('.') || 'the record'}: ${issue?.message ?? 'it cannot be read'}` }
-  }
-  const problem = payloadProblem(parsed.data)
-  return problem === undefined ? { ok: true, job: withNames(parsed.data) } : { ok: false, problem }
+  const read = readShape(jobSchema, withSkills(record), 'the record')
+  if (!read.ok) return read
+  const problem = payloadProblem(read.value)
+  return problem === undefined ? { ok: true, job: withNames(read.value) } : { ok: false, problem }
 }
 
 /** Hermes' `skill` is the first of `skills`, and stands alone in old files. */

@@ -3,6 +3,7 @@
  */
 import type { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
+import { readShape } from '../../lib/read-shape.ts'
 
 /** A request of the JSON API. */
 export interface ApiRequest {
@@ -17,9 +18,7 @@ export interface ApiRequest {
 
 /** Throws `http/bad-request`, which names the field. */
 export function parseInput<Shape extends z.ZodType>(shape: Shape, value: unknown): z.output<Shape> {
-  const parsed = shape.safeParse(value)
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const field = issue?.path.join('.') ?? ''
-  throw new HermesError('http/bad-request', `${field === '' ? '' : `${field}: `}${issue?.message ?? 'invalid'}`)
+  const read = readShape(shape, value, 'the request')
+  if (read.ok) return read.value
+  throw new HermesError('http/bad-request', read.problem)
 }

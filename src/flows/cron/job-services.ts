@@ -8,8 +8,10 @@ import type { JobMaker } from '../../cron/contract.ts'
 import type { Job } from '../../cron/job.ts'
 import { HermesError } from '../../lib/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { readShape } from '../../lib/read-shape.ts'
 import { type Authority, tokenAuthority } from '../../message/authority.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
+import { parseInput } from '../api/parse-input.ts'
 import type { Cron } from './cron.ts'
 import { describeJob, describeJobFully, type JobActionResult, jobActionSchema, runJobAction } from './job-actions.ts'
 
@@ -54,14 +56,11 @@ export async function scheduleForAgent(
   action: unknown,
   { source, authority, key }: AgentRequest,
 ): Promise<{ readonly jobs: readonly JsonObject[] } | { readonly problem: string }> {
-  const parsed = jobActionSchema.safeParse(action)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    return { problem: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}` }
-  }
+  const read = readShape(jobActionSchema, action, 'the arguments')
+  if (!read.ok) return read
   const maker = source === undefined ? { authority, origin: null } : jobMaker(source, authority)
   const id = createHash('sha256').update(key).digest('hex').slice(0, 12)
-  const result = await runJobAction((await open()).jobs, parsed.data, { ...maker, newId: id })
+  const result = await runJobAction((await open()).jobs, read.value, { ...maker, newId: id })
   if (!result.ok) return result
   return { jobs: result.jobs.map(forAgent) }
 }
@@ -89,12 +88,8 @@ export async function handleJobRequest(
   open: () => Promise<Pick<Cron, 'jobs'>>,
   body: unknown,
 ): Promise<Extract<JobActionResult, { ok: true }>> {
-  const parsed = jobActionSchema.safeParse(body)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    throw new HermesError('http/bad-request', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`)
-  }
-  const result = await runJobAction((await open()).jobs, parsed.data, tokenMaker)
+  const action = parseInput(jobActionSchema, body)
+  const result = await runJobAction((await open()).jobs, action, tokenMaker)
   if (!result.ok) throw new HermesError('http/bad-request', result.problem)
   return result
 }

@@ -15,6 +15,7 @@ import { forgetDeadTarget } from '../../outbox/dead-targets.ts'
 import type { DeliveryState } from '../../outbox/delivery-state.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { chatOf } from '../../outbox/queries.ts'
+import { parseInput } from '../api/parse-input.ts'
 import { mediaProblem, prepareDelivery, storeDelivery } from './deliver.ts'
 import { writeLocalOutput } from './local-output.ts'
 import { type Destination, formatTarget, type ResolveTargetDeps, resolveTarget } from './resolve-target.ts'
@@ -58,8 +59,6 @@ export const sendBody = z.strictObject({
   force: z.boolean().default(false),
 })
 
-/** The owner of the machine, who holds the token. */
-
 /**
  * Sends one message to all targets and resolves with what happened to each. Nothing is sent when one target is invalid.
  * Rejects `http/bad-request`, `delivery/no-target` or `store/…`.
@@ -92,19 +91,15 @@ function keyOf(key: string, chat: Target): string {
 }
 
 function parseRequest(body: unknown): SendRequest {
-  const parsed = sendBody.safeParse(body)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    throw new HermesError('http/bad-request', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`)
-  }
-  const { text, media } = parsed.data
+  const request = parseInput(sendBody, body)
+  const { text, media } = request
   if (text.trim() === '' && media.length === 0)
     throw new HermesError('http/bad-request', 'There is neither a text nor a file to send.')
   for (const path of media) {
     const problem = isAbsolute(path) || /^https?:\/\//.test(path) ? mediaProblem(path) : `${path} is not absolute`
     if (problem !== undefined) throw new HermesError('http/bad-request', `media: ${problem}`)
   }
-  return parsed.data
+  return request
 }
 
 async function sendTo(
