@@ -63,8 +63,7 @@ export function createJobs(deps: JobsDeps): Jobs {
   }
 
   async function problemOf(schedule: Schedule | undefined, request: JobRequest, maker: JobMaker): Promise<string> {
-    const context = { now: clock(), timeZone: deps.settings().timeZone }
-    return (await scheduleProblem(maker.authority, schedule, request, context)) || (await deps.check(request, maker))
+    return (await scheduleProblem(maker.authority, schedule, request, clock())) || (await deps.check(request, maker))
   }
 
   return {

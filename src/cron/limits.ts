@@ -19,29 +19,30 @@ export async function scheduleProblem(
   { role }: Authority,
   schedule: Schedule | undefined,
   { script, no_agent, workdir }: JobRequest,
-  { now, timeZone }: { readonly now: number; readonly timeZone: string },
+  now: number,
 ): Promise<string> {
   if (role === 'owner') return ''
   if (role === 'guest') return 'Guests cannot schedule jobs.'
   if (script || no_agent || workdir) return 'Only an owner can schedule scripts and choose directories.'
-  const shortest = schedule === undefined ? undefined : await shortestGap(schedule, now, timeZone)
+  const shortest = schedule === undefined ? undefined : await shortestGap(schedule, now)
   return shortest !== undefined && shortest < minOwnMinutes * 60_000
     ? `A job may run every ${minOwnMinutes} minutes at most.`
     : ''
 }
 
-/** ms between two of the next runs; undefined for a job that runs once. */
-async function shortestGap(schedule: Schedule, now: number, timeZone: string): Promise<number | undefined> {
+/** ms between two of the next times on the clock; undefined for a job that runs once. A change of the clocks does not count. */
+async function shortestGap(schedule: Schedule, now: number): Promise<number | undefined> {
   if (schedule.kind === 'once') return undefined
   if (schedule.kind === 'interval') return schedule.minutes * 60_000
-  const { nextCronRun } = await import('./cron-expression.ts')
+  const { cronTimes } = await import('./cron-expression.ts')
+  const times = cronTimes(schedule.expr, 'UTC')
   let shortest = Number.POSITIVE_INFINITY
   let last: number | undefined
   for (let run = 0; run < lookedAt; run++) {
-    const next = nextCronRun(schedule.expr, last ?? now, timeZone)
-    if (!next.ok || next.at === undefined) break
-    if (last !== undefined) shortest = Math.min(shortest, next.at - last)
-    last = next.at
+    const next = times.ok ? times.next(last ?? now) : undefined
+    if (next === undefined) break
+    if (last !== undefined) shortest = Math.min(shortest, next - last)
+    last = next
   }
   return shortest
 }
