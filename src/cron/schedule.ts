@@ -1,7 +1,8 @@
 /**
  * When a job runs, as people write it and as `cron/jobs.json` stores it (contract hermes.md §4.8).
  */
-import { wordsToCron } from './schedule-words.ts'
+import { parseWords, type WordsSchedule } from './schedule-words.ts'
+import { WallClock } from './wall-clock.ts'
 
 /** The fields of `schedule` in `jobs.json`. `run_at` is ISO 8601 with a zone; `minutes` may be a fraction. */
 export type Schedule =
@@ -24,12 +25,13 @@ export type ParsedSchedule =
   | { readonly ok: false; readonly problem: string }
 
 const minuteMs = 60_000
+const dayMs = 86_400_000
 const minutesOf: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1_440, w: 10_080 }
 /** One hundred years; a longer duration is a mistake, and its time might not be a date. */
 const maxMinutes = 52_560_000
 
 export const scheduleForms =
-  'Write a duration (30m, in 2h), an interval (every 2h), a time (2027-01-31T09:00), days and a time (weekdays at 9am), or a cron expression (0 9 * * 1-5).'
+  'Write a duration (30m, in 2h), an interval (every 2h, every other day), a time (2027-01-31T09:00, tomorrow at 9am), days and a time (weekdays at 9am, monthly on the 1st at 9am), or a cron expression (0 9 * * 1-5).'
 
 /** Reads a schedule as a person or the model writes it. Never throws. The expression of a cron schedule is checked too. */
 export async function parseSchedule(text: string, context: ScheduleContext): Promise<ParsedSchedule> {
@@ -41,9 +43,24 @@ export async function parseSchedule(text: string, context: ScheduleContext): Pro
   if (duration !== undefined) return duration.minutes > maxMinutes ? tooLong(input) : toTimed(duration, context.now)
   const time = parseTime(input, context)
   if (time !== undefined) return time
-  const expression = isExpression(words) ? input : wordsToCron(words)
-  if (expression === undefined) return { ok: false, problem: `"${input}" is not a schedule. ${scheduleForms}` }
-  return await checkExpression(expression, input, context)
+  if (isExpression(words)) return await checkExpression(input, input, context)
+  const found = parseWords(words)
+  if (found === undefined) return { ok: false, problem: `"${input}" is not a schedule. ${scheduleForms}` }
+  return await toSchedule(found, input, context)
+}
+
+async function toSchedule(found: WordsSchedule, input: string, context: ScheduleContext): Promise<ParsedSchedule> {
+  switch (found.kind) {
+    case 'cron':
+      return await checkExpression(found.expr, input, context)
+    case 'once': {
+      const clock = new WallClock(context.timeZone)
+      const today = Math.floor(clock.shownAt(context.now) / dayMs) * dayMs
+      return onceUnlessPast(clock.instantOf(today + found.minutes * minuteMs), input, context.now)
+    }
+    case 'problem':
+      return { ok: false, problem: `"${input}" ${found.problem}` }
+  }
 }
 
 interface Duration {
@@ -51,17 +68,17 @@ interface Duration {
   readonly minutes: number
 }
 
-/** `30m`, `in 30 minutes`, `every 2h`, `every hour`. */
+/** `30m`, `in 30 minutes`, `every 2h`, `every hour`, `every other day`. */
 function parseDurationWords(words: string, bareDuration: ScheduleContext['bareDuration']): Duration | undefined {
   const match =
-    /^(?:(?<lead>in|every) )?(?<count>\d{1,9}(?:\.\d{1,3})?)? ?(?<unit>m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/.exec(
+    /^(?:(?<lead>in|every) )?(?<count>other(?= )|\d{1,9}(?:\.\d{1,3})?)? ?(?<unit>m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/.exec(
       words,
     )
   const { lead, count, unit = '' } = match?.groups ?? {}
   // A unit alone is a duration only behind `every`: `day` says nothing.
-  if (match === null || (count === undefined && lead !== 'every')) return undefined
+  if (match === null || ((count === undefined || count === 'other') && lead !== 'every')) return undefined
   const size = minutesOf[unit.slice(0, 1)] ?? 1
-  const minutes = Number(count ?? 1) * size
+  const minutes = (count === 'other' ? 2 : Number(count ?? 1)) * size
   if (minutes <= 0) return undefined
   const isInterval = lead === 'every' || (lead === undefined && bareDuration === 'every')
   return { kind: isInterval ? 'interval' : 'once', minutes }
@@ -70,6 +87,12 @@ function parseDurationWords(words: string, bareDuration: ScheduleContext['bareDu
 function toTimed({ kind, minutes }: Duration, now: number): ParsedSchedule {
   if (kind === 'interval') return { ok: true, schedule: { kind, minutes, display: `every ${formatMinutes(minutes)}` } }
   return { ok: true, schedule: onceAt(now + minutes * minuteMs) }
+}
+
+function onceUnlessPast(at: number, input: string, now: number): ParsedSchedule {
+  if (at < now - minuteMs)
+    return { ok: false, problem: `"${input}" is in the past; now it is ${new Date(now).toISOString()}.` }
+  return { ok: true, schedule: onceAt(at) }
 }
 
 function onceAt(at: number): Schedule {
@@ -102,45 +125,23 @@ function parseTime(input: string, { now, timeZone }: ScheduleContext): ParsedSch
   const asUtc = Date.parse(`${day}T${clock}Z`)
   if (Number.isNaN(asUtc) || new Date(asUtc).toISOString().slice(0, 10) !== day)
     return { ok: false, problem: `"${input}" is not a date of the calendar.` }
-  const at = zone === undefined ? toInstant(asUtc, timeZone) : Date.parse(`${day}T${clock}${withColon(zone)}`)
+  const at =
+    zone === undefined ? new WallClock(timeZone).instantOf(asUtc) : Date.parse(`${day}T${clock}${withColon(zone)}`)
   if (Number.isNaN(at)) return { ok: false, problem: `"${input}" has a time zone that cannot be read.` }
-  if (at < now - minuteMs)
-    return { ok: false, problem: `"${input}" is in the past; now it is ${new Date(now).toISOString()}.` }
-  return { ok: true, schedule: onceAt(at) }
+  return onceUnlessPast(at, input, now)
 }
 
 function withColon(zone: string): string {
   return /^[+-]\d{4}$/.test(zone) ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone.toUpperCase()
 }
 
-/**
- * The instant at which clocks in a zone show a time, which is given as if the zone were UTC. A time that the clocks skip is
- * moved by as much as they skip; of one that they show twice it is the first.
- */
-export function toInstant(asUtc: number, timeZone: string): number {
-  const dayMs = 86_400_000
-  const before = asUtc - offsetAt(asUtc - dayMs, timeZone)
-  const after = asUtc - offsetAt(asUtc + dayMs, timeZone)
-  const found = [before, after].filter((at) => at + offsetAt(at, timeZone) === asUtc)
-  return found.length === 0 ? before : Math.min(...found)
-}
-
-/** How far the clocks of a zone are ahead of UTC, ms. */
-function offsetAt(at: number, timeZone: string): number {
-  const format = new Intl.DateTimeFormat('en-CA', {
-    ...{ timeZone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit' },
-    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
-  })
-  const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]))
-  const { year, month, day, hour, minute, second } = parts
-  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) - Math.floor(at / 1_000) * 1_000
-}
-
-/** Five or six fields of a cron expression, or a name such as `@daily`. */
+/** Five or six fields of a cron expression, of which the first is no word, or a name such as `@daily`. */
 function isExpression(words: string): boolean {
   if (/^@(?:hourly|daily|midnight|weekly|monthly|yearly|annually)$/.test(words)) return true
   const fields = words.split(' ')
-  return (fields.length === 5 || fields.length === 6) && fields.every((field) => /^[\d*?/,a-z#+-]+$/.test(field))
+  const [first = ''] = fields
+  if (fields.length !== 5 && fields.length !== 6) return false
+  return /^[\d*?/,-]+$/.test(first) && fields.every((field) => /^[\d*?/,a-z#+-]+$/.test(field))
 }
 
 async function checkExpression(expr: string, input: string, context: ScheduleContext): Promise<ParsedSchedule> {

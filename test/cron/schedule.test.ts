@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { nextCronRun } from '../../src/cron/cron-expression.ts'
+import { cronTimes } from '../../src/cron/cron-expression.ts'
 import { decideDue, nextRun } from '../../src/cron/due.ts'
-import { parseSchedule, type Schedule, toInstant } from '../../src/cron/schedule.ts'
+import { parseSchedule, type Schedule } from '../../src/cron/schedule.ts'
+import { WallClock } from '../../src/cron/wall-clock.ts'
 
 const now = Date.parse('2026-11-23T12:00:00Z')
 const context = { now, timeZone: 'Europe/Berlin', bareDuration: 'once' } as const
@@ -21,6 +22,8 @@ describe('schedules of jobs', () => {
     ['every day', 1_440],
     ['EVERY  1.5 Hours', 90],
     ['every week', 10_080],
+    ['every other day', 2_880],
+    ['every other week', 20_160],
   ]
   for (const [text, minutes] of intervals) {
     it(`"${text}" is an interval of ${minutes} minutes`, async () => {
@@ -52,6 +55,26 @@ describe('schedules of jobs', () => {
     ['every day at midnight', '0 0 * * *'],
     ['daily at 12am', '0 0 * * *'],
     ['sundays', '0 0 * * 0'],
+    ['hourly', '0 * * * *'],
+    ['daily', '0 0 * * *'],
+    ['weekly', '0 0 * * 0'],
+    ['weekly on friday at 5pm', '0 17 * * 5'],
+    ['every week on friday at 5pm', '0 17 * * 5'],
+    ['monthly', '0 0 1 * *'],
+    ['monthly at 9am', '0 9 1 * *'],
+    ['monthly on the 1st at 9am', '0 9 1 * *'],
+    ['every month on the 1st and the 15th at noon', '0 12 1,15 * *'],
+    ['on the 2nd of every month at 9:30', '30 9 2 * *'],
+    ['the last day of the month at 6pm', '0 18 L * *'],
+    ['yearly', '0 0 1 1 *'],
+    ['every night at 11pm', '0 23 * * *'],
+    ['every night at 11', '0 23 * * *'],
+    ['nightly at 2', '0 2 * * *'],
+    ['every morning at 7', '0 7 * * *'],
+    ['monday evenings at 8', '0 20 * * 1'],
+    ['every weekday at 9 a.m.', '0 9 * * 1-5'],
+    ['at 9am on weekdays', '0 9 * * 1-5'],
+    ['on mondays at 9 am', '0 9 * * 1'],
   ]
   for (const [text, expr] of expressions) {
     it(`"${text}" is the cron expression ${expr}`, async () => {
@@ -67,6 +90,11 @@ describe('schedules of jobs', () => {
     ['2026-12-24T18:00Z', '2026-12-24T18:00:00.000Z'],
     ['2026-12-24T18:00:30+0200', '2026-12-24T16:00:30.000Z'],
     ['2027-07-01', '2027-06-30T22:00:00.000Z'],
+    ['tomorrow at 9am', '2026-11-24T08:00:00.000Z'],
+    ['at 9am tomorrow', '2026-11-24T08:00:00.000Z'],
+    ['tomorrow morning at 7:30', '2026-11-24T06:30:00.000Z'],
+    ['today at 14:00', '2026-11-23T13:00:00.000Z'],
+    ['tonight at 11', '2026-11-23T22:00:00.000Z'],
   ]
   for (const [text, runAt] of times) {
     it(`"${text}" is one run at ${runAt}`, async () => {
@@ -93,14 +121,57 @@ describe('schedules of jobs', () => {
     'weekdays at 13pm',
     'blursday at 9am',
     'x'.repeat(300),
+    'tomorrow',
+    'every night',
+    'every other day at 9am',
+    'every 3 days at 9am',
+    'today at 9am',
+    'monthly on the 32nd at 9am',
+    'monthly on',
+    'remind me about it at 9',
+    '*/0 * * * *',
+    '5-1 * * * *',
+    '0 9 * foo *',
+    '0 9 * * 1-5-6',
+    '0 9 1W5 * *',
+    '60 * * * * *',
   ]
   for (const text of wrong) {
     it(`"${text.slice(0, 20)}" is refused with a reason`, async () => {
       const parsed = await parseSchedule(text, context)
       assert.ok(!parsed.ok)
       assert.notEqual(parsed.problem, '')
+      assert.doesNotMatch(parsed.problem, /CronPattern|Syntax|illegal|RangeError|undefined/)
     })
   }
+
+  it('a refused expression names its wrong field and what may stand there', async () => {
+    const problems: readonly [string, string][] = [
+      ['61 * * * *', 'the minute (0-59) cannot be "61"'],
+      ['0 24 * * *', 'the hour (0-23) cannot be "24"'],
+      ['60 0 * * * *', 'the second (0-59) cannot be "60"'],
+      ['0 9 * foo *', 'the month (1-12 or jan-dec) cannot be "foo"'],
+    ]
+    for (const [expr, problem] of problems) {
+      const parsed = await parseSchedule(expr, context)
+      assert.ok(!parsed.ok && parsed.problem.includes(problem), expr)
+    }
+    assert.deepEqual(cronTimes('0 9 * *', 'UTC'), {
+      ok: false,
+      problem: 'a cron expression has five or six fields, and this one has 4',
+    })
+    assert.deepEqual(cronTimes('0 9 * * *', 'Mars/Olympus'), {
+      ok: false,
+      problem: 'there is no time zone "Mars/Olympus"',
+    })
+  })
+
+  it('"tomorrow" is the next day of the time zone, not of UTC', async () => {
+    const late = { now: Date.parse('2026-11-23T23:30:00Z'), timeZone: 'Asia/Tokyo', bareDuration: 'once' } as const
+    const parsed = await parseSchedule('tomorrow at 9am', late)
+    assert.ok(parsed.ok && parsed.schedule.kind === 'once')
+    assert.equal(parsed.schedule.run_at, '2026-11-25T00:00:00.000Z')
+  })
 })
 
 describe('clocks that are changed', () => {
@@ -115,33 +186,68 @@ describe('clocks that are changed', () => {
   ]
   for (const [timeZone, skipped, twice] of zones) {
     it(`a daily job in ${timeZone} runs once on each day of a year`, () => {
+      const format = new Intl.DateTimeFormat('en-CA', { timeZone })
       for (const time of [skipped, twice]) {
         const clock = new Date(time)
         const expr = `${clock.getUTCMinutes()} ${clock.getUTCHours()} * * *`
+        const times = cronTimes(expr, timeZone)
+        assert.ok(times.ok)
         let at = Date.parse('2026-12-31T12:00:00Z')
         const days = new Set<string>()
         for (let run = 0; run < 365; run++) {
-          const next = nextCronRun(expr, at, timeZone)
-          assert.ok(next.ok && next.at !== undefined && next.at > at)
-          at = next.at
-          days.add(new Intl.DateTimeFormat('en-CA', { timeZone }).format(at))
+          const next = times.next(at)
+          assert.ok(next !== undefined && next > at)
+          at = next
+          days.add(format.format(at))
         }
         assert.equal(days.size, 365)
       }
     })
 
     it(`a time in ${timeZone} that is skipped is moved, and the first of two is taken`, () => {
-      const moved = toInstant(Date.parse(skipped), timeZone)
-      const first = toInstant(Date.parse(twice), timeZone)
+      const clock = new WallClock(timeZone)
+      const moved = clock.instantOf(Date.parse(skipped))
+      const first = clock.instantOf(Date.parse(twice))
       const shown = (at: number) =>
         new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(at)
       assert.notEqual(shown(moved), skipped.slice(11, 16))
       assert.equal(shown(first), twice.slice(11, 16))
-      assert.equal(toInstant(Date.parse(twice), timeZone), first)
       assert.notEqual(shown(first - 30 * 60_000), twice.slice(11, 16))
     })
   }
 })
+
+describe('expressions on days of changed clocks', () => {
+  const runs: readonly [string, string, string, readonly string[]][] = [
+    ['*/29 1 * * *', 'America/New_York', '2027-11-07', ['05:00', '05:29', '05:58']],
+    ['24 1-3 * * *', 'Europe/Berlin', '2027-10-31', ['23:24', '00:24', '02:24']],
+    ['0-43 2 * * *', 'Europe/Berlin', '2027-03-28', ['01:00']],
+    ['30 2,14 * * *', 'Europe/Berlin', '2027-03-28', ['01:00', '12:30']],
+    ['0 */6 * * *', 'America/Santiago', '2027-09-05', ['04:00', '09:00', '15:00', '21:00']],
+    ['*/20 2 * * *', 'Australia/Lord_Howe', '2027-10-03', ['15:30', '15:40']],
+    // Every hour: the clock has this minute twice in the night, or not at all.
+    ['15 * * * *', 'Europe/Berlin', '2027-10-31', hours(25, '2027-10-30T22:15Z')],
+    ['15 * * * *', 'Europe/Berlin', '2027-03-28', hours(23, '2027-03-27T23:15Z')],
+  ]
+  for (const [expr, timeZone, date, expected] of runs) {
+    it(`"${expr}" in ${timeZone} runs ${expected.length} times on ${date}`, () => {
+      const times = cronTimes(expr, timeZone)
+      assert.ok(times.ok)
+      const clock = new WallClock(timeZone)
+      const end = clock.firstShowing(Date.parse(date) + 24 * 3_600_000)
+      const found: string[] = []
+      let at = times.next(clock.firstShowing(Date.parse(date)) - 1)
+      for (; at !== undefined && at < end; at = times.next(at)) found.push(new Date(at).toISOString().slice(11, 16))
+      assert.deepEqual(found, expected)
+    })
+  }
+})
+
+function hours(count: number, first: string): readonly string[] {
+  return Array.from({ length: count }, (_, hour) =>
+    new Date(Date.parse(first) + hour * 3_600_000).toISOString().slice(11, 16),
+  )
+}
 
 describe('jobs whose time has passed', () => {
   const at = Date.parse('2026-11-23T09:00:00Z')

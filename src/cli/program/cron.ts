@@ -53,7 +53,7 @@ export function addCronCommands(root: Command, context: CliContext): void {
       .alias('add')
       .summary('schedule a job')
       .description(
-        'Schedules a job. The schedule is a duration (30m, in 2h), an interval (every 2h), a time (2027-01-31T09:00), days and a time (weekdays at 9am), or a cron expression ("0 9 * * 1-5").',
+        'Schedules a job. The schedule is a duration (30m, in 2h), an interval (every 2h, every other day), a time (2027-01-31T09:00, tomorrow at 9am), days and a time (weekdays at 9am, monthly on the 1st at 9am), or a cron expression ("0 9 * * 1-5").',
       ),
   ).action((schedule: string, prompt: string | undefined, options: JobOptions) =>
     act({ action: 'create', ...requestOf(options), schedule, ...(prompt === undefined ? {} : { prompt }) }, options),
