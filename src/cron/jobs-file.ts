@@ -99,17 +99,14 @@ export function createJobsFile({ path, store, clock, timeZone, authority, log }:
   }
 
   async function takeOverJob(job: Job): Promise<void> {
-    const first = await firstTime(job.schedule)
+    const { nextRun } = await import('./due.ts')
+    const next = nextRun(job.schedule, clock(), clock(), timeZone())
+    const first = next.ok ? (next.at ?? null) : null
     await store.run(function* () {
       const old = yield* findJob(job.id)
-      yield* saveJob(old === undefined ? addedJob(job, authority, first) : editedJob(old, job, first))
+      const taken = old === undefined ? addedJob(job, authority, first) : editedJob(old, job, first)
+      yield* saveJob(next.ok || isPaused(taken.job) ? taken : unscheduledJob(taken, next.problem))
     })
-  }
-
-  async function firstTime(schedule: Schedule): Promise<number | null> {
-    const { nextRun } = await import('./due.ts')
-    const next = nextRun(schedule, clock(), clock(), timeZone())
-    return next.ok ? (next.at ?? null) : null
   }
 
   function reject(reason: string): false {
@@ -201,7 +198,17 @@ function editedJob(old: StoredJob, edited: Job, first: number | null): StoredJob
   }
   if (isPaused(edited)) return { ...old, job: pausedJob(merged), nextRunAt: null }
   const keepsTime = isSameSchedule(job.schedule, edited.schedule) && old.nextRunAt !== null
-  return { ...old, job: { ...merged, state: 'scheduled' }, nextRunAt: keepsTime ? old.nextRunAt : first }
+  return {
+    ...old,
+    job: { ...merged, state: 'scheduled', last_error: job.state === 'error' ? '' : job.last_error },
+    nextRunAt: keepsTime ? old.nextRunAt : first,
+  }
+}
+
+/** A person sees it in the list of jobs, and can repair it. */
+function unscheduledJob(stored: StoredJob, problem: string): StoredJob {
+  const last_error = `its schedule cannot be used: ${problem}`
+  return { ...stored, nextRunAt: null, job: { ...stored.job, state: 'error', last_error } }
 }
 
 function pausedJob(job: Job): Job {

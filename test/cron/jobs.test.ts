@@ -34,13 +34,13 @@ const writeRecord = query((db, p: { id: string; record: string }) =>
 const fileAuthority: Authority = { role: 'owner', platform: 'cron', chatType: 'dm' }
 
 /** @param guard the store as the scheduler sees it */
-function setUp(t: TestContext, guard: (store: Store) => Store = (store) => store) {
+function setUp(t: TestContext, guard: (store: Store) => Store = (store) => store, timeZone = 'UTC') {
   const { store, path } = openStore(t)
   const clock = createManualClock(start)
   const jobs = createJobs({
     ...{ store, clock: clock.now, random: systemRandom, changed: () => undefined },
     ...{ readFile: async () => undefined, check: async () => '', stopTurn: async () => undefined },
-    settings: () => ({ timeZone: 'UTC', bareDuration: 'once' }),
+    settings: () => ({ timeZone, bareDuration: 'once' }),
   })
   const started: Exclude<ClaimedRun, { kind: 'none' }>[] = []
   const waits: number[] = []
@@ -293,6 +293,13 @@ describe('the people who make jobs', () => {
     })
   }
 
+  it('may have a job whose times are close together only when clocks are changed', async (t) => {
+    const { jobs, clock } = setUp(t, undefined, 'Europe/Berlin')
+    clock.advance(Date.parse('2027-03-27T12:00:00Z') - start)
+    const created = await jobs.create({ schedule: '57 1-2 * * *', prompt: 'x' }, maker('member', 'mia'))
+    assert.ok(created.ok)
+  })
+
   it('have at most twenty jobs, unless they own the gateway', async (t) => {
     const { add, jobs } = setUp(t)
     const member = maker('member', 'mia')
@@ -404,6 +411,24 @@ describe('jobs.json', () => {
     await file.write()
     assert.equal(read(filePath).jobs[0]?.['attach_to_session'], true)
     assert.equal(read(filePath).jobs[0]?.['profile'], 'work')
+  })
+
+  it('with a schedule that cannot be read shows why its job needs repair, and runs it when it was corrected', async (t) => {
+    const { file, filePath, jobs } = setUp(t)
+    const write = (expr: string) =>
+      writeFileSync(filePath, JSON.stringify([{ id: 'x', prompt: 'p', schedule: { kind: 'cron', expr } }]))
+    write('0 25 * * *')
+    await file.read()
+    const broken = await jobs.find('x', owner)
+    assert.ok(broken.ok)
+    assert.equal(broken.job.state, 'error')
+    assert.equal(broken.job.last_error, 'its schedule cannot be used: the hour (0-23) cannot be "25"')
+    write('0 5 * * *')
+    await file.read()
+    const corrected = await jobs.find('x', owner)
+    assert.ok(corrected.ok && corrected.job.state === 'scheduled')
+    assert.equal(corrected.job.next_run_at, '2026-11-24T05:00:00.000Z')
+    assert.equal(corrected.job.last_error, '')
   })
 
   it('whose mark of a pause contradicts `enabled` stays paused', async (t) => {
