@@ -183,14 +183,12 @@ export function createRuns(deps: RunDeps): Runs {
     list: async (request) => Response.json(await listRuns(context, new URL(request.url).searchParams, describe)),
     async get(request) {
       const { id, action } = partsOf(request)
-      if (action !== '' && action !== 'events') throw unknownAction(action)
       const { run, result } = await find(id)
       if (action === 'events') return eventsOf(run, result, request.headers.get('last-event-id'))
       return Response.json(await runObject(context, run, result))
     },
     async act(request) {
       const { id, action } = partsOf(request)
-      if (!actions.includes(action)) throw unknownAction(action)
       const { run, result } = await find(id)
       if (action === 'approval') {
         const { log, questions } = known.get(id) ?? {}
@@ -246,13 +244,6 @@ function endedLog(result: TurnResult | undefined, clock: () => number): RunLog {
 }
 
 function partsOf(request: Request): { readonly id: string; readonly action: string } {
-  const [id = '', ...rest] = new URL(request.url).pathname.slice('/v1/runs/'.length).split('/')
-  return { id, action: rest.join('/') }
-}
-
-const actions: readonly string[] = ['stop', 'cancel', 'approval', 'clarify']
-
-function unknownAction(action: string): ApiError {
-  const expected = `expected events (GET), ${actions.join(', ')} (POST)`
-  return new ApiError(404, `Unknown path '${action.slice(0, 100)}'; ${expected}.`, { code: 'http/not-found' })
+  const [id = '', action = ''] = new URL(request.url).pathname.slice('/v1/runs/'.length).split('/')
+  return { id, action }
 }

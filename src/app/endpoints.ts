@@ -144,7 +144,7 @@ function uploadRoutes({ settings }: AppContext, files: () => Promise<FileService
       return await handleUploadRequest(request, { uploads, maxBytes: maxFileBytes(settings()) })
     },
   })
-  const one = '/api/uploads/*'
+  const one = '/api/uploads/{upload_id}'
   return [
     route('GET', '/api/uploads'),
     route('POST', '/api/uploads'),

@@ -52,15 +52,19 @@ const maxListRows = 200
 /** `flows/api` answers them. */
 const apiPaths = [
   ['GET', '/api/sessions'],
-  ['GET', '/api/sessions/*'],
-  ['POST', '/api/sessions/*'],
-  ['PATCH', '/api/sessions/*'],
-  ['DELETE', '/api/sessions/*'],
+  ['GET', '/api/sessions/{session_id}'],
+  ['PATCH', '/api/sessions/{session_id}'],
+  ['DELETE', '/api/sessions/{session_id}'],
+  ['POST', '/api/sessions/{session_id}/fork'],
+  ['GET', '/api/sessions/{session_id}/trajectory'],
+  ['GET', '/api/sessions/{session_id}/messages'],
+  ['GET', '/api/sessions/{session_id}/messages/{message_id}'],
+  ['GET', '/api/sessions/{session_id}/messages/{message_id}/attachments/{number}'],
   ['GET', '/api/approvals/pending'],
   ['POST', '/api/approvals/decide'],
   ['GET', '/api/channels'],
-  ['GET', '/api/workspaces/*'],
-  ['POST', '/api/workspaces/*'],
+  ['GET', '/api/workspaces/{platform}/{chat_id}'],
+  ['POST', '/api/workspaces/{platform}/{chat_id}'],
   ['GET', '/api/openapi.json'],
 ] as const
 

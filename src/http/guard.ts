@@ -44,10 +44,11 @@ export function guard(request: RequestHead, deps: GuardDeps): GuardDecision {
   const method = request.method === 'HEAD' ? 'GET' : request.method
   // `/health` is the name of Hermes.
   const isHealth = url.pathname === '/healthz' || url.pathname === '/health'
-  if (method === 'GET' && isHealth) return { admitted: false, response: livenessResponse }
-  if (method === 'GET' && url.pathname === '/readyz') {
+  const isReadiness = url.pathname === '/readyz'
+  if ((isHealth || isReadiness) && method !== 'GET') return denyMethod(request.method, ['GET'])
+  if (isHealth) return { admitted: false, response: livenessResponse }
+  if (isReadiness)
     return { admitted: false, response: createReadinessResponse(readiness(), isAuthorised(request.authorization)) }
-  }
 
   const methods = table.find(url.pathname)
   if (methods === undefined && readiness().connecting === true) return denyWhileStarting()
@@ -58,10 +59,7 @@ export function guard(request: RequestHead, deps: GuardDeps): GuardDecision {
     return deny('http/unauthorised', '', { 'www-authenticate': 'Bearer realm="hermes"' })
   }
   if (methods === undefined) return deny('http/not-found', url.pathname)
-  if (entry === undefined) {
-    const allow = [...methods.keys()].flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])).join(', ')
-    return deny('http/method-not-allowed', `${request.method}; allowed: ${allow}.`, { allow })
-  }
+  if (entry === undefined) return denyMethod(request.method, [...methods.keys()])
   if (!entry.alwaysAvailable && entry.route.access !== 'public' && readiness().status !== 'ready')
     return denyWhileStarting()
   return { admitted: true, route: entry.route, url }
@@ -73,6 +71,11 @@ function deny(
   headers: Readonly<Record<string, string>> = {},
 ): GuardDecision {
   return { admitted: false, response: createErrorResponse(new HermesError(code, detail), headers) }
+}
+
+function denyMethod(method: string, existing: readonly string[]): GuardDecision {
+  const allow = existing.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])).join(', ')
+  return deny('http/method-not-allowed', `${method}; allowed: ${allow}.`, { allow })
 }
 
 function denyWhileStarting(): GuardDecision {

@@ -14,20 +14,25 @@ export interface RouteTable {
   add(entry: RouteEntry): () => void
   /** All routes of now. */
   list(): readonly HttpRoute[]
-  /** The entries of the best match by method: an exact path before a prefix, a longer prefix before a shorter one. */
+  /**
+   * The entries of the best match by method: an exact path before one with variable segments, with fewer of them before more, and
+   * these before a prefix, a longer one before a shorter one.
+   */
   find(path: string): ReadonlyMap<string, RouteEntry> | undefined
 }
 
 export function createRouteTable(): RouteTable {
   const exact = new Map<string, Map<string, RouteEntry>>()
+  /** By the path with `{}` for each variable segment. */
+  const patterns = new Map<string, Map<string, RouteEntry>>()
   const prefixes = new Map<string, Map<string, RouteEntry>>()
 
   return {
     add(entry) {
       const { method, path } = entry.route
       const isPrefix = path.endsWith('/*')
-      const paths = isPrefix ? prefixes : exact
-      const key = isPrefix ? path.slice(0, -1) : path
+      const paths = isPrefix ? prefixes : path.includes('{') ? patterns : exact
+      const key = isPrefix ? path.slice(0, -1) : path.replace(/\{\w+\}/g, '{}')
       const methods = paths.get(key) ?? new Map<string, RouteEntry>()
       paths.set(key, methods)
       methods.set(method, entry)
@@ -38,11 +43,11 @@ export function createRouteTable(): RouteTable {
       }
     },
     list() {
-      const maps = [...exact.values(), ...prefixes.values()]
+      const maps = [...exact.values(), ...patterns.values(), ...prefixes.values()]
       return maps.flatMap((methods) => [...methods.values()].map(({ route }) => route))
     },
     find(path) {
-      const found = exact.get(path)
+      const found = exact.get(path) ?? findPattern(patterns, path)
       if (found !== undefined || prefixes.size === 0) return found
       for (let end = path.lastIndexOf('/'); end >= 0; end = end === 0 ? -1 : path.lastIndexOf('/', end - 1)) {
         const prefix = prefixes.get(path.slice(0, end + 1))
@@ -51,4 +56,21 @@ export function createRouteTable(): RouteTable {
       return undefined
     },
   }
+}
+
+function findPattern<Entry>(patterns: ReadonlyMap<string, Entry>, path: string): Entry | undefined {
+  const segments = path.split('/')
+  let found: Entry | undefined
+  let fewest = Number.POSITIVE_INFINITY
+  for (const [pattern, entry] of patterns) {
+    const expected = pattern.split('/')
+    const matches = expected.every((one, index) =>
+      one === '{}' ? (segments[index] ?? '') !== '' : one === segments[index],
+    )
+    const variables = expected.filter((one) => one === '{}').length
+    if (expected.length !== segments.length || !matches || variables >= fewest) continue
+    found = entry
+    fewest = variables
+  }
+  return found
 }

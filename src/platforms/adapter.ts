@@ -487,7 +487,7 @@ export interface GatewayInfo {
 /** An HTTP route of a platform, with the web standard types `Request` and `Response`. */
 export interface HttpRoute {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** An exact path, or one ending in `/*`. */
+  /** An exact path, one with variable segments (`/v1/runs/{run_id}`), or one ending in `/*`. */
   readonly path: string
   /**
    * `token`: only with the gateway's bearer token. `public`: for pages without secrets.

@@ -89,6 +89,31 @@ describe('routes', () => {
     assert.equal(await found('/%zz'), '/*')
   })
 
+  it('match variable segments after exact ones and before a prefix, with the methods of that path only', async (t) => {
+    const { port, server } = await runServer(t)
+    const add = (method: 'GET' | 'POST', path: string) =>
+      server.route({ method, path, access: 'public', handle: () => new Response(`${method} ${path}`) })
+    add('GET', '/a/*')
+    add('GET', '/a/{id}')
+    add('POST', '/a/{id}/stop')
+    const remove = add('GET', '/a/{id}/{part}')
+    add('GET', '/a/all')
+    const found = async (path: string, method = 'GET') => {
+      const { status, text, headers } = await sendRequest(port, { path, method })
+      return status === 405 ? `405 ${headers['allow']}` : text
+    }
+    assert.equal(await found('/a/1'), 'GET /a/{id}')
+    assert.equal(await found('/a/all'), 'GET /a/all')
+    assert.equal(await found('/a/1/2'), 'GET /a/{id}/{part}')
+    assert.equal(await found('/a/1/stop', 'POST'), 'POST /a/{id}/stop')
+    assert.equal(await found('/a/1/stop'), '405 POST')
+    assert.equal(await found('/a/1', 'POST'), '405 GET, HEAD')
+    assert.equal(await found('/a/%2F'), 'GET /a/{id}')
+    for (const path of ['/a/', '/a/1/', '/a//2', '/a/1/2/3']) assert.equal(await found(path), 'GET /a/*', path)
+    remove()
+    assert.equal(await found('/a/1/2'), 'GET /a/*')
+  })
+
   it('answer an unknown address with 404 and a wrong method with 405, as JSON with a hint', async (t) => {
     const { port } = await runServer(t)
     const missing = await sendRequest(port, { path: '/nowhere', headers: withToken() })

@@ -34,7 +34,7 @@ export async function serveAdapter(
     log: silentLog,
     limits: { graceMs: 0 },
   })
-  for (const path of ['/api/uploads', '/api/uploads/*'])
+  for (const path of ['/api/uploads', '/api/uploads/{upload_id}'])
     for (const method of ['GET', 'POST'] as const)
       server.route({ method, path, access: 'token', handle: gateway.upload })
   const adapters: PlatformAdapter[] = []

@@ -39,7 +39,8 @@ function isPublicApi({ path }: HttpRoute): boolean {
 }
 
 function isDescribed({ method, path }: HttpRoute, descriptions: readonly RouteDescription[]): boolean {
-  const covers = (one: string) => (path.endsWith('/*') ? one.startsWith(path.slice(0, -1)) : one === path)
+  const prefix = path.replace(/\*$/, '')
+  const covers = (one: string) => one === path || (prefix !== path && one.startsWith(prefix))
   return descriptions.some((one) => one.method === method && covers(one.path))
 }
 

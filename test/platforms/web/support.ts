@@ -250,7 +250,7 @@ function uploadRoutes(upload: RecordingContext['upload']): HttpRoute[] {
     }
   }
   const methods = ['GET', 'POST', 'DELETE'] as const
-  return ['/api/uploads', '/api/uploads/*'].flatMap((path) =>
+  return ['/api/uploads', '/api/uploads/{upload_id}'].flatMap((path) =>
     methods.map((method): HttpRoute => ({ method, path, access: 'token', handle })),
   )
 }
@@ -309,7 +309,8 @@ function approvalRoutes(gateway: Gateway): HttpRoute[] {
 
 function matchesRoute(path: string, url: string): boolean {
   const { pathname } = new URL(url)
-  return path.endsWith('/*') ? pathname.startsWith(path.slice(0, -1)) : pathname === path
+  if (path.endsWith('/*')) return pathname.startsWith(path.slice(0, -1))
+  return new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(pathname)
 }
 
 export const withToken = { authorization: `Bearer ${token}` }
