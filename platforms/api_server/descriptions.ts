@@ -126,14 +126,18 @@ export const descriptions: readonly RouteDescription[] = [
     'POST',
     '/v1/chat/completions',
     `Chat Completions. ${ignored} With \`stream\` server-sent events.`,
-    json(completion),
+    { ...json(completion), events: true },
     {
       body: chatRequest,
     },
   ),
-  describe('POST', '/v1/responses', `Responses. ${ignored} With \`stream\` server-sent events.`, json(response), {
-    body: responseRequest,
-  }),
+  describe(
+    'POST',
+    '/v1/responses',
+    `Responses. ${ignored} With \`stream\` server-sent events.`,
+    { ...json(response), events: true },
+    { body: responseRequest },
+  ),
   describe('GET', oneResponse, 'Reads a stored response.', json(response)),
   describe('DELETE', oneResponse, 'Removes a stored response.', json(deleted)),
   describe('POST', '/v1/runs', 'Starts a run, which no connection waits for.', json(runState), {
@@ -164,13 +168,8 @@ export const descriptions: readonly RouteDescription[] = [
     'What the API can do.',
     json(object({ object: text, model: nullableText }, ['object'])),
   ),
-  describe(
-    'POST',
-    '/v1/embeddings',
-    'Refused: the gateway serves an agent, not a model.',
-    {
-      description: 'Not supported.',
-    },
-    { status: 501 },
-  ),
+  {
+    ...{ method: 'POST', path: '/v1/embeddings', access: 'token', tag: 'OpenAI', responses: {} },
+    summary: 'Refused: the gateway serves an agent, not a model.',
+  },
 ]

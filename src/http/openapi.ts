@@ -7,6 +7,8 @@ import { fastify } from 'fastify'
 import type { JsonObject } from '../lib/json.ts'
 import type { RouteDescription } from '../platforms/adapter.ts'
 
+const license = { name: 'MIT', identifier: 'MIT' }
+
 export interface OpenApiOptions {
   readonly version: string
   readonly url: string
@@ -29,7 +31,7 @@ export async function buildOpenApi(
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'hermes-gateway', version, description: about.replace('\n', ' ') },
+      info: { title: 'hermes-gateway', version, description: about.replace('\n', ' '), license },
       servers: [{ url }],
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
     },
@@ -40,7 +42,7 @@ export async function buildOpenApi(
     app.route({
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
-      schema: toSchema(path, access, description),
+      schema: { operationId: operationId(method, path), ...toSchema(path, access, description) },
       handler: () => undefined,
     })
   await app.ready()
@@ -49,21 +51,37 @@ export async function buildOpenApi(
   return document
 }
 
+/** The name of a function in a generated client: `getApiSessionsSessionId`. */
+function operationId(method: string, path: string): string {
+  const words = path.split(/\W|_/).map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`)
+  return `${method.toLowerCase()}${words.join('')}`
+}
+
 function toSchema(
   path: string,
   access: RouteDescription['access'],
-  { summary, tag, query, body, responses }: Omit<RouteDescription, 'method' | 'path' | 'access'>,
+  {
+    summary,
+    tag,
+    query,
+    body,
+    bodyType = 'application/json',
+    responses,
+  }: Omit<RouteDescription, 'method' | 'path' | 'access'>,
 ): object {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
-  const failures = access === 'token' ? { '4xx': failure('The request was refused.') } : {}
+  const failures =
+    access === 'token'
+      ? { '4xx': failure('The request was refused.'), '5xx': failure('The gateway could not answer it.') }
+      : {}
   return {
     summary,
     tags: [tag],
     security: access === 'token' ? [{ token: [] }] : [],
     ...(query === undefined ? {} : { querystring: query }),
     ...(names.length === 0 ? {} : { params: { type: 'object', properties, required: names } }),
-    ...(body === undefined ? {} : { body }),
+    ...(body === undefined ? {} : { body: { content: { [bodyType]: { schema: body } } } }),
     response: {
       ...Object.fromEntries(Object.entries(responses).map(([status, response]) => [status, toResponse(response)])),
       ...failures,
@@ -79,6 +97,8 @@ function toResponse({
   description,
   schema = {},
   contentType = 'application/json',
+  events = false,
 }: RouteDescription['responses'][number]) {
-  return { description, content: { [contentType]: { schema } } }
+  const streamed = events ? { 'text/event-stream': { schema: { type: 'string' } } } : {}
+  return { description, content: { [contentType]: { schema }, ...streamed } }
 }

@@ -513,6 +513,8 @@ export interface RouteDescription {
   /** The schema of an object: one property for each parameter of the query string. */
   readonly query?: JsonSchema
   readonly body?: JsonSchema
+  /** Default: `application/json`. */
+  readonly bodyType?: string
   /** By status; those of errors are added. */
   readonly responses: Readonly<Record<number, ResponseDescription>>
 }
@@ -522,6 +524,8 @@ export interface ResponseDescription {
   readonly schema?: JsonSchema
   /** Default: `application/json`. */
   readonly contentType?: string
+  /** Whether it also comes as a stream of server-sent events. */
+  readonly events?: boolean
 }
 
 /** JSON Schema, draft 2020-12. */

@@ -5,6 +5,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
 import { notDescribed } from '../../src/flows/api/descriptions.ts'
+import { errorShape } from '../../src/flows/api/management-shapes.ts'
+import { openApiProblems } from '../kit/openapi-problems.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { at } from './support.ts'
 
@@ -30,6 +32,43 @@ async function startWithEverything(t: Parameters<typeof startTestGateway>[0]) {
   )
   return { gateway, operations }
 }
+
+test('the document is valid by OpenAPI 3.1', async (t) => {
+  const gateway = await startTestGateway(t, { config: { platforms: { api_server: { enabled: true } } } })
+  assert.deepEqual(openApiProblems(await (await gateway.http('/api/openapi.json')).json()), [])
+})
+
+test('what the gateway refuses has the form that the document gives to errors', async (t) => {
+  const { gateway, operations } = await startWithEverything(t)
+  const check = async (asked: string, answer: Response) => {
+    assert.deepEqual(errorShape.safeParse(await answer.json()).error?.issues ?? [], [], asked)
+  }
+  for (const { path, method, responses } of operations) {
+    if (path === '/healthz' || path === '/readyz') continue
+    const asked = `${method} ${path}`
+    assert.ok(
+      ['4XX', '5XX'].every((status) => status in responses),
+      `${asked}: ${Object.keys(responses)}`,
+    )
+    const url = path.replace(/\{\w+\}/g, '0')
+    const init = method === 'get' ? {} : { method: method.toUpperCase(), body: '{' }
+    await check(asked, await fetch(`${gateway.current().url}${url}`, init))
+    // Nothing has such an id, which removals do not mind, and the body is no JSON.
+    if ((path.includes('{') && method !== 'delete') || (path.startsWith('/v1/') && method === 'post'))
+      await check(asked, await gateway.http(url, init))
+  }
+})
+
+test('bodies that are no JSON and streams of events are in the document', async (t) => {
+  const { operations } = await startWithEverything(t)
+  const find = (wanted: string) => operations.find(({ method, path }) => `${method} ${path}` === wanted)
+  const typesOf = (wanted: string) => Object.keys(find(wanted)?.responses['200']?.content ?? {})
+  assert.deepEqual(Object.keys(find('post /api/uploads/{upload_id}')?.requestBody?.content ?? {}), [
+    'application/octet-stream',
+  ])
+  for (const route of ['get /api/events', 'post /v1/chat/completions', 'post /v1/responses'])
+    assert.deepEqual(typesOf(route), ['application/json', 'text/event-stream'], route)
+})
 
 /** Ids for the variable parts of paths. */
 async function makeIds(gateway: TestGateway): Promise<Record<string, string>> {

@@ -17,6 +17,8 @@ interface Parts {
   /** Default: 200. */
   readonly status?: number
   readonly access?: RouteDescription['access']
+  /** Whether the response also comes as server-sent events. */
+  readonly events?: boolean
   /** Further responses. */
   readonly also?: RouteDescription['responses']
 }
@@ -53,7 +55,7 @@ function unknown({ method, path, access: who }: HttpRoute): RouteDescription {
     access: who,
     tag: 'Other',
     summary: notDescribed,
-    responses: { 200: { description: '' } },
+    responses: { 200: { description: notDescribed } },
   }
 }
 
@@ -72,7 +74,7 @@ function describe(
   route: `${RouteDescription['method']} /${string}`,
   summary: string,
   response: z.ZodType,
-  { query, body, status = 200, access = 'token', also = {} }: Parts = {},
+  { query, body, status = 200, access = 'token', events = false, also = {} }: Parts = {},
 ): RouteDescription {
   const [method = '', path = ''] = route.split(' ')
   if (!isMethod(method)) throw new Error(`unknown method in ${route}`)
@@ -84,7 +86,7 @@ function describe(
     tag,
     ...(query === undefined ? {} : { query: schemaOf(query, 'input') }),
     ...(body === undefined ? {} : { body: schemaOf(body, 'input') }),
-    responses: { [status]: { description: 'Done.', schema: schemaOf(response, 'output') }, ...also },
+    responses: { [status]: { description: 'Done.', schema: schemaOf(response, 'output'), events }, ...also },
   }
 }
 
@@ -159,9 +161,7 @@ function work(): RouteDescription[] {
       'GET /api/events',
       'Tells what happened, or waits for it. With `Accept: text/event-stream` as server-sent events.',
       eventsPage,
-      {
-        query: eventsQuery,
-      },
+      { query: eventsQuery, events: true },
     ),
     describe('Messages', 'GET /api/channels', 'Lists the chats to which messages can be sent.', api.channelsPage, {
       query: api.channelsQuery,
@@ -184,9 +184,12 @@ function work(): RouteDescription[] {
       status: 201,
     }),
     describe('Uploads', `GET ${upload}`, 'The state of an upload.', admin.uploadResponse),
-    describe('Uploads', `POST ${upload}`, 'Adds a piece, the bytes of the body.', admin.uploadResponse, {
-      query: admin.pieceQuery,
-    }),
+    {
+      ...describe('Uploads', `POST ${upload}`, 'Adds a piece, the bytes of the body.', admin.uploadResponse, {
+        query: admin.pieceQuery,
+      }),
+      ...{ body: {}, bodyType: 'application/octet-stream' },
+    },
     describe('Uploads', `DELETE ${upload}`, 'Removes an upload.', admin.okResponse),
   ]
 }

@@ -217,7 +217,7 @@ export const uploadResponse = z.looseObject({ id: z.string(), bytes: z.int(), re
 
 export const errorShape = z.object({
   error: z.object({
-    code: z.string().describe('Stable; docs/reference/errors.md lists them.'),
+    code: z.string().nullable().describe('Stable; docs/reference/errors.md lists them.'),
     former_code: z.string().optional(),
     message: z.string(),
     hint: z.string().optional(),
