@@ -9,13 +9,11 @@ import type { PressResult } from '../platforms/adapter.ts'
 import type { Transaction } from '../store/query.ts'
 import type { AfterCommit, QuestionsDeps } from './after-commit.ts'
 import { findQuestion, type StoredQuestion, waitingQuestions } from './queries.ts'
-import { buttonsOf, type Choice, type Question } from './question.ts'
+import { type Approver, buttonsOf, type Choice, type Question } from './question.ts'
 import { answerQuestion, expireQuestion, removeButtons } from './resolve-question.ts'
 
 /** Of a reason, and of an answer in own words. */
 export const maxReasonChars = 4_000
-
-const wrongUserText = 'Only the user who is asked may answer this.'
 
 export const staleResult: PressResult = { status: 'stale', text: 'This question is no longer open.' }
 
@@ -33,7 +31,7 @@ export function* applyPress(
   const index = isOwnWords ? -1 : buttonsOf(id, question).findIndex((button) => button.id === buttonId)
   const choice = isOwnWords ? question.choices.find(({ answer }) => answer === 'other') : question.choices[index]
   if (choice === undefined) return staleResult
-  if (!mayAnswer(deps, question, source)) return { status: 'refused', text: wrongUserText }
+  if (!mayAnswer(deps, question, source)) return { status: 'refused', text: whoMayAnswer(deps, question) }
   if (question.state === 'waiting' && question.expiresAt > now) {
     // The answer itself follows as a message.
     if (choice.answer === 'other' && !isOwnWords) return { status: 'taken', text: choice.effect.says }
@@ -78,6 +76,23 @@ export function mayAnswer(
   return roleOf(by) === 'owner'
 }
 
+/** The same, as a sentence for the question and for the refusal of other people. */
+export function whoMayAnswer(
+  { isShared }: Pick<QuestionsDeps, 'isShared'>,
+  { source, approver }: Pick<Question, 'source' | 'approver'>,
+): string {
+  if (approver !== undefined) return approverTexts[approver]
+  return isShared(source)
+    ? 'Everyone who may write to the agent here may answer.'
+    : 'Only the person who asked for it may answer.'
+}
+
+const approverTexts: Readonly<Record<Approver, string>> = {
+  requester: 'The person who asked for it, or an owner, may answer.',
+  owner: 'Only an owner may answer.',
+  other_owner: 'Only an owner who did not ask for it may answer.',
+}
+
 /** A press counts only in the chat of the question. */
 function isSameChat({ source }: StoredQuestion, { platform, account, chatId }: SessionSource): boolean {
   return source.platform === platform && source.account === account && source.chatId === chatId
@@ -112,7 +127,8 @@ export function* applyTypedAnswer(
 ): Transaction<string> {
   const waiting = (yield* waitingQuestions(sessionKey)).filter((one) => one.expiresAt > now && canBeTyped(one))
   const open = waiting.filter((one) => mayAnswer(deps, one, by))
-  if (open.length === 0 && waiting.length > 0) return wrongUserText
+  const [oldest] = waiting
+  if (open.length === 0 && oldest !== undefined) return whoMayAnswer(deps, oldest)
   // Approvals of tools come before confirmations of commands.
   const first = open.find(({ kind }) => kind === 'approval') ?? open[0]
   if (first === undefined) return nothingPending

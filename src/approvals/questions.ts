@@ -10,7 +10,7 @@ import { targetOf } from '../message/source.ts'
 import type { PressResult } from '../platforms/adapter.ts'
 import type { Transaction } from '../store/query.ts'
 import { type AfterCommit, createAfterCommit, type QuestionsDeps } from './after-commit.ts'
-import { applyPress, applyTypedAnswer, staleResult, type TypedAnswer, typedHints } from './answers.ts'
+import { applyPress, applyTypedAnswer, staleResult, type TypedAnswer, typedHints, whoMayAnswer } from './answers.ts'
 import { createExpiryClock, createStaleApprovals, type ExpiryClock, type StaleApprovals } from './expiry.ts'
 import { applyPlainAnswer, isPlainAnswer } from './plain-answer.ts'
 import { insertQuestion, waitingQuestions } from './queries.ts'
@@ -128,8 +128,9 @@ function prepareWrite(
   }
 }
 
-function ask(state: QuestionsState, question: Question): PreparedWrite {
+function ask(state: QuestionsState, asked: Question): PreparedWrite {
   const { deps, staleApprovals, open } = state
+  const question = { ...asked, text: textOf(deps, asked) }
   const id = question.id ?? deps.newId(deps.clock())
   const target = targetOf(question.source)
   const { sessionKey, kind, replyTo } = question
@@ -147,7 +148,7 @@ function ask(state: QuestionsState, question: Question): PreparedWrite {
     ...(replyTo === undefined ? {} : { replyTo }),
     ...(showsButtons ? { buttons } : {}),
   }
-  const asked = prepareWrite(state, function* (after, now) {
+  const prepared = prepareWrite(state, function* (after, now) {
     if (kind !== 'slash-confirm') {
       staleApprovals.approvalAsked(sessionKey)
       open.set(id, question)
@@ -159,12 +160,19 @@ function ask(state: QuestionsState, question: Question): PreparedWrite {
     return text
   })
   return {
-    ...asked,
+    ...prepared,
     abandoned() {
       open.delete(id)
-      asked.abandoned()
+      prepared.abandoned()
     },
   }
+}
+
+/** An approval says who may give it; the confirmation of a command says so where other people read it. */
+function textOf(deps: QuestionsDeps, question: Question): string {
+  const { kind, source, text } = question
+  const isSaid = kind === 'approval' || (kind === 'slash-confirm' && source.chatType !== 'dm')
+  return isSaid ? `${text}\n\n${whoMayAnswer(deps, question)}` : text
 }
 
 /** Only the newest confirmation of a session accepts an answer. */

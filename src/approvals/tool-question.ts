@@ -1,5 +1,5 @@
 /**
- * The question about a tool call: its text, its choices, who may answer, and what an answer covers.
+ * The question about a tool call: its text, its choices, who is asked, and what an answer covers.
  */
 import { createHash } from 'node:crypto'
 import type { ToolApprovalRequest } from '../agent/loop/tool-approval.ts'
@@ -96,7 +96,7 @@ export function questionFor(
   const lines = [
     `May I ${asks}?${reason === '' ? '' : ` ${reason}`}`,
     ...(changes === undefined ? shown : changes.map((change) => formatChange(change, redact))),
-    ...contextLines(needs, approver, redact),
+    ...contextLines(needs, redact),
   ]
   return {
     id,
@@ -124,23 +124,18 @@ function whatChanges([first, ...more]: NonNullable<ApprovalNeed['changes']>, red
   return `${first.kind} \`${formatPath(first.path, redact)}\``
 }
 
-const approverTexts: Readonly<Record<Approver, string>> = {
-  requester: 'The person who asked for it, or an owner, may answer.',
-  owner: 'Only an owner may answer.',
-  other_owner: 'Only an owner who did not ask for it may answer.',
-}
-
-/** Where the command runs, who may answer, and what "always" covers. */
-function contextLines(needs: readonly ApprovalNeed[], approver: Approver, redact: (text: string) => string): string[] {
+/** Where the command runs, and what "always" covers. */
+function contextLines(needs: readonly ApprovalNeed[], redact: (text: string) => string): string[] {
   const policy = needs.find(({ source }) => source === 'policy')
   if (policy === undefined) return []
   const { place, shape } = policy
-  const where = place === '' ? '' : `Runs in ${formatReason(place, redact)}. `
-  const always =
-    shape === undefined || !isAlwaysOffered(needs)
-      ? ''
-      : ` "Always" covers \`${formatReason(shape, redact).replaceAll('`', "'")}\`.`
-  return [`${where}${approverTexts[approver]}${always}`]
+  const sentences = [
+    ...(place === '' ? [] : [`Runs in ${formatReason(place, redact)}.`]),
+    ...(shape === undefined || !isAlwaysOffered(needs)
+      ? []
+      : [`"Always" covers \`${formatReason(shape, redact).replaceAll('`', "'")}\`.`]),
+  ]
+  return sentences.length === 0 ? [] : [sentences.join(' ')]
 }
 
 function isAlwaysOffered(needs: readonly ApprovalNeed[]): boolean {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Question } from '../../src/approvals/question.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { brand } from '../../src/lib/ids.ts'
 import { ada, bob, key, openQuestions, slashQuestion } from './support.ts'
@@ -105,6 +106,48 @@ test('only the user who is asked may answer, except in a shared session', async 
   assert.match(sent.at(-1)?.text ?? '', /\*\*Once\*\* — Bob$/)
 })
 
+test('a question that needs approval says who may answer, and so does the refusal of another person', async (t) => {
+  const group = { ...ada, chatType: 'group' as const }
+  const person = 'Only the person who asked for it may answer.'
+  const cases: readonly [Partial<Question>, string, boolean][] = [
+    [{ kind: 'approval', source: ada }, person, false],
+    [{ kind: 'approval', source: group }, person, false],
+    [{ kind: 'slash-confirm', source: group }, person, false],
+    [{ kind: 'approval', source: group }, 'Everyone who may write to the agent here may answer.', true],
+    [
+      { kind: 'approval', source: group, approver: 'requester' },
+      'The person who asked for it, or an owner, may answer.',
+      false,
+    ],
+    [{ kind: 'approval', source: group, approver: 'owner' }, 'Only an owner may answer.', false],
+    [
+      { kind: 'approval', source: group, approver: 'other_owner' },
+      'Only an owner who did not ask for it may answer.',
+      false,
+    ],
+  ]
+  for (const [index, [question, sentence, isShared]] of cases.entries()) {
+    const { ask, press, typed, shared, sent } = openQuestions(t, { showsButtons: () => index % 2 === 0 })
+    if (isShared) shared.add('c')
+    await ask(question)
+    assert.ok(sent[0]?.text.startsWith(`Go on?\n\n${sentence}`), sent[0]?.text)
+    if (isShared) continue
+    const button = question.kind === 'approval' ? 'appr:q1:once' : 'sc:once:q1'
+    assert.deepEqual(await press(button, bob), { status: 'refused', text: sentence })
+    assert.equal(await typed('approve', { by: bob }), sentence)
+  }
+})
+
+test('a confirmation in a private chat and a question of the agent do not say who may answer', async (t) => {
+  const { ask, sent } = openQuestions(t)
+  await ask({ kind: 'slash-confirm' })
+  await ask({ kind: 'clarify', source: { ...ada, chatType: 'group' } })
+  assert.deepEqual(
+    sent.map(({ text }) => text),
+    ['Go on?', 'Go on?'],
+  )
+})
+
 test('a user without access may not press, and learns nothing about the question', async (t) => {
   const { ask, press, states } = openQuestions(t, { access: () => ({ allowed: false, reason: 'on no list' }) })
   await ask()
@@ -175,7 +218,7 @@ test('oldestWaiting returns the oldest open question, not an expired one', async
   await ask({ kind: 'approval', text: 'first', timeoutMs: 1_000 })
   clock.advance(10)
   await ask({ text: 'second' })
-  assert.equal((await questions.oldestWaiting(key))?.text, 'first')
+  assert.equal((await questions.oldestWaiting(key))?.text, 'first\n\nOnly the person who asked for it may answer.')
   clock.advance(1_000)
   assert.equal((await questions.oldestWaiting(key))?.text, 'second')
 })

@@ -45,7 +45,10 @@ test('a press allows the tool and removes the buttons, and plugins receive the d
   const gateway = await guarded(t, buttons)
   await gateway.say('run echo pressed')
   const question = await waitForQuestion(gateway)
-  assert.match(question.text, /`terminal`[\s\S]*```\necho pressed\n```$/)
+  assert.match(
+    question.text,
+    /`terminal`[\s\S]*```\necho pressed\n```\n\nOnly the person who asked for it may answer\.$/,
+  )
   assert.deepEqual(
     question.buttons.map(({ label }) => label),
     ['Allow once', 'This session', 'Always here', 'Deny'],
