@@ -106,16 +106,42 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
     'gateway',
     'What the agent remembers: `MEMORY.md` and `USER.md`, which you may edit, and `ARCHIVE.jsonl`. See [memory](../how-to/give-the-agent-memory.md).',
   ],
-  cron: ['you', 'Not used yet.'],
+  cron: [
+    'gateway',
+    '`jobs.json`, which you may edit: the scheduled jobs in the form of Hermes, with the times and results of their runs. `output/<id>/`: what each run said, mode 0600. See [schedule jobs](../how-to/schedule-jobs.md).',
+  ],
 }
+
+/** What only one module names. */
+const others: readonly (readonly [path: string, owner: 'you' | 'gateway', meaning: string])[] = [
+  [
+    'scripts/',
+    'you',
+    'Scripts of scheduled jobs and of webhooks; see [schedule jobs](../how-to/schedule-jobs.md#scripts).',
+  ],
+  [
+    'sandboxes/',
+    'gateway',
+    'The folders of containers that are kept, by kind and conversation; see [containers](../how-to/run-commands-in-a-container.md).',
+  ],
+  [
+    'shell-hooks-allowlist.json',
+    'gateway',
+    'The programs of `hooks` in config.yaml that were accepted, in the form of Hermes.',
+  ],
+]
 
 export function homeFiles(): string {
   const root = '/home'
   const paths = new Map(Object.entries(createHomeLayout(root)))
   const rows = Object.entries(entries).map(([name, [owner, meaning]]) => {
     const path = relative(root, paths.get(name) ?? '')
-    const isFolder = !path.includes('.') && path !== ''
-    return [`\`${path}${isFolder ? '/' : ''}\``, owner === 'you' ? 'you' : 'the gateway', meaning]
+    return [`\`${path}${name.endsWith('File') || path.includes('.') ? '' : '/'}\``, writer(owner), meaning]
   })
-  return table(['Name', 'Written by', 'Content'], rows)
+  const more = others.map(([path, owner, meaning]) => [`\`${path}\``, writer(owner), meaning])
+  return table(['Name', 'Written by', 'Content'], [...rows, ...more])
+}
+
+function writer(owner: 'you' | 'gateway'): string {
+  return owner === 'you' ? 'you' : 'the gateway'
 }
