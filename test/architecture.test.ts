@@ -19,6 +19,37 @@ interface Import {
   readonly isDynamic: boolean
 }
 
+test('a documentation comment stands directly above what it describes', () => {
+  const orphans: string[] = []
+  for (const [path, text] of filesUnder('src', 'platforms', 'plugins', 'hooks', 'test')) {
+    // The page in the browser declares types in comments.
+    if (!path.endsWith('.ts')) continue
+    // The first comment describes the file.
+    const lines = text.slice(text.indexOf('*/') + 2).split('\n')
+    const before = text.split('\n').length - lines.length
+    for (const [index, line] of lines.entries()) {
+      const next = lines[index + 1]?.trim() ?? ''
+      if (/^\s*(?:\/\*\*.*)?\*\/$/.test(line) && index > 0 && (next === '' || /^(?:\/\*\*|[)\]}])/.test(next)))
+        orphans.push(`${path}:${before + index + 1}`)
+    }
+  }
+  assert.deepEqual(orphans, [])
+})
+
+test('the listing of the architecture page has every folder of src and every platform', () => {
+  const page = readFileSync(join(root, 'docs/explanation/architecture.md'), 'utf8')
+  const [, listing = ''] = /```text\n([\s\S]*?)```/.exec(page) ?? []
+  const foldersIn = (path: string) =>
+    readdirSync(join(root, path)).filter((name) => statSync(join(root, path, name)).isDirectory())
+  const missing = [
+    ...foldersIn('src').filter((name) => !listing.includes(` ${name}/`)),
+    ...foldersIn('platforms').filter((name) => !new RegExp(`\\b${name}\\b`).test(listing)),
+  ]
+  assert.deepEqual(missing, [])
+  // A count of files is wrong after the next commit.
+  assert.doesNotMatch(page, /\d (?:\w+ )?files\b/)
+})
+
 type SourceFiles = ReadonlyMap<string, string>
 
 function filesUnder(...folders: string[]): SourceFiles {

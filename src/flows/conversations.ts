@@ -187,7 +187,6 @@ function* readConversation(key: SessionKey): Transaction<Conversation | undefine
   return { sessionId: state.session_id, entries: yield* readTranscript(state.session_id) }
 }
 
-/** A change after which another session may be the current one. */
 /** A change within the current session. @param change calls its parameter with the session that lost messages */
 async function changeWithin(
   deps: ConversationDeps,
@@ -211,6 +210,7 @@ async function changeWithin(
   }
 }
 
+/** A change after which another session may be the current one. */
 async function changeSession(
   deps: ConversationDeps,
   { sessionKey, source }: ConversationCaller,

@@ -40,8 +40,6 @@ export interface PlatformAutomationDeps extends ResolveTargetDeps {
 const scriptTimeoutMs = 120_000
 const dayMs = 86_400_000
 
-/** The person who writes the routes owns the machine. */
-
 export function createPlatformAutomation(deps: PlatformAutomationDeps, platform: string): PlatformAutomation {
   const { store, outbox, clock, home } = deps
   let prunedAt = Number.NEGATIVE_INFINITY
