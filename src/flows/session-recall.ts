@@ -4,6 +4,7 @@
  */
 import type { SessionRecall } from '../agent/tools/tool.ts'
 import { hasWaitingUser } from '../message/event.ts'
+import { commandLinePlatform } from '../message/source.ts'
 import { indexNewMessages } from '../store/search-index.ts'
 import { createRecall } from '../store/sqlite/recall.ts'
 import type { SessionScope } from '../store/sqlite/visible-sessions.ts'
@@ -30,7 +31,8 @@ export function createSessionRecall(database: string, store: Pick<Store, 'run'>)
 
 /**
  * All direct messages of the person only where no one else reads the answer: in a direct message, and in a task that the
- * person began there and whose answer goes there. A program may stand for many people, so it reads its own session.
+ * person began there and whose answer goes there. A program may stand for many people, so it reads its own session; one question on
+ * the command line is asked by the person of the machine.
  */
 export function recallScopeOf({ sessionKey, event, authority }: RecallingTurn): SessionScope {
   return isPrivate(event, authority) ? sessionScopeOf({ sessionKey, source: event.source, authority }) : { sessionKey }
@@ -39,7 +41,10 @@ export function recallScopeOf({ sessionKey, event, authority }: RecallingTurn): 
 function isPrivate(event: RecallingTurn['event'], authority: RecallingTurn['authority']): boolean {
   const { task, source } = event
   if (authority.chatType !== 'dm') return false
-  if (task === undefined) return source.chatType === 'dm' && source.userId === authority.userId && hasWaitingUser(event)
+  if (task === undefined) {
+    const isPerson = hasWaitingUser(event) || source.platform === commandLinePlatform
+    return source.chatType === 'dm' && source.userId === authority.userId && isPerson
+  }
   const { deliver } = task
   return (
     task.isRequested === true &&

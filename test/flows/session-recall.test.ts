@@ -113,6 +113,17 @@ test('a program that may stand for many people reads the session that it names, 
   assert.notEqual(recallScopeOf(turn).direct, undefined)
 })
 
+test('one question on the command line is asked by the person of the machine', () => {
+  const { event, ...turn } = turnOf('owner', 'dm', 'owner')
+  const asked = (platform: string) => {
+    const source = { ...event.source, platform }
+    return recallScopeOf({ ...turn, event: { ...event, source, metadata: { attended: 'no' } } })
+  }
+  assert.notEqual(asked('cli').direct, undefined)
+  assert.equal(asked('batch').direct, undefined)
+  assert.equal(asked('api_server').direct, undefined)
+})
+
 test('what was said a moment ago is found, although the index of the search is behind', async (t) => {
   const { store, path } = openStore(t)
   const { sessionKey: key, event } = turnOf('alice')

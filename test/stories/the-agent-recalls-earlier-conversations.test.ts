@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createChatClient } from '../../src/cli/chat-client.ts'
 import { isRecord } from '../../src/lib/json.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { hasResult, runCommand } from './support.ts'
@@ -40,4 +41,25 @@ test('the agent finds what was said before /new, and a group is told nothing tha
   const together = await recalled(gateway, inRoom('bob'))
   assert.match(together, /tulips of the group/)
   assert.doesNotMatch(together, /in private/)
+})
+
+test('`hermes chat --query` finds the other conversations of the terminal, and a batch finds only its own', async (t) => {
+  const gateway = await startTestGateway(t, {
+    model: (request) => {
+      if (hasResult(request)) return { text: 'recalled' }
+      if (!request.lastUserText.includes('recall it')) return { text: 'noted' }
+      return { toolCalls: [{ name: 'session_search', arguments: { query: 'tulips' } }] }
+    },
+  })
+  const { url, token } = gateway.current()
+  const signal = AbortSignal.timeout(20_000)
+  const ask = async (platform: 'cli' | 'batch', text: string, unattended: boolean) => {
+    const client = createChatClient({ url, token: token(), fetch, platform })
+    await client.waitForResult(await client.send(text, signal, unattended), signal)
+    return JSON.stringify(gateway.model.requests.at(-1)?.body['messages'])
+  }
+  await ask('cli', 'the tulips are red', false)
+  assert.match(await ask('cli', 'recall it', false), /are red/)
+  assert.match(await ask('cli', 'recall it', true), /are red/)
+  assert.doesNotMatch(await ask('batch', 'recall it', true), /are red/)
 })
