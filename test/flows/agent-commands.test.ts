@@ -12,6 +12,8 @@ import type { ChatType } from '../../src/message/source.ts'
 import { startNewSession } from '../../src/sessions/session-state.ts'
 import { appendMessage } from '../../src/sessions/transcript.ts'
 import { createVisibleSessions } from '../../src/store/sqlite/visible-sessions.ts'
+import { allCommands } from '../docs/generated/command-line.ts'
+import { textOf } from '../docs/repository.ts'
 import { openStore } from '../kit/open-store.ts'
 
 function person(userId: string, chatType: ChatType = 'dm', role: Role = 'guest'): CommandTurn {
@@ -84,6 +86,26 @@ test('what only shows something runs, as far as the person could use it as a sla
   assert.equal(await outputOf(person('alice', 'dm', 'owner'), 'plugins list', {}, tiers), 'otel  enabled\n')
   assert.equal(await outputOf(person('alice', 'dm', 'owner'), 'hooks list'), 'audit  ready\n')
   assert.match(String(await outputOf(person('alice'), '')), /hermes sessions search/)
+})
+
+test('the security page names each command that the token of a turn permits', async () => {
+  const { output } = await run(person('alice', 'dm', 'owner'), 'help')
+  const permitted = [...output.matchAll(/^ {2}hermes (.+?) — /gm)].map(([, words = '']) => words)
+  const [, section = ''] =
+    /^### The token of a turn\n([\s\S]*?)^## /m.exec(textOf('docs/explanation/security.md')) ?? []
+  assert.match(section, /HERMES_TURN_TOKEN/)
+  const [, row = ''] = /^\| runs \|(.*)\|$/m.exec(section) ?? []
+  const named = [...row.matchAll(/`([^`]+)`/g)].map(([, words = '']) => words)
+  assert.deepEqual(named.toSorted(), permitted.toSorted())
+})
+
+test('a command of the complete `hermes` that is not permitted is refused, also for an owner', async () => {
+  const permitted = /^(?:(?:gateway )?status|version|cron list|sessions (?:list|search)|plugins list|hooks list)$/
+  const lines = allCommands()
+    .map(({ words }) => words.slice(1).join(' '))
+    .filter((line) => line !== '' && !permitted.test(line))
+  assert.ok(lines.length > 60, `only ${lines.length}`)
+  for (const line of lines) assert.equal((await run(person('boss', 'dm', 'owner'), line)).exitCode, 77, line)
 })
 
 test('wrong options are a usage error', async () => {
