@@ -4460,7 +4460,7 @@ declare module 'hermes-gateway:platforms/adapter' {
     /** An HTTP route of a platform, with the web standard types `Request` and `Response`. */
     export interface HttpRoute {
         readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-        /** An exact path, or one ending in `/*`. */
+        /** An exact path, one with variable segments (`/v1/runs/{run_id}`), or one ending in `/*`. */
         readonly path: string;
         /**
          * `token`: only with the gateway's bearer token. `public`: for pages without secrets.
@@ -4485,6 +4485,8 @@ declare module 'hermes-gateway:platforms/adapter' {
         /** The schema of an object: one property for each parameter of the query string. */
         readonly query?: JsonSchema;
         readonly body?: JsonSchema;
+        /** Default: `application/json`. */
+        readonly bodyType?: string;
         /** By status; those of errors are added. */
         readonly responses: Readonly<Record<number, ResponseDescription>>;
     }
@@ -4493,6 +4495,8 @@ declare module 'hermes-gateway:platforms/adapter' {
         readonly schema?: JsonSchema;
         /** Default: `application/json`. */
         readonly contentType?: string;
+        /** Whether it also comes as a stream of server-sent events. */
+        readonly events?: boolean;
     }
     /** JSON Schema, draft 2020-12. */
     export type JsonSchema = Readonly<Record<string, unknown>>;
