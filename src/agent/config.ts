@@ -276,7 +276,7 @@ export const agentConfig = {
         .enum(['auto', 'bwrap', 'seatbelt', 'landlock', 'off'])
         .default('auto')
         .describe(
-          'The sandbox in which the agent runs commands, and whose view of the disk its file tools obey. auto: the first that works of bubblewrap (Linux), Seatbelt (macOS) and Landlock (Linux, setpriv of util-linux 2.40 or newer). off: none.',
+          'The sandbox in which the agent runs commands, and whose view of the disk its file tools obey. auto: the first that works of bubblewrap (Linux), Seatbelt (macOS) and Landlock (Linux, Perl). off: none.',
         ),
       sandbox_read: z
         .array(z.string())

@@ -2,6 +2,7 @@
  * Connects the MCP servers with this machine: programs run in the sandbox with few variables, servers on the network get the
  * configured headers or the token of a login. Loaded when a server is configured.
  */
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import type { AgentConfig } from '../agent/config.ts'
@@ -14,7 +15,7 @@ import { routeSdkWarnings } from '../agent/mcp/sdk-warnings.ts'
 import { createMcpServers, type McpServers } from '../agent/mcp/servers.ts'
 import type { Transport } from '../agent/mcp/transport.ts'
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
-import type { Sandbox } from '../agent/sandbox/sandbox.ts'
+import { hiddenReason, isHidden, type Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { Environment } from '../config/environment.ts'
 import { findProgram } from '../lib/find-program.ts'
 import type { HomeLayout } from '../lib/home.ts'
@@ -179,11 +180,6 @@ function programOf(
   const userHome = values['HOME'] ?? homedir()
   const base = workingDirectory({ settings, environment, home })
   const cwd = configured === '' ? base : resolve(base, expandHome(configured, userHome))
-  if (sandbox?.accessOf(cwd) === 'hidden')
-    throw new McpFailure(
-      'unreachable',
-      `The MCP server ${server} was not started: its sandbox hides the directory ${cwd}.`,
-    )
   const own = Object.fromEntries(
     Object.entries(process).flatMap(([name, value]) =>
       value !== undefined && passedVariables.test(name) ? [[name, value]] : [],
@@ -198,6 +194,15 @@ function programOf(
       `The MCP server ${server} cannot be started: there is no program ${program} on the PATH.`,
     )
   const path = program.includes('/') && !isAbsolute(program) ? resolve(cwd, program) : program
+  // A program cannot say that a script is hidden: for it there is none.
+  const hidden = [cwd, path, ...args.map((arg) => expandHome(arg, userHome))].find(
+    (one) => isAbsolute(one) && sandbox !== undefined && isHidden(sandbox, one) && existsSync(one),
+  )
+  if (hidden !== undefined)
+    throw new McpFailure(
+      'unreachable',
+      `The MCP server ${server} was not started: ${hiddenReason(hidden)} mcp_servers.${server}.sandbox: off starts it without a sandbox.`,
+    )
   return {
     argv: sandbox?.wrap([path, ...args], { cwd, usesProxy: true }) ?? [path, ...args],
     cwd: sandbox?.toHostPath(cwd) ?? cwd,

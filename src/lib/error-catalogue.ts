@@ -296,6 +296,10 @@ export const errorCatalogue = {
     meaning: 'The working directory of a command does not exist.',
     hint: 'Create the directory, or set `terminal.cwd` to an existing one.',
   },
+  'terminal/hidden-folder': {
+    meaning: 'The sandbox hides the working directory of a command.',
+    hint: 'Add the directory to `terminal.sandbox_write`, or to `terminal.sandbox_read` if commands only read there.',
+  },
   'terminal/cannot-start': {
     meaning: 'A command cannot be started.',
     hint: 'The message contains the reason. Check that a shell is installed and that processes may be started.',

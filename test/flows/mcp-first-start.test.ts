@@ -2,6 +2,7 @@
  * The first start of MCP servers: many at once, in a home in which nothing exists yet.
  */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { agentConfig } from '../../src/agent/config.ts'
@@ -69,6 +70,21 @@ for (const kind of ['off', 'auto', 'bwrap', 'landlock'] as const) {
     )
   })
 }
+
+for (const kind of ['bwrap', 'landlock'] as const)
+  test(`a script that the sandbox hides is named, with the setting that shows it (${kind})`, {
+    skip: await sandboxSkip(kind),
+  }, async (t) => {
+    const { home, opener } = newHome(t, { sandbox: kind })
+    const script = join(home.root, 'server.sh')
+    writeFileSync(script, program)
+    await assert.rejects(startIn(opener, 'a', { args: [script], sandbox: true }), (error) => {
+      assert.ok(error instanceof Error)
+      assert.ok(error.message.includes(`${script} is hidden by the sandbox`), error.message)
+      assert.match(error.message, /terminal\.sandbox_read/)
+      return true
+    })
+  })
 
 test('the failure of a start says whether the program or the working directory is missing', async (t) => {
   const { home, opener } = newHome(t)

@@ -32,7 +32,7 @@ test('a command works in the workspace, runs scripts of skills, and its hermes d
   assert.equal(readFileSync(join(gateway.home.workspace, 'list'), 'utf8'), 'milk\n')
   assert.match(lines, /hermes config show is not available[\s\S]*77/)
   assert.doesNotMatch(lines, /gateway\.token|state\.db/)
-  assert.match(lines, /"code":"not_found"/)
+  assert.match(lines, /"code":"hidden"/)
 })
 
 test('without a sandbox a guest cannot run a command, and the gateway says what is missing', async (t) => {

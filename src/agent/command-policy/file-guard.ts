@@ -5,6 +5,7 @@
 import { lstat, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { undefinedIfMissing } from '../../lib/files.ts'
+import { hiddenReason, isHidden } from '../sandbox/sandbox.ts'
 import {
   codeDirectories,
   contextFileNames,
@@ -26,6 +27,7 @@ type FileGuardResult =
 
 type FileDenialCode =
   | 'secret'
+  | 'hidden'
   | 'not_found'
   | 'protected'
   | 'outside_sandbox'
@@ -186,9 +188,13 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '', sandbox }:
       if (isSecret(real, await resolveRealPath(home)) || isSecret(resolve(path), home)) {
         return refuse('secret', `Reading ${path} is not allowed: it belongs to the gateway.`)
       }
-      const isHidden = view?.accessOf(real) === 'hidden' || isResult(real, await resolveRealPath(home))
-      if (isHidden && !(await exposed?.())?.includes(real)) {
-        return refuse('not_found', `${path} does not exist.`)
+      const realHome = await resolveRealPath(home)
+      const ofAnother = isResult(real, realHome)
+      const isOutside = view !== undefined && isHidden(view, real)
+      if ((isOutside || ofAnother) && !(await exposed?.())?.includes(real)) {
+        if (ofAnother) return refuse('not_found', `${path} does not exist.`)
+        const isOwn = isWithin(real, realHome)
+        return refuse('hidden', isOwn ? `${path} belongs to the gateway. The sandbox hides it.` : hiddenReason(path))
       }
       return { ok: true, path: view?.toHostPath(real) ?? real }
     },

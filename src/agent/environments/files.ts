@@ -15,6 +15,7 @@ export type FileRefusalCode =
   /** The rules of the place. */
   | 'secret'
   | 'protected'
+  | 'hidden'
   | 'outside_sandbox'
   | 'outside_safe_root'
   /** The file. */

@@ -11,7 +11,7 @@ import { delimiter, isAbsolute, resolve } from 'node:path'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { signalProcessGroup, terminateProcessGroup } from '../../lib/process-group.ts'
 import { withTimeout } from '../../lib/timers.ts'
-import type { Sandbox } from '../sandbox/sandbox.ts'
+import { isHidden, type Sandbox } from '../sandbox/sandbox.ts'
 import { createBackgroundCommand, type ShellProcess } from './background-command.ts'
 import type { Environment, ExecuteOptions, ExecuteResult, SpawnOptions } from './environment.ts'
 import type { EnvironmentFiles } from './files.ts'
@@ -223,12 +223,14 @@ function findShell(): string {
   return ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash', '/opt/homebrew/bin/bash'].find(existsSync) ?? '/bin/sh'
 }
 
-/** Resolves a directory against that of the environment. Throws `HermesError` when it does not exist. */
+/** Resolves a directory against that of the environment. Throws `HermesError` when it is hidden or does not exist. */
 function resolveWorkingDirectory(base: string, requested: string | undefined, sandbox: Sandbox | undefined): string {
   const directory = requested === undefined ? base : resolve(base, requested)
   const path = sandbox?.toHostPath(directory) ?? directory
-  const found = sandbox?.accessOf(directory) === 'hidden' ? undefined : statSync(path, { throwIfNoEntry: false })
-  if (found?.isDirectory() !== true) throw new HermesError('terminal/no-folder', `It is ${directory}.`)
+  if (sandbox !== undefined && isHidden(sandbox, directory))
+    throw new HermesError('terminal/hidden-folder', `It is ${directory}.`)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new HermesError('terminal/no-folder', `It is ${directory}.`)
   return directory
 }
 

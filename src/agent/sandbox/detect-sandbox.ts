@@ -3,17 +3,18 @@
  * containers and some distributions do not allow user namespaces.
  */
 import { execFile } from 'node:child_process'
-import { lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { findProgram } from '../../lib/find-program.ts'
 import type { Logger } from '../../lib/log.ts'
 import { bubblewrapCommand } from './bubblewrap.ts'
-import { landlockCommand } from './landlock.ts'
+import { landlockCommand, withLandlockScopes } from './landlock.ts'
 import {
   accessOf,
   type Sandbox,
   type SandboxKind,
   type SandboxSetting,
+  type SandboxView,
   toHostPath,
   type WrapOptions,
 } from './sandbox.ts'
@@ -48,7 +49,7 @@ interface Candidate {
 const candidates: readonly Candidate[] = [
   { kind: 'bwrap', programName: 'bwrap', platform: 'linux' },
   { kind: 'seatbelt', programName: 'sandbox-exec', platform: 'darwin' },
-  { kind: 'landlock', programName: 'setpriv', platform: 'linux' },
+  { kind: 'landlock', programName: 'perl', platform: 'linux' },
 ]
 
 /** Searched before the PATH: only root can place a program there. */
@@ -56,6 +57,13 @@ const systemDirectories = ['/usr/bin', '/bin', '/usr/local/bin']
 
 /** Caches in the home directory of the user are read-only. */
 const privateVariables = { TMPDIR: '/tmp', XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' }
+
+/** Where a hidden file exists but cannot be opened, these programs would end instead of going on without it. */
+function variablesForHidden(view: SandboxView, userHome: string): Readonly<Record<string, string>> {
+  const files = { GIT_CONFIG_GLOBAL: '.gitconfig', npm_config_userconfig: '.npmrc' }
+  const hidden = Object.entries(files).filter(([, name]) => accessOf(view, join(userHome, name)) === 'hidden')
+  return Object.fromEntries(hidden.map(([variable]) => [variable, '/dev/null']))
+}
 
 /** The port on which commands find the proxy in their own network. */
 export const proxyPort = 3128
@@ -98,7 +106,7 @@ export async function detectSandbox(options: DetectSandboxOptions): Promise<Sand
 
 /** The sandbox, or why it does not work. */
 async function findFailure({ kind, programName }: Candidate, options: DetectSandboxOptions): Promise<Sandbox | string> {
-  const program = findProgram(programName, systemDirectories.concat(options.searchPath).join(delimiter))
+  const program = findSystemProgram(programName, options)
   if (program === undefined) return `${programName} is not installed`
   if (kind === 'landlock' && !options.sharesNetwork) return 'it cannot restrict the network'
   const sandbox = createSandbox(kind, program, options)
@@ -113,9 +121,13 @@ function createSandbox(kind: Kind, program: string, options: DetectSandboxOption
   const privateTmp = kind === 'bwrap' ? temporaryDirectory : undefined
   const view = computeSandboxView({ ...options, privateTmp })
   const isRoot = process.getuid?.() === 0
+  // A network of its own has abstract sockets of its own.
+  const perl = kind === 'bwrap' && sharesNetwork && !isSetuid(program) ? findSystemProgram('perl', options) : undefined
   const wrapWith = {
-    bwrap: (argv: readonly string[], more: WrapOptions) =>
-      bubblewrapCommand(view, { program, sharesNetwork, isRoot }, argv, more),
+    bwrap(argv: readonly string[], more: WrapOptions) {
+      const command = bubblewrapCommand(view, { program, sharesNetwork, isRoot }, argv, more)
+      return perl === undefined ? command : withLandlockScopes(perl, command)
+    },
     seatbelt: (argv: readonly string[], more: WrapOptions) =>
       seatbeltCommand(view, { program, sharesNetwork, socketDirectory: options.binDirectory }, argv, more),
     landlock: (argv: readonly string[], more: WrapOptions) => landlockCommand(view, program, argv, more),
@@ -138,14 +150,25 @@ function createSandbox(kind: Kind, program: string, options: DetectSandboxOption
     toHostPath: (path) => toHostPath(view, path),
     accessOf: (path) => accessOf(view, path),
     ...(options.binDirectory === undefined ? {} : { binDirectory: options.binDirectory }),
-    variables: { ...(kind === 'bwrap' && privateVariables), ...(forwarder && proxyVariables) },
+    variables: {
+      ...(kind === 'bwrap' ? privateVariables : variablesForHidden(view, options.userHome)),
+      ...(forwarder && proxyVariables),
+    },
   }
 }
 
-/** Undefined when a command inside runs and does not see the home of the gateway. */
+function findSystemProgram(name: string, { searchPath }: DetectSandboxOptions): string | undefined {
+  return findProgram(name, systemDirectories.concat(searchPath).join(delimiter))
+}
+
+/** With `setuid`, a program needs privileges that Landlock makes it give up. */
+const isSetuid = (program: string) => (statSync(program).mode & 0o4000) !== 0
+
+/** Undefined when a command inside runs and cannot read the home of the gateway. */
 async function tryOut(sandbox: Sandbox, hiddenPath: string): Promise<string | undefined> {
   const [program = '', ...args] = sandbox.wrap(
-    ['/bin/sh', '-c', 'if [ -e "$0" ]; then echo open; else echo closed; fi', hiddenPath],
+    // Landlock lets a command ask whether a path exists, but not open it.
+    ['/bin/sh', '-c', 'if (exec 3< "$0") 2> /dev/null; then echo open; else echo closed; fi', hiddenPath],
     { cwd: '/' },
   )
   return new Promise((resolve) => {

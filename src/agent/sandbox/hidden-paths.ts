@@ -4,7 +4,10 @@
 
 import { isWithin } from './sandbox.ts'
 
-/** Keys, credentials, browser profiles, password stores and histories. */
+/**
+ * Keys, credentials, browser profiles, password stores and histories. A home is hidden as a whole; these paths stay hidden also in a
+ * directory around them that a setting opens. No list of them is complete.
+ */
 export const privatePaths: readonly string[] = [
   // Keys and credentials of tools
   ...['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.oci', '.age', '.fly', '.netlify', '.vercel', '.terraform.d'],

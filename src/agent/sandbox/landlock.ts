@@ -1,16 +1,29 @@
 /**
- * The command line of `setpriv` (util-linux 2.40 and newer) that applies Landlock for a view. Landlock knows allow lists
- * only, so a directory with a hidden entry is opened entry by entry.
+ * The command line that applies Landlock for a view, by a program in Perl (`landlock.pl`). Landlock knows allow lists only, so a
+ * directory with a hidden entry is opened entry by entry.
  */
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { findEntry, isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
 import { listDirectory } from './view.ts'
 
-const readAccess = { file: 'read-file,execute', directory: 'read-file,read-dir,execute' }
+const script = fileURLToPath(new URL('landlock.pl', import.meta.url))
+
+/** The number of the system call `prctl`. */
+const prctlNumbers: Readonly<Partial<Record<NodeJS.Architecture, number>>> = {
+  ...{ x64: 157, arm64: 167, riscv64: 167, loong64: 167, ppc64: 171, s390x: 172, ia32: 172, arm: 172 },
+}
+
+/** The bits of `LANDLOCK_ACCESS_FS`. */
+const [execute, writeFile, readFile, readDirectory] = [1, 2, 4, 8]
+const truncate = 1 << 14
+/** Remove and make entries of all kinds but devices, and move them between directories. */
+const changeDirectory = (1 << 4) | (1 << 5) | (1 << 7) | (1 << 8) | (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13)
+
+const readAccess = { file: readFile | execute, directory: readFile | readDirectory | execute }
 const writeAccess = {
-  file: 'read-file,execute,write-file,truncate',
-  directory:
-    'read-file,read-dir,execute,write-file,truncate,remove-dir,remove-file,make-dir,make-reg,make-sock,make-fifo,make-sym,refer',
+  file: readAccess.file | writeFile | truncate,
+  directory: readAccess.directory | writeFile | truncate | changeDirectory,
 }
 
 /** Devices that programs open for writing. */
@@ -19,6 +32,7 @@ const devices = ['/dev/null', '/dev/zero', '/dev/full', '/dev/tty', '/dev/ptmx',
 /** A directory with more entries is allowed or left out as a whole. */
 const maxEntries = 2_000
 
+/** Runs `argv` with the files of the view, and with the scopes of `withLandlockScopes`. `program` is Perl. */
 export function landlockCommand(
   view: SandboxView,
   program: string,
@@ -33,11 +47,24 @@ export function landlockCommand(
     ...devices.map((path) => ruleFor(path, 'writable')),
     ...exposed.map((path) => ruleFor(path, 'readOnly')),
   ].filter((rule) => rule !== undefined)
-  return [
-    ...[program, '--no-new-privs', '--landlock-access', 'fs'],
-    ...rules.flatMap((rule) => ['--landlock-rule', rule]),
-    ...argv,
-  ]
+  return commandLine(program, 'files', rules, argv)
+}
+
+/**
+ * Runs `argv` without abstract Unix sockets of other programs, such as X11 and D-Bus, and without signals to their processes, where
+ * the kernel can restrict them (Linux 6.12). `program` is Perl.
+ */
+export function withLandlockScopes(program: string, argv: readonly string[]): readonly string[] {
+  return commandLine(program, 'none', [], argv)
+}
+
+function commandLine(
+  program: string,
+  kind: 'files' | 'none',
+  rules: readonly string[],
+  argv: readonly string[],
+): readonly string[] {
+  return [program, script, String(prctlNumbers[process.arch] ?? 0), kind, ...rules, '--', ...argv]
 }
 
 /** Readable all the same, such as skills in the home of the gateway. */
@@ -65,5 +92,5 @@ function ruleFor(path: string, access: 'readOnly' | 'writable'): string | undefi
   const found = findEntry(path)
   if (found === undefined || found.isSymbolicLink()) return undefined
   const rights = access === 'readOnly' ? readAccess : writeAccess
-  return `path-beneath:${found.isDirectory() ? rights.directory : rights.file}:${path}`
+  return `${found.isDirectory() ? rights.directory : rights.file}:${path}`
 }

@@ -72,6 +72,18 @@ export function toHostPath(view: SandboxView, path: string): string {
   return privateTmp + path.replace(/^(?:\/private)?(?:\/var)?\/tmp/, '')
 }
 
+/** Whether the sandbox hides a real path, or replaces the `/tmp` in which it exists. A path that is hidden need not exist. */
+export function isHidden(sandbox: Pick<Sandbox, 'accessOf' | 'toHostPath'>, path: string): boolean {
+  if (sandbox.accessOf(path) === 'hidden') return true
+  const hostPath = sandbox.toHostPath(path)
+  return hostPath !== path && findEntry(hostPath) === undefined && findEntry(path) !== undefined
+}
+
+/** A sentence that says how the owner can show a hidden path. */
+export function hiddenReason(path: string): string {
+  return `${path} is hidden by the sandbox. The owner of the gateway can show it with terminal.sandbox_read, or terminal.sandbox_write.`
+}
+
 const temporaryDirectories = ['/tmp', '/var/tmp']
 
 /** Whether a private `/tmp` replaces the path. */

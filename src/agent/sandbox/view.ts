@@ -1,5 +1,6 @@
 /**
- * Computes what the agent sees of this machine. Commands and file tools use the same view.
+ * Computes what the agent sees of this machine. Commands and file tools use the same view. Homes are empty but for what is named:
+ * a list of what to hide would never be complete.
  */
 import { readdirSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -8,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { locateProfile } from '../../lib/profiles.ts'
 import { isSystemDirectory, privatePaths, startupDirectories, systemSecrets } from './hidden-paths.ts'
 import { findEntry, isTemporary, isWithin, type SandboxView } from './sandbox.ts'
+import { toolchainPaths } from './toolchains.ts'
 
 export interface ViewOptions {
   /** `HERMES_HOME`, absolute. */
@@ -63,48 +65,78 @@ const ownDirectories = [
 
 export function computeSandboxView(options: ViewOptions): SandboxView {
   const { home, userHome, privateTmp } = options
-  const homes = new Set([userHome, homedir(), ...otherHomes()])
   const expand = (path: string) => resolve(userHome, path.replace(/^~(?=$|\/)\/?/, ''))
   const isAllowed = (path: string) => !isOwnedByGateway(realPath(path), home)
   const read = options.read.map(expand).filter(isAllowed).map(realPath)
   const write = options.write.map(expand).filter(isAllowed).map(realPath)
-  const listed = new Set([...read, ...write])
+  const toolchains = toolchainPaths.map((name) => join(userHome, name)).filter(isDirectory)
+  const listed = new Set([...read, ...write, ...toolchains])
   // A plugin is hidden, except for its skills.
   const skills = (options.skills ?? [])
     .map(realPath)
     .filter((path) => exists(path) && (isAllowed(path) || exists(join(path, 'SKILL.md'))))
+  // A directory of the system is opened by listing it in `write`.
+  const work = [options.cwd].filter(isAllowed).map(realPath)
+  const roots = [...work.filter((path) => !isSystemDirectory(path)), ...write]
+  const homes = findHomes(userHome, [...roots, ...read])
   // The other profiles are below the root home.
   const gatewayHomes = [home, locateProfile(home).rootHome, join(userHome, '.hermes')]
   const hidden = [
     ...gatewayHomes.flatMap(withRealPath),
-    ...[...homes].flatMap((directory) => privatePaths.flatMap((name) => withRealPath(join(directory, name)))),
+    ...homes.closed,
+    ...homes.open.flatMap(dotEntriesOf),
+    ...[...homes.closed, ...homes.open].flatMap((directory) =>
+      privatePaths.flatMap((name) => withRealPath(join(directory, name))),
+    ),
     ...systemSecrets,
   ].filter((path) => !listed.has(path))
-  // A directory of the system is opened by listing it in `write`.
-  const work = [options.cwd].filter(isAllowed).map(realPath)
-  const roots = [...work.filter((path) => !isSystemDirectory(path)), ...write]
-  const openHomes = [...homes].flatMap(withRealPath).filter((path) => roots.some((root) => isWithin(path, root)))
+  const workHomes = homes.open.filter((path) => roots.some((root) => isWithin(path, root)))
   const writable = [
     ...roots,
-    ...openHomes.flatMap(writableEntriesOf),
+    ...workHomes.flatMap(writableEntriesOf),
     ...(privateTmp === undefined ? temporaryDirectories() : []),
   ]
   const programs = options.searchPath.split(delimiter).filter((path) => isAbsolute(path) && !roots.includes(path))
   const code = codeOf(options.program ?? programDirectory, process.execPath)
-  const readOnly = [...openHomes, ...programs, ...code]
-    // Read-only entries below the home of the gateway would show what is hidden.
+  const readOnly = [...workHomes, ...programs, ...code]
+    // Elsewhere they are readable, and not writable, as everything is.
+    .filter((path) => [...writable, ...homes.closed].some((root) => isWithin(path, root)))
+    // An entry below the home of the gateway would show what is hidden, and so would one that is a home or contains one.
     .filter(
-      (path) => !gatewayHomes.some((root) => isWithin(path, root)) && writable.some((root) => isWithin(path, root)),
+      (path) =>
+        !gatewayHomes.some((root) => isWithin(path, root)) && !homes.closed.some((root) => isWithin(root, path)),
     )
     .concat(
       options.binDirectory ?? [],
       // The agent works where it works, also when skills are there.
-      skills.filter((path) => !writable.includes(path)),
+      [...toolchains, ...skills].filter((path) => !writable.includes(path)),
       // What is missing would become an empty directory.
       read.filter((path) => exists(path) || !writable.some((root) => isWithin(path, root))),
-      privateTmp === undefined ? [] : [userHome, programDirectory].filter(isTemporary),
+      privateTmp === undefined ? [] : [programDirectory].filter(isTemporary),
     )
   return { hidden: unique(hidden), readOnly: unique(readOnly), writable: unique(writable), privateTmp }
+}
+
+interface Homes {
+  /** Hidden but for what is named. */
+  readonly closed: readonly string[]
+  /** Opened as a whole by a setting, or homes such as `/` that cannot be hidden: what begins with a dot is hidden. */
+  readonly open: readonly string[]
+}
+
+/** The home directories of this machine, with their real paths. */
+function findHomes(userHome: string, opened: readonly string[]): Homes {
+  const parents = ['/home', '/Users']
+  const others = parents.flatMap((parent) => listDirectory(parent).map((name) => join(parent, name)))
+  const all = unique([userHome, homedir(), ...['/root', ...others].filter(exists)].flatMap(withRealPath))
+  const isOpen = (path: string) => isSystemDirectory(path) || opened.some((entry) => isWithin(path, entry))
+  return { closed: all.filter((path) => !isOpen(path)), open: all.filter(isOpen) }
+}
+
+function dotEntriesOf(directory: string): readonly string[] {
+  return listDirectory(directory)
+    .filter((name) => name.startsWith('.'))
+    .flatMap((name) => withRealPath(join(directory, name)))
 }
 
 /** The home of the gateway itself, or one of its own directories and files; in the home of a profile also the root home. */
@@ -125,12 +157,6 @@ function writableEntriesOf(directory: string): readonly string[] {
     .filter((name) => !name.startsWith('.') && !startupDirectories.includes(name))
     .map((name) => join(directory, name))
     .filter((path) => findEntry(path)?.isSymbolicLink() === false)
-}
-
-/** As root, the secrets of all users are readable. */
-function otherHomes(): readonly string[] {
-  if (process.getuid?.() !== 0) return []
-  return ['/root', ...listDirectory('/home').map((name) => join('/home', name))]
 }
 
 function temporaryDirectories(): readonly string[] {
@@ -164,6 +190,10 @@ export function listDirectory(path: string): readonly string[] {
 }
 
 const exists = (path: string) => findEntry(path) !== undefined
+
+function isDirectory(path: string): boolean {
+  return findEntry(path)?.isDirectory() === true
+}
 
 function isFile(path: string): boolean {
   return findEntry(path)?.isDirectory() === false

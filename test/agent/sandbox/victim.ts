@@ -53,11 +53,18 @@ export interface Victim extends AsyncDisposable {
 export interface VictimOptions extends Partial<DetectSandboxOptions> {
   /** Below the home directory of the victim. Default: the workspace of the gateway. */
   readonly workingDirectory?: string
+  /** More files below the home directory of the victim, with their texts. They exist before the sandbox opens. */
+  readonly files?: Readonly<Record<string, string>>
   /** The forwarder, for the directory of programs that commands see. */
   readonly forwarderOf?: (directory: string) => readonly string[]
 }
 
-export async function createVictim({ workingDirectory, forwarderOf, ...options }: VictimOptions = {}): Promise<Victim> {
+export async function createVictim({
+  workingDirectory,
+  files = {},
+  forwarderOf,
+  ...options
+}: VictimOptions = {}): Promise<Victim> {
   // Not below /tmp, which the sandbox replaces.
   const root = await realpath(await mkdtemp(join(import.meta.dirname, '../../../.victim-')))
   const userHome = join(root, 'me')
@@ -66,6 +73,10 @@ export async function createVictim({ workingDirectory, forwarderOf, ...options }
   for (const file of [...secretFiles, ...preciousFiles]) {
     mkdirSync(join(userHome, file, '..'), { recursive: true })
     writeFileSync(join(userHome, file), secretFiles.includes(file) ? `SECRET=${canary}\n` : `# ${file}\n`)
+  }
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(userHome, name, '..'), { recursive: true })
+    writeFileSync(join(userHome, name), text, { mode: 0o755 })
   }
   mkdirSync(cwd, { recursive: true })
   mkdirSync(join(home, 'cache/sandbox/bin'), { recursive: true })
