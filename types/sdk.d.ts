@@ -114,7 +114,7 @@ declare module 'hermes-gateway:agent/command-policy/file-guard' {
         readonly code: FileDenialCode;
         readonly reason: string;
     };
-    type FileDenialCode = 'secret' | 'not_found' | 'protected' | 'outside_sandbox' | 'outside_safe_root' | 'is_directory' | 'not_regular_file';
+    type FileDenialCode = 'secret' | 'hidden' | 'not_found' | 'protected' | 'outside_sandbox' | 'outside_safe_root' | 'is_directory' | 'not_regular_file';
     /** What the guard asks of a sandbox. */
     export interface GuardedView {
         readonly view: {
@@ -124,6 +124,8 @@ declare module 'hermes-gateway:agent/command-policy/file-guard' {
         toHostPath(path: string): string;
         /** What commands may do with a real path. */
         accessOf(path: string): 'hidden' | 'readOnly' | 'writable';
+        /** Why commands do not see a real path; undefined for one that they see. */
+        hiddenReason(path: string): string | undefined;
     }
     export interface FileGuard {
         /**
@@ -287,7 +289,7 @@ declare module 'hermes-gateway:agent/environments/files' {
     }
     export type FileRefusalCode = 
     /** The rules of the place. */
-    'secret' | 'protected' | 'outside_sandbox' | 'outside_safe_root'
+    'secret' | 'protected' | 'hidden' | 'outside_sandbox' | 'outside_safe_root'
     /** The file. */
      | 'not_found' | 'is_directory' | 'not_regular_file' | 'too_large' | 'binary' | 'not_utf8'
     /** A link replaced a part of the path meanwhile. */
@@ -1878,6 +1880,10 @@ declare module 'hermes-gateway:lib/error-catalogue' {
         readonly 'terminal/no-folder': {
             readonly meaning: 'The working directory of a command does not exist.';
             readonly hint: 'Create the directory, or set `terminal.cwd` to an existing one.';
+        };
+        readonly 'terminal/hidden-folder': {
+            readonly meaning: 'The sandbox hides the working directory of a command.';
+            readonly hint: 'Add the directory to `terminal.sandbox_write`, or to `terminal.sandbox_read` if commands only read there.';
         };
         readonly 'terminal/cannot-start': {
             readonly meaning: 'A command cannot be started.';

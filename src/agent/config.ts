@@ -262,7 +262,7 @@ export const agentConfig = {
         .string()
         .default('')
         .describe(
-          'The working directory of commands. Relative paths start at the home directory of the user. The default is `workspace` in the home of the gateway; with `sandbox: off` it is the home directory of the user.',
+          'The working directory of commands, which they read and write as a whole, with files such as .env. Relative paths start at the home directory of the user. The default is `workspace` in the home of the gateway; with `sandbox: off` it is the home directory of the user.',
         ),
       ...sshConfig,
       timeout: seconds.default(180).describe('Seconds that a command may run unless the model sets another limit.'),
@@ -282,7 +282,7 @@ export const agentConfig = {
         .array(z.string())
         .default([])
         .describe(
-          'Additional paths that the agent may read although the sandbox hides them, such as ~/.config/gh. `~` is the home directory of the user.',
+          'Additional paths that the agent may read although the sandbox hides them, such as ~/notes. Of the home directory of the user (`~`) it sees only the working directory, the PATH, toolchains such as .nvm and .cargo/bin, and these paths.',
         ),
       persistent_shell: z
         .boolean()

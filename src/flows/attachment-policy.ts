@@ -41,7 +41,7 @@ export function createAttachmentPolicy({
     // Plugins send files that the sandbox hides, so only the places of files are those of the sandbox.
     const places = async () => {
       const found = await sandbox()
-      return found && { ...found, accessOf: () => 'writable' as const }
+      return found && { ...found, accessOf: () => 'writable' as const, hiddenReason: () => undefined }
     }
     return createFileGuard({ home: home.root, userHome, sandbox: places })
   }

@@ -15,7 +15,7 @@ import { routeSdkWarnings } from '../agent/mcp/sdk-warnings.ts'
 import { createMcpServers, type McpServers } from '../agent/mcp/servers.ts'
 import type { Transport } from '../agent/mcp/transport.ts'
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
-import { hiddenReason, isHidden, type Sandbox } from '../agent/sandbox/sandbox.ts'
+import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { Environment } from '../config/environment.ts'
 import { findProgram } from '../lib/find-program.ts'
 import type { HomeLayout } from '../lib/home.ts'
@@ -195,13 +195,14 @@ function programOf(
     )
   const path = program.includes('/') && !isAbsolute(program) ? resolve(cwd, program) : program
   // A program cannot say that a script is hidden: for it there is none.
-  const hidden = [cwd, path, ...args.map((arg) => expandHome(arg, userHome))].find(
-    (one) => isAbsolute(one) && sandbox !== undefined && isHidden(sandbox, one) && existsSync(one),
-  )
+  const hidden = [cwd, path, ...args.map((arg) => expandHome(arg, userHome))]
+    .filter((one) => isAbsolute(one) && existsSync(one))
+    .map((one) => sandbox?.hiddenReason(one))
+    .find((reason) => reason !== undefined)
   if (hidden !== undefined)
     throw new McpFailure(
       'unreachable',
-      `The MCP server ${server} was not started: ${hiddenReason(hidden)} mcp_servers.${server}.sandbox: off starts it without a sandbox.`,
+      `The MCP server ${server} was not started: ${hidden} mcp_servers.${server}.sandbox: off starts it without a sandbox.`,
     )
   return {
     argv: sandbox?.wrap([path, ...args], { cwd, usesProxy: true }) ?? [path, ...args],

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { linkSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { accessOf, type SandboxView, toHostPath } from '../../src/agent/sandbox/sandbox.ts'
+import { accessOf, hiddenReason, type SandboxView, toHostPath } from '../../src/agent/sandbox/sandbox.ts'
 import { type AttachmentPolicyDeps, createAttachmentPolicy } from '../../src/flows/attachment-policy.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -118,6 +118,7 @@ test('a path below /tmp names the file that commands of the agent see there', as
     view,
     toHostPath: (path) => toHostPath(view, path),
     accessOf: (path) => accessOf(view, path),
+    hiddenReason: (path) => hiddenReason(view, path),
   }))
   writeFileSync(join(privateTmp, 'chart.png'), 'a picture')
   symlinkSync('/tmp/chart.png', join(privateTmp, 'latest.png'))

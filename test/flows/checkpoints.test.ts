@@ -23,6 +23,7 @@ test('a folder of keys, a read-only folder and a hidden one are not kept for any
       view: { hidden: [], readOnly: [], writable: [], privateTmp: undefined },
       toHostPath: (path) => path,
       accessOf: access,
+      hiddenReason: (path) => (access(path) === 'hidden' ? `${path} is hidden` : undefined),
     }),
   })
   const local = createLocalEnvironment({ cwd: root, env: {} })

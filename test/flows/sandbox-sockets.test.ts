@@ -29,6 +29,7 @@ function sandboxOf(t: TestContext, kind: SandboxKind): Sandbox {
     wrap: (argv) => argv,
     toHostPath: (path) => path,
     accessOf: () => 'readOnly',
+    hiddenReason: () => undefined,
   }
 }
 

@@ -5,7 +5,6 @@
 import { lstat, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { undefinedIfMissing } from '../../lib/files.ts'
-import { hiddenReason, isHidden } from '../sandbox/sandbox.ts'
 import {
   codeDirectories,
   contextFileNames,
@@ -42,6 +41,8 @@ export interface GuardedView {
   toHostPath(path: string): string
   /** What commands may do with a real path. */
   accessOf(path: string): 'hidden' | 'readOnly' | 'writable'
+  /** Why commands do not see a real path; undefined for one that they see. */
+  hiddenReason(path: string): string | undefined
 }
 
 export interface FileGuard {
@@ -190,11 +191,11 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '', sandbox }:
       }
       const realHome = await resolveRealPath(home)
       const ofAnother = isResult(real, realHome)
-      const isOutside = view !== undefined && isHidden(view, real)
-      if ((isOutside || ofAnother) && !(await exposed?.())?.includes(real)) {
-        if (ofAnother) return refuse('not_found', `${path} does not exist.`)
+      const hidden = view?.hiddenReason(real)
+      if ((hidden !== undefined || ofAnother) && !(await exposed?.())?.includes(real)) {
+        if (ofAnother || hidden === undefined) return refuse('not_found', `${path} does not exist.`)
         const isOwn = isWithin(real, realHome)
-        return refuse('hidden', isOwn ? `${path} belongs to the gateway. The sandbox hides it.` : hiddenReason(path))
+        return refuse('hidden', isOwn ? `${path} belongs to the gateway. The sandbox hides it.` : hidden)
       }
       return { ok: true, path: view?.toHostPath(real) ?? real }
     },

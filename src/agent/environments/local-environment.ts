@@ -11,7 +11,7 @@ import { delimiter, isAbsolute, resolve } from 'node:path'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { signalProcessGroup, terminateProcessGroup } from '../../lib/process-group.ts'
 import { withTimeout } from '../../lib/timers.ts'
-import { isHidden, type Sandbox } from '../sandbox/sandbox.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 import { createBackgroundCommand, type ShellProcess } from './background-command.ts'
 import type { Environment, ExecuteOptions, ExecuteResult, SpawnOptions } from './environment.ts'
 import type { EnvironmentFiles } from './files.ts'
@@ -227,7 +227,7 @@ function findShell(): string {
 function resolveWorkingDirectory(base: string, requested: string | undefined, sandbox: Sandbox | undefined): string {
   const directory = requested === undefined ? base : resolve(base, requested)
   const path = sandbox?.toHostPath(directory) ?? directory
-  if (sandbox !== undefined && isHidden(sandbox, directory))
+  if (sandbox?.hiddenReason(directory) !== undefined)
     throw new HermesError('terminal/hidden-folder', `It is ${directory}.`)
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new HermesError('terminal/no-folder', `It is ${directory}.`)

@@ -11,6 +11,7 @@ import { bubblewrapCommand } from './bubblewrap.ts'
 import { landlockCommand, withLandlockScopes } from './landlock.ts'
 import {
   accessOf,
+  hiddenReason,
   type Sandbox,
   type SandboxKind,
   type SandboxSetting,
@@ -101,6 +102,7 @@ export async function detectSandbox(options: DetectSandboxOptions): Promise<Sand
     variables: {},
     toHostPath: (path) => path,
     accessOf: (path) => accessOf(view, path),
+    hiddenReason: (path) => hiddenReason(view, path),
   }
 }
 
@@ -149,6 +151,7 @@ function createSandbox(kind: Kind, program: string, options: DetectSandboxOption
     },
     toHostPath: (path) => toHostPath(view, path),
     accessOf: (path) => accessOf(view, path),
+    hiddenReason: (path) => hiddenReason(view, path),
     ...(options.binDirectory === undefined ? {} : { binDirectory: options.binDirectory }),
     variables: {
       ...(kind === 'bwrap' ? privateVariables : variablesForHidden(view, options.userHome)),

@@ -45,6 +45,8 @@ export interface Sandbox {
   toHostPath(path: string): string
   /** What the view allows for a real path, as commands see it. */
   accessOf(path: string): Access
+  /** A sentence that says that a real path is hidden, and how the owner can show it; undefined for one that is not. It need not exist. */
+  hiddenReason(path: string): string | undefined
 }
 
 export type Access = 'hidden' | 'readOnly' | 'writable'
@@ -72,15 +74,11 @@ export function toHostPath(view: SandboxView, path: string): string {
   return privateTmp + path.replace(/^(?:\/private)?(?:\/var)?\/tmp/, '')
 }
 
-/** Whether the sandbox hides a real path, or replaces the `/tmp` in which it exists. A path that is hidden need not exist. */
-export function isHidden(sandbox: Pick<Sandbox, 'accessOf' | 'toHostPath'>, path: string): boolean {
-  if (sandbox.accessOf(path) === 'hidden') return true
-  const hostPath = sandbox.toHostPath(path)
-  return hostPath !== path && findEntry(hostPath) === undefined && findEntry(path) !== undefined
-}
-
-/** A sentence that says how the owner can show a hidden path. */
-export function hiddenReason(path: string): string {
+/** As `Sandbox.hiddenReason`. A path in the real `/tmp`, which the sandbox replaces, is hidden if it exists there. */
+export function hiddenReason(view: SandboxView, path: string): string | undefined {
+  const hostPath = toHostPath(view, path)
+  const isReplaced = hostPath !== path && findEntry(hostPath) === undefined && findEntry(path) !== undefined
+  if (!isReplaced && accessOf(view, path) !== 'hidden') return undefined
   return `${path} is hidden by the sandbox. The owner of the gateway can show it with terminal.sandbox_read, or terminal.sandbox_write.`
 }
 
