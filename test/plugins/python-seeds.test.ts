@@ -3,10 +3,11 @@
  * a message to what they record, print and change. What they would send over the network is written down instead.
  */
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { sandboxSkip } from '../agent/sandbox/victim.ts'
 import { path, python, withoutPython } from '../hosts/support.ts'
 import type { RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
@@ -67,6 +68,30 @@ function said(gateway: TestGateway, plugin: string): string[] {
 
 const seeded = readdirSync(join(seeds, 'python')).filter((name) => name !== 'kora')
 const command = { name: 'terminal', arguments: { command: 'pwd' } }
+
+/** The folder that the example of `tool_request` names. */
+const demoFolder = '/tmp/hermes-middleware-demo'
+
+for (const sandbox of ['off', 'bwrap', 'landlock'] as const) {
+  const skipHere = skip || (sandbox === 'off' ? false : await sandboxSkip(sandbox))
+  test(`the working directory that the example of tool_request sets is where the command runs (sandbox: ${sandbox})`, {
+    skip: skipHere,
+  }, async (t) => {
+    mkdirSync(demoFolder, { recursive: true })
+    const answerOf = async (terminal: Json) => {
+      const { gateway } = await withSeeds(t, ['terminal-workdir'], {
+        replies: [{ toolCalls: [command] }, { text: 'Done' }],
+        config: { plugins: { enabled: ['terminal-workdir'] }, terminal: { sandbox, ...terminal } },
+      })
+      await gateway.say('where are you')
+      await gateway.waitForReply('Done')
+      return textOf(await gateway.modelRequest(1))
+    }
+    assert.match(await answerOf({ sandbox_write: [demoFolder] }), /output\W+\/tmp\/hermes-middleware-demo\W/)
+    // Bubblewrap replaces /tmp, and says so.
+    if (sandbox === 'bwrap') assert.match(await answerOf({}), /terminal\.sandbox_write/)
+  })
+}
 
 test('the plugins of the documentation run unchanged in one gateway', { skip }, async (t) => {
   const { gateway, recorded } = await withSeeds(t, seeded, {
