@@ -1882,7 +1882,7 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly hint: 'Create the directory, or set `terminal.cwd` to an existing one.';
         };
         readonly 'terminal/hidden-folder': {
-            readonly meaning: 'The sandbox hides the working directory of a command.';
+            readonly meaning: 'A command cannot run in its working directory.';
             readonly hint: 'Add the directory to `terminal.sandbox_write`, or to `terminal.sandbox_read` if commands only read there.';
         };
         readonly 'terminal/cannot-start': {

@@ -297,7 +297,7 @@ export const errorCatalogue = {
     hint: 'Create the directory, or set `terminal.cwd` to an existing one.',
   },
   'terminal/hidden-folder': {
-    meaning: 'The sandbox hides the working directory of a command.',
+    meaning: 'A command cannot run in its working directory.',
     hint: 'Add the directory to `terminal.sandbox_write`, or to `terminal.sandbox_read` if commands only read there.',
   },
   'terminal/cannot-start': {

@@ -227,8 +227,8 @@ function findShell(): string {
 function resolveWorkingDirectory(base: string, requested: string | undefined, sandbox: Sandbox | undefined): string {
   const directory = requested === undefined ? base : resolve(base, requested)
   const path = sandbox?.toHostPath(directory) ?? directory
-  if (sandbox?.hiddenReason(directory) !== undefined)
-    throw new HermesError('terminal/hidden-folder', `It is ${directory}.`)
+  const hidden = sandbox?.hiddenReason(directory)
+  if (hidden !== undefined) throw new HermesError('terminal/hidden-folder', hidden)
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new HermesError('terminal/no-folder', `It is ${directory}.`)
   return directory
