@@ -65,6 +65,8 @@ export async function createKilledGateway(
     auxiliary: { title_generation: { enabled: false } },
     // Each message gets an answer of its own.
     display: { busy_input_mode: 'queue' },
+    // On a machine without one, the owner would get a message about it.
+    terminal: { sandbox: 'off' },
     platforms: { [platform]: options },
     ...more,
   }

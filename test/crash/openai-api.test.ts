@@ -24,7 +24,7 @@ function createGateway(t: TestContext): Promise<KilledGateway> {
     if (!text.startsWith('run ')) return `You said: ${text}`
     return { toolCalls: [{ name: 'terminal', arguments: { command: text.slice('run '.length) } }] }
   }
-  return createKilledGateway(t, 'api_server', { enabled: true }, answer, { terminal: { sandbox: 'off' } })
+  return createKilledGateway(t, 'api_server', { enabled: true }, answer)
 }
 
 /** A request with the token. The platform connects some time after the gateway is ready. */

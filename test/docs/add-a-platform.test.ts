@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { registerHooks } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -81,6 +81,8 @@ test('the platform of the how-to page replies only to allowed users, and lets ot
   t.after(() => registration.deregister())
   const home = createHomeLayout(tempHome(t))
   await install(home)
+  // On a machine without one, Ada would get a message about it.
+  appendFileSync(home.configFile, 'terminal: { sandbox: "off" }\n')
   const service = await startService()
   t.after(() => service.close())
   const gateway = await startGateway({

@@ -73,6 +73,7 @@ export async function createTestSystem(testPlatforms: readonly TestPlatform[]): 
       display: { busy_input_mode: 'queue', busy_text_debounce_seconds: 0, busy_queue_limit: 1_000 },
       streaming: { buffer_threshold: draftThreshold },
       agent: { drain_timeout: 5 },
+      terminal: { sandbox: 'off' },
       // The users are guests, because they are let in by `*`.
       roles: { guest: { tools: ['*'], group_tools: ['*'] } },
       platforms: Object.fromEntries(platforms),
