@@ -3,8 +3,9 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { homeWith, startDaemon, startHermes } from '../cli/support.ts'
+import { homeWith } from '../cli/support.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
+import { type Daemon, startDaemon } from '../stories/daemon.ts'
 
 const prompts = ['alpha', 'bravo', 'charlie', 'delta', 'echo', 'foxtrot']
 
@@ -23,7 +24,7 @@ async function batchHome(t: TestContext, config = 'http: {port: 0}\n') {
     },
   })
   t.after(() => model.stop())
-  const access = `provider: openai\nmodel: m\nbase_url: ${model.baseUrl}\napi_key: none\nagent: {max_retries: 0}\n`
+  const access = `terminal: {sandbox: "off"}\nprovider: openai\nmodel: m\nbase_url: ${model.baseUrl}\napi_key: none\nagent: {max_retries: 0}\n`
   const home = homeWith(t, `${config}${access}`)
   const file = (name: string) => join(home.root, name)
   writeFileSync(file('prompts.jsonl'), prompts.map((prompt) => `${JSON.stringify({ id: prompt, prompt })}\n`).join(''))
@@ -35,7 +36,7 @@ async function batchHome(t: TestContext, config = 'http: {port: 0}\n') {
     release: released.resolve,
     /** Both workers of the batch wait for the model. */
     untilHeld: () => waiting.promise,
-    start: () => startHermes(t, [...words, '--trajectories', file('trajectories.jsonl')], { home: home.root }),
+    start: () => startDaemon(t, home.root, { args: [...words, '--trajectories', file('trajectories.jsonl')] }),
     /** How often the model was asked each prompt. */
     calls: () => prompts.map((prompt) => asked.filter((text) => text === prompt).length),
   }
@@ -50,15 +51,14 @@ test('a batch that is killed with its gateway continues: every prompt has one re
   const batch = await batchHome(t)
   const first = batch.start()
   await batch.untilHeld()
-  first.child.kill('SIGKILL')
-  await first.exited
+  await kill(first)
   assert.deepEqual(readIds(batch.out), ['alpha', 'bravo'])
   // The kill may tear the line that is being written.
   appendFileSync(batch.out, '{"id":"charlie","li')
   appendFileSync(batch.trajectories, '{"prompt_ind')
   batch.release()
-  const second = await batch.start().exited
-  assert.deepEqual([second.code, second.stderr.includes('cli/')], [0, false], second.stderr)
+  const second = batch.start()
+  assert.deepEqual([await second.exit(), second.errors().includes('cli/')], [0, false], second.errors())
   assert.deepEqual(readIds(batch.out), prompts)
   assert.deepEqual(readIds(batch.trajectories), prompts)
   // The answers of two were lost with the gateway.
@@ -68,33 +68,31 @@ test('a batch that is killed with its gateway continues: every prompt has one re
 
 test('a batch that is killed while a gateway runs asks the model nothing twice', async (t) => {
   const batch = await batchHome(t)
-  const daemon = await startDaemon(t, batch.home.root)
+  const daemon = startDaemon(t, batch.home.root)
+  await daemon.ready
   const first = batch.start()
   await batch.untilHeld()
-  first.child.kill('SIGKILL')
-  await first.exited
+  await kill(first)
   const second = batch.start()
   batch.release()
-  const { code, stderr } = await second.exited
-  assert.equal(code, 0, stderr)
+  assert.equal(await second.exit(), 0, second.errors())
   assert.deepEqual(readIds(batch.out), prompts)
   assert.deepEqual(readIds(batch.trajectories), prompts)
   assert.deepEqual(batch.calls(), [1, 1, 1, 1, 1, 1])
-  daemon.child.kill('SIGKILL')
+  await kill(daemon)
 })
 
 test('a batch goes on after its gateway was killed and started again', async (t) => {
   const port = await findFreePort()
   const batch = await batchHome(t, `http: {port: ${port}}\n`)
-  const daemon = await startDaemon(t, batch.home.root)
+  const daemon = startDaemon(t, batch.home.root)
+  await daemon.ready
   const running = batch.start()
   await batch.untilHeld()
-  daemon.child.kill('SIGKILL')
-  await daemon.exited
+  await kill(daemon)
   batch.release()
-  await startDaemon(t, batch.home.root)
-  const { code, stderr } = await running.exited
-  assert.equal(code, 0, stderr)
+  await startDaemon(t, batch.home.root).ready
+  assert.equal(await running.exit(), 0, running.errors())
   assert.deepEqual(readIds(batch.out), prompts)
   assert.deepEqual(readIds(batch.trajectories), prompts)
   assert.deepEqual(batch.calls(), [1, 1, 2, 2, 1, 1])
@@ -104,15 +102,20 @@ test('Ctrl-C waits for the prompts that were sent, and the same command answers 
   const batch = await batchHome(t)
   const first = batch.start()
   await batch.untilHeld()
-  first.child.kill('SIGINT')
-  await first.waitForOutput('Ctrl-C again')
+  first.signal('SIGINT')
+  await first.waitForLog('Ctrl-C again')
   batch.release()
-  assert.equal((await first.exited).code, 130)
+  assert.equal(await first.exit(), 130)
   assert.deepEqual(readIds(batch.out), ['alpha', 'bravo', 'charlie', 'delta'])
-  assert.equal((await batch.start().exited).code, 0)
+  assert.equal(await batch.start().exit(), 0)
   assert.deepEqual(readIds(batch.out), prompts)
   assert.deepEqual(batch.calls(), [1, 1, 1, 1, 1, 1])
 })
+
+async function kill(process: Daemon): Promise<void> {
+  process.signal('SIGKILL')
+  assert.equal(await process.exit(), 'SIGKILL')
+}
 
 /** Below the range from which the system takes ports of connections, so that none takes it between two gateways. */
 async function findFreePort(): Promise<number> {

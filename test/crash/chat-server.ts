@@ -18,14 +18,12 @@ export interface ChatServer {
   readonly messages: readonly SentMessage[]
   /** A user sends a message. */
   say(chat: string, text: string): void
-  /** Resolves when `done` returns true. It is called after each request. Rejects with the messages after `limitMs`. */
-  until(done: (messages: readonly SentMessage[]) => boolean, limitMs: number): Promise<void>
+  /** Resolves when `done` returns true. It is called after each request. Rejects with the messages after `limitMs`, if given. */
+  until(done: (messages: readonly SentMessage[]) => boolean, limitMs?: number): Promise<void>
   /** Resolves when the gateway has acknowledged everything that users have sent. */
   untilAcknowledged(): Promise<void>
   close(): Promise<void>
 }
-
-const limitMs = 30_000
 
 export async function startChatServer(): Promise<ChatServer> {
   const updates: { id: number; chat: string; text: string }[] = []
@@ -64,17 +62,18 @@ export async function startChatServer(): Promise<ChatServer> {
     return { messageId: id }
   }
 
-  function until(done: (messages: readonly SentMessage[]) => boolean, limitMs: number): Promise<void> {
+  function until(done: (messages: readonly SentMessage[]) => boolean, limitMs?: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const check = () => {
         if (!done(messages)) return
         finish()
         resolve()
       }
-      const timer = setTimeout(() => {
+      const reachLimit = () => {
         finish()
         reject(new Error(`timed out after ${limitMs} ms; messages: ${JSON.stringify(messages)}`))
-      }, limitMs)
+      }
+      const timer = limitMs === undefined ? undefined : setTimeout(reachLimit, limitMs)
       const finish = () => {
         clearTimeout(timer)
         watchers.delete(check)
@@ -105,7 +104,7 @@ export async function startChatServer(): Promise<ChatServer> {
       polls.clear()
     },
     until,
-    untilAcknowledged: () => until(() => pendingUpdates().length === 0, limitMs),
+    untilAcknowledged: () => until(() => pendingUpdates().length === 0),
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -1,9 +1,8 @@
 /**
- * Kills the gateway during a run and during a response. Both go on after the next start, what the tools do is done once, and clients
- * find the result by its id.
+ * Kills the gateway during a run and during a response. Both go on after the next start, what the tools do is done once, and
+ * clients find the result by its id. The process that one test has restarted is the one that the next test kills.
  */
 import assert from 'node:assert/strict'
-import type { ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -11,10 +10,7 @@ import { readDaemonAddress } from '../../src/app/pid-file.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { isRecord } from '../../src/lib/json.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
-import { createKilledGateway, exitOf, type KilledGateway } from './killed-gateway.ts'
-import { waitForReady } from './scenario.ts'
-
-const timeout = 120_000
+import { createKilledGateway, type KilledGateway } from './killed-gateway.ts'
 
 /** A model that runs a command of its client once and then says so. */
 function createGateway(t: TestContext): Promise<KilledGateway> {
@@ -53,86 +49,73 @@ async function read(response: Promise<Response>): Promise<Record<string, unknown
   return answer
 }
 
+/** Resolves with the state of a run or response that is no longer open. */
 async function untilEnded(gateway: KilledGateway, path: string, isOpen: (status: string) => boolean) {
-  for (;;) {
-    const state = await read(send(gateway, path))
-    if (!isOpen(String(state['status']))) return state
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  const poll = async () => {
+    for (;;) {
+      const state = await read(send(gateway, path))
+      if (!isOpen(String(state['status']))) return state
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
   }
+  return await gateway.until(`the end of ${path}`, poll())
 }
 
-async function restart(gateway: KilledGateway): Promise<ChildProcess> {
-  const next = gateway.run()
-  await waitForReady(next)
-  return next
-}
-
-test('a run goes on after a crash, its command runs once, and its readers are told what is missed', {
-  timeout,
-}, async (t) => {
+test('runs and responses survive a crash', { timeout: 120_000 }, async (t) => {
   const gateway = await createGateway(t)
-  const first = await restart(gateway)
-  await gateway.arm(first, 'tool:effect-done')
-  const effects = join(gateway.home, 'effects.log')
-  const killed = exitOf(first)
-  const { run_id: id } = await read(send(gateway, '/v1/runs', { input: `run echo once | tee -a ${effects}` }))
-  assert.equal(await killed, 'SIGKILL')
-  const second = await restart(gateway)
-  const events = await (
-    await send(gateway, `/v1/runs/${id}/events`, undefined, { 'last-event-id': '00000000-3-0' })
-  ).text()
-  assert.match(events, /^id: .*\ndata: \{"event":"events\.missed","missed":true/)
-  assert.match(events, /"event":"run\.completed"/)
-  const state = await untilEnded(gateway, `/v1/runs/${id}`, (status) => status === 'running')
-  assert.equal(state['status'], 'completed')
-  assert.equal(readFileSync(effects, 'utf8'), 'once\n')
-  await gateway.stop(second)
-})
+  await gateway.restart()
 
-test('an approval that a run waits for is answered after a crash, and the command runs once', {
-  timeout,
-}, async (t) => {
-  const gateway = await createGateway(t)
-  const effects = join(gateway.home, 'effects.log')
-  const first = await restart(gateway)
-  await gateway.arm(first, 'approval:waiting')
-  const killed = exitOf(first)
-  // Commands of this kind need an approval.
-  const input = `run rm -rf ${join(gateway.home, 'nothing')}; echo allowed | tee -a ${effects}`
-  const { run_id: id } = await read(send(gateway, '/v1/runs', { input }))
-  assert.equal(await killed, 'SIGKILL')
-  const second = await restart(gateway)
-  const waiting = await untilEnded(gateway, `/v1/runs/${id}`, (status) => status === 'running')
-  assert.equal(waiting['status'], 'waiting_for_approval')
-  assert.ok(!existsSync(effects))
-  assert.equal((await send(gateway, `/v1/runs/${id}/approval`, { choice: 'once' })).status, 200)
-  const ended = await untilEnded(gateway, `/v1/runs/${id}`, (status) => status !== 'completed')
-  assert.match(String(ended['output']), /Done: .*allowed/)
-  assert.equal(readFileSync(effects, 'utf8'), 'allowed\n')
-  await gateway.stop(second)
-})
-
-test('a response whose connection a crash ends is complete after the next start', { timeout }, async (t) => {
-  for (const conversation of [undefined, 'kept']) {
-    const gateway = await createGateway(t)
-    const first = await restart(gateway)
-    await gateway.arm(first, 'turn:before-finish')
-    const killed = exitOf(first)
-    const body = { input: 'hello', stream: true, ...(conversation === undefined ? {} : { conversation }) }
-    const response = await send(gateway, '/v1/responses', body, { 'idempotency-key': 'order-66' })
-    const id = await readId(response)
-    assert.equal(await killed, 'SIGKILL')
-    const second = await restart(gateway)
-    const state = await untilEnded(gateway, `/v1/responses/${id}`, (status) => status === 'in_progress')
+  await t.test('a run goes on, its command runs once, and its readers are told what is missed', async () => {
+    await gateway.arm('tool:effect-done')
+    const effects = join(gateway.home, 'effects.log')
+    const { run_id: id } = await read(send(gateway, '/v1/runs', { input: `run echo once | tee -a ${effects}` }))
+    await gateway.killed()
+    await gateway.restart()
+    const response = await send(gateway, `/v1/runs/${id}/events`, undefined, { 'last-event-id': '00000000-3-0' })
+    const events = await gateway.until('the end of the events', response.text())
+    assert.match(events, /^id: .*\ndata: \{"event":"events\.missed","missed":true/)
+    assert.match(events, /"event":"run\.completed"/)
+    const state = await untilEnded(gateway, `/v1/runs/${id}`, (status) => status === 'running')
     assert.equal(state['status'], 'completed')
-    assert.match(JSON.stringify(state['output']), /You said: hello/)
-    // The client tries again and gets the same response.
-    const again = await read(
-      send(gateway, '/v1/responses', { ...body, stream: false }, { 'idempotency-key': 'order-66' }),
-    )
-    assert.equal(again['id'], id)
-    await gateway.stop(second)
+    assert.equal(readFileSync(effects, 'utf8'), 'once\n')
+  })
+
+  await t.test('an approval that a run waits for is answered, and the command runs once', async () => {
+    const effects = join(gateway.home, 'allowed.log')
+    await gateway.arm('approval:waiting')
+    // Commands of this kind need an approval.
+    const input = `run rm -rf ${join(gateway.home, 'nothing')}; echo allowed | tee -a ${effects}`
+    const { run_id: id } = await read(send(gateway, '/v1/runs', { input }))
+    await gateway.killed()
+    await gateway.restart()
+    const waiting = await untilEnded(gateway, `/v1/runs/${id}`, (status) => status === 'running')
+    assert.equal(waiting['status'], 'waiting_for_approval')
+    assert.ok(!existsSync(effects))
+    assert.equal((await send(gateway, `/v1/runs/${id}/approval`, { choice: 'once' })).status, 200)
+    const ended = await untilEnded(gateway, `/v1/runs/${id}`, (status) => status !== 'completed')
+    assert.match(String(ended['output']), /Done: .*allowed/)
+    assert.equal(readFileSync(effects, 'utf8'), 'allowed\n')
+  })
+
+  for (const conversation of [undefined, 'kept']) {
+    const kind = conversation === undefined ? 'a response' : 'a response of a conversation'
+    await t.test(`${kind} whose connection the crash ends is complete`, async () => {
+      await gateway.arm('turn:before-finish')
+      const body = { input: `hello ${kind}`, stream: true, ...(conversation === undefined ? {} : { conversation }) }
+      const key = { 'idempotency-key': `order-${conversation ?? 'single'}` }
+      const id = await gateway.until('the first event', send(gateway, '/v1/responses', body, key).then(readId))
+      await gateway.killed()
+      await gateway.restart()
+      const state = await untilEnded(gateway, `/v1/responses/${id}`, (status) => status === 'in_progress')
+      assert.equal(state['status'], 'completed')
+      assert.match(JSON.stringify(state['output']), new RegExp(`You said: hello ${kind}`))
+      // The client tries again and gets the same response.
+      const again = await read(send(gateway, '/v1/responses', { ...body, stream: false }, key))
+      assert.equal(again['id'], id)
+    })
   }
+
+  await gateway.stop()
 })
 
 /** Of the first event of a stream, which then breaks. */

@@ -2,18 +2,14 @@
  * Kills a whole gateway while a command runs in another place. The turn goes on after the restart, and the command ran once.
  */
 import assert from 'node:assert/strict'
-import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openTestEngine } from '../kit/container-engine.ts'
-import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { sshdSkip, startSshd } from '../kit/servers/sshd.ts'
-import { startChatServer } from './chat-server.ts'
-import { prepareHome, start, stop, waitForReady } from './scenario.ts'
+import { testChatGateway } from './chat-gateway.ts'
 
 interface Place {
   readonly terminal: Readonly<Record<string, unknown>>
@@ -26,40 +22,24 @@ interface Place {
 const command = 'echo x >>once; sleep 4; echo x >>late'
 
 async function testKill(t: TestContext, open: (home: string) => Promise<Place>): Promise<void> {
-  const children = new Set<ChildProcess>()
-  const home = await mkdtemp(join(tmpdir(), 'hermes-crash-'))
-  const chat = await startChatServer()
-  const model = await startOpenAiServer({
-    defaultReply({ body }) {
-      const messages = Array.isArray(body['messages']) ? body['messages'] : []
-      if (messages.at(-1)?.role === 'tool') return { text: 'It is over.', delayMs: 1 }
-      return { toolCalls: [{ name: 'terminal', arguments: { command } }], delayMs: 1 }
-    },
-    record: false,
+  const { home, chat, gateway, untilSent } = await testChatGateway(t, ({ body }) => {
+    const messages = Array.isArray(body['messages']) ? body['messages'] : []
+    if (messages.at(-1)?.role === 'tool') return { text: 'It is over.', delayMs: 1 }
+    return { toolCalls: [{ name: 'terminal', arguments: { command } }], delayMs: 1 }
   })
-  t.after(async () => {
-    for (const child of children) child.kill('SIGKILL')
-    await chat.close()
-    await model.stop()
-    await rm(home, { recursive: true, force: true, maxRetries: 5 })
-  })
-  await prepareHome(home, chat.url, model.baseUrl)
   const { terminal, folder, endsIt } = await open(home)
   const file = join(home, 'config.yaml')
   const config = (await readFile(file, 'utf8')).replace(/^terminal: .*$/m, `terminal: ${JSON.stringify(terminal)}`)
   await writeFile(file, `${config}plugins: { enabled: [shed] }\n`, { mode: 0o600 })
   chat.say('ada', 'run it')
-  const child = start(home, {}, children)
-  while (!existsSync(join(folder, 'once'))) await wait(20)
-  const exited = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGKILL')
-  await exited
-  const restarted = start(home, {}, children)
-  await waitForReady(restarted)
-  await chat.until((messages) => messages.some(({ text }) => text.includes('It is over.')), 30_000)
+  gateway.start()
+  await gateway.untilTrue('the start of the command', () => existsSync(join(folder, 'once')))
+  await gateway.kill()
+  await gateway.restart()
+  await untilSent('the answer', (messages) => messages.some(({ text }) => text.includes('It is over.')))
   // Longer than the command takes.
-  await wait(5_000)
-  await stop(restarted)
+  if (endsIt) await wait(5_000)
+  await gateway.stop()
   assert.equal(await readFile(join(folder, 'once'), 'utf8'), 'x\n')
   if (endsIt) assert.equal(existsSync(join(folder, 'late')), false)
 }

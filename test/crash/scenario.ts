@@ -3,21 +3,17 @@
  * duplicate may be sent without a label.
  */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { DatabaseSync } from 'node:sqlite'
 import { auditInbox } from '../../src/inbox/audit.ts'
 import { createSqliteStore } from '../../src/store/sqlite/store.ts'
-import { compileCacheDirectory } from '../kit/compile-cache.ts'
-import { gatewayBundle } from '../kit/gateway-bundle.ts'
 import { createPng } from '../kit/pictures.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
-import { startOpenAiServer } from '../kit/servers/openai-server.ts'
-import { type ChatServer, type SentMessage, startChatServer } from './chat-server.ts'
+import { createChatGateway } from './chat-gateway.ts'
+import { windowTokens } from './chat-home.ts'
+import type { ChatServer, SentMessage } from './chat-server.ts'
 
 /** A failpoint at which the process is killed. `hits`: how often the scenario reaches it, at least. */
 export interface KillPoint {
@@ -41,6 +37,8 @@ export interface KillPoint {
   readonly delegates?: boolean
   /** A turn outgrows the window, or a conversation does, which then goes on in a session of its own. */
   readonly compresses?: 'turn' | 'conversation'
+  /** The point concerns commands or pictures, which a short conversation leaves out elsewhere. */
+  readonly isSpecial?: true
   /** People write during a turn, and their messages do this. */
   readonly busy?: 'interrupt' | 'collect' | 'steer'
 }
@@ -50,7 +48,7 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'inbox:committed', hits: 4 },
   { name: 'wire:acknowledged', hits: 2 },
   { name: 'turn:before-claim', hits: 3 },
-  { name: 'media:fetched', hits: 1 },
+  { name: 'media:fetched', hits: 1, isSpecial: true },
   { name: 'turn:claimed', hits: 3 },
   { name: 'agent:streaming', hits: 8 },
   { name: 'agent:answered', hits: 2 },
@@ -67,9 +65,9 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'outbox:settled', hits: 5 },
   { name: 'wire:before-send', hits: 5 },
   { name: 'wire:after-send', hits: 5 },
-  { name: 'command:claimed', hits: 4 },
-  { name: 'command:done', hits: 4 },
-  { name: 'question:answered', hits: 1 },
+  { name: 'command:claimed', hits: 4, isSpecial: true },
+  { name: 'command:done', hits: 4, isSpecial: true },
+  { name: 'question:answered', hits: 1, isSpecial: true },
   { name: 'pairing:requested', hits: 1, stranger: true },
   { name: 'pairing:replied', hits: 1, stranger: true },
   { name: 'turn:interrupting', hits: 1, busy: 'interrupt' },
@@ -95,14 +93,6 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'outbox:recovering', hits: 1, after: 'outbox:claimed' },
   { name: 'recovery:done', hits: 1, after: 'agent:streaming' },
 ]
-
-const limitMs = 30_000
-
-interface Kill {
-  readonly killAt: string
-  /** The hit of the failpoint that kills. */
-  readonly killHit: number
-}
 
 interface UserMessage {
   readonly chat: string
@@ -137,10 +127,10 @@ function conversationOf(round: number, point: KillPoint, isShort: boolean): read
     { chat: ada, text: 'first', reply: 'the answer to first' },
   ]
   if (isShort && own.length > 1) return [...own, effectMessage(ada, `a${round}`)]
+  const messages = [...own, effectMessage(bob, `b${round}`), effectMessage(ada, `a${round}`)]
+  if (isShort && point.isSpecial !== true) return messages
   return [
-    ...own,
-    effectMessage(bob, `b${round}`),
-    effectMessage(ada, `a${round}`),
+    ...messages,
     { chat: bob, text: '/whoami', reply: 'Session key' },
     // The adapter adds a picture.
     { chat: ada, text: 'photo', reply: `.png (image/png, ${createPng().length} bytes)` },
@@ -186,8 +176,6 @@ function delegateMessages(round: number): readonly UserMessage[] {
   ]
 }
 
-/** Tokens of `context_length`; a half of it is the limit. */
-const windowTokens = 24_000
 const longText = 'x '.repeat(windowTokens)
 
 function longMessages(round: number, compresses: NonNullable<KillPoint['compresses']>): readonly UserMessage[] {
@@ -273,7 +261,7 @@ function modelReply(effects: string, chat: ChatServer): (request: RecordedReques
 export interface ScenarioOptions {
   /** Adds files to the home. */
   prepare?(home: string): Promise<void>
-  /** Where a kill point has messages of its own, fewer others. Default: false. */
+  /** Only messages that concern the kill point, and a few others. Default: false. */
   readonly isShort?: boolean
   /** Whether texts before tool calls are shown. Default: true. */
   readonly showsInterim?: boolean
@@ -295,22 +283,18 @@ export interface Scenario {
 
 export async function createScenario(options: ScenarioOptions = {}): Promise<Scenario> {
   const { prepare, showsInterim = true, isShort = false } = options
-  const home = await mkdtemp(join(tmpdir(), 'hermes-crash-'))
-  const effects = join(home, 'effects.log')
-  const chat = await startChatServer()
-  const replyTo = modelReply(effects, chat)
-  const model = await startOpenAiServer({
-    defaultReply: (request) => refusal(request) ?? longReply(request, effects) ?? replyTo(request),
-    record: false,
+  const { home, chat, gateway, untilSent, dispose } = await createChatGateway({
+    reply: (request, { home, chat }) =>
+      refusal(request) ?? longReply(request, effectsFile(home)) ?? modelReply(effectsFile(home), chat)(request),
   })
-  const children = new Set<ChildProcess>()
+  const effects = effectsFile(home)
   /** The conversations of the rounds that succeeded. */
   const rounds: (readonly UserMessage[])[] = []
   let started = 0
   /** The entries of the memory after the rounds that were played. */
   const remembered: string[] = []
-  /** The gateway that the last round restarted. */
-  let running: ChildProcess | undefined
+  /** Whether the gateway runs that the last round restarted. */
+  let isRunning = false
 
   async function checkRounds(conversations: readonly (readonly UserMessage[])[]): Promise<void> {
     const lines = (await readFile(effects, 'utf8').catch(() => '')).split('\n').filter(Boolean)
@@ -320,13 +304,17 @@ export async function createScenario(options: ScenarioOptions = {}): Promise<Sce
   }
 
   /** Kills the running gateway, or a new one, at the failpoint. `write` is called when the failpoint is armed. */
-  async function killOnce(kill: Kill, drain: boolean, write: () => void): Promise<void> {
-    const child = running ?? start(home, kill, children)
-    if (running !== undefined) await arm(running, kill)
-    running = undefined
-    const killed = untilKilled(child, kill, drain ? chat : undefined)
+  async function killOnce(killAt: string, killHit: number, drain: boolean, write: () => void): Promise<void> {
+    if (isRunning) await gateway.arm(killAt, killHit)
+    else gateway.start(killAt, killHit)
+    isRunning = false
+    const before = chat.messages.length
     write()
-    await killed
+    if (drain) {
+      await untilSent('a message before the stop', (messages) => messages.length > before)
+      gateway.terminate()
+    }
+    await gateway.killed()
   }
 
   async function playRound(point: KillPoint, seed: number, conversation: readonly UserMessage[]): Promise<void> {
@@ -334,15 +322,15 @@ export async function createScenario(options: ScenarioOptions = {}): Promise<Sce
     const write = () => {
       for (const { chat: name, text, isSent } of conversation) if (isSent !== true) chat.say(name, text)
     }
-    const kill = { killAt: point.name, killHit: 1 + (seed % point.hits) }
-    if (point.after === undefined) await killOnce(kill, point.drain === true, write)
+    const hit = 1 + (seed % point.hits)
+    if (point.after === undefined) await killOnce(point.name, hit, point.drain === true, write)
     else {
-      await killOnce({ killAt: point.after, killHit: 1 }, false, write)
-      await killOnce(kill, false, () => undefined)
+      await killOnce(point.after, 1, false, write)
+      await killOnce(point.name, hit, false, () => undefined)
     }
-    running = start(home, {}, children)
-    await waitForReady(running)
-    await chat.until((messages) => conversation.every((message) => isAnswered(message, messages)), limitMs)
+    await gateway.restart()
+    isRunning = true
+    await untilSent('an answer', (messages) => conversation.every((message) => isAnswered(message, messages)))
     await checkRounds([...rounds, conversation])
     // A call that was started is not repeated.
     if (point.name === 'memory:written') remembered.push(factOf(started))
@@ -354,7 +342,6 @@ export async function createScenario(options: ScenarioOptions = {}): Promise<Sce
     }
   }
 
-  await prepareHome(home, chat.url, model.baseUrl)
   await prepare?.(home)
 
   return {
@@ -367,24 +354,28 @@ export async function createScenario(options: ScenarioOptions = {}): Promise<Sce
         rounds.push(conversation)
       } catch (error) {
         // The next round starts with a new process.
-        for (const child of children) child.kill('SIGKILL')
-        running = undefined
+        await gateway.dispose()
+        isRunning = false
         throw error
       }
     },
     async finish() {
-      if (running !== undefined) await stop(running)
-      running = undefined
+      if (isRunning) {
+        // A turn ends some time after its answer is shown. On a busy machine that may be later than a stop waits.
+        await gateway.untilTrue('the end of each turn', () => isIdle(home))
+        await gateway.stop()
+      }
+      isRunning = false
       await checkRounds(rounds)
       await checkEndings(home)
     },
-    async dispose() {
-      for (const child of children) child.kill('SIGKILL')
-      await chat.close()
-      await model.stop()
-      await rm(home, { recursive: true, force: true, maxRetries: 5 })
-    },
+    dispose,
   }
+}
+
+/** Each line is an effect that a tool caused. */
+function effectsFile(home: string): string {
+  return join(home, 'effects.log')
 }
 
 const spareKey = {
@@ -432,116 +423,6 @@ export async function runScenario(point: KillPoint, seed: number, options?: Scen
   }
 }
 
-/** Creates a home whose platform connects to this chat server. The home channel is `home`. */
-export async function prepareHome(home: string, chatUrl: string, modelUrl: string): Promise<void> {
-  const wire = join(home, 'platforms', 'wire')
-  await mkdir(wire, { recursive: true, mode: 0o700 })
-  await cp(fileURLToPath(new URL('./wire/', import.meta.url)), wire, { recursive: true })
-  await writeFile(
-    join(home, 'config.yaml'),
-    `model: test
-provider: openai
-base_url: ${modelUrl}
-api_key: none
-http: { port: 0 }
-auxiliary: { title_generation: { enabled: false } }
-streaming: { edit_interval: 0.005, buffer_threshold: 8 }
-display: { tool_progress: "off", busy_ack_enabled: false }
-agent: { drain_timeout: 5 }
-approvals: { destructive_slash_confirm: true }
-terminal: { sandbox: "off" }
-context_length: ${windowTokens}
-compression: { in_place: false }
-platforms:
-  wire: { enabled: true, url: "${chatUrl}", home_channel: home, allow_from: [u1] }
-`,
-    { mode: 0o600 },
-  )
-}
-
-export function start(home: string, kill: Partial<Kill>, children: Set<ChildProcess>): ChildProcess {
-  const child = spawn(
-    process.execPath,
-    [
-      // Without a young generation that has to grow: 5 % less CPU time.
-      '--min-semi-space-size=16',
-      fileURLToPath(new URL('./child.mjs', import.meta.url)),
-      JSON.stringify({ home, bundle: gatewayBundle('gateway'), ...kill }),
-    ],
-    {
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCacheDirectory() },
-    },
-  )
-  children.add(child)
-  let log = ''
-  child.stderr?.on('data', (piece) => {
-    log = (log + piece).slice(-20_000)
-  })
-  child.once('exit', (code, signal) => {
-    children.delete(child)
-    if (code !== null && code !== 0)
-      process.stderr.write(`a gateway under test exited with ${code} ${signal}:\n${log}\n`)
-  })
-  return child
-}
-
-/** Makes a running gateway kill itself at this hit of the failpoint, counted from now on. */
-export async function arm(child: ChildProcess, kill: Kill): Promise<void> {
-  const armed = once(child, 'message', { signal: AbortSignal.timeout(limitMs) })
-  child.send(kill)
-  await armed
-}
-
-/** Starts a gateway and resolves when it was killed at the failpoint. Rejects if it ends in another way or does not end. */
-export function runUntilKilled(home: string, kill: Kill, children: Set<ChildProcess>): Promise<void> {
-  return untilKilled(start(home, kill, children), kill)
-}
-
-/** Resolves when a process was killed at the failpoint. Rejects if it ends in another way or does not end. */
-export async function untilKilled(child: ChildProcess, kill: Kill, drainWith?: ChatServer): Promise<void> {
-  if (drainWith !== undefined) {
-    const before = drainWith.messages.length
-    drainWith.until((messages) => messages.length > before, limitMs).then(() => child.kill('SIGTERM'))
-  }
-  const ended = await exitOf(child, limitMs)
-  assert.equal(ended, 'SIGKILL', `the process was not killed at ${kill.killAt} (${kill.killHit})`)
-}
-
-export async function stop(child: ChildProcess): Promise<void> {
-  child.kill('SIGTERM')
-  assert.equal(await exitOf(child, limitMs), 0, 'the restarted gateway did not stop cleanly')
-}
-
-/** Resolves when the gateway is ready. */
-export function waitForReady(child: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(`the restarted gateway was not ready within ${limitMs} ms`)),
-      limitMs,
-    )
-    const settleWith = (settle: () => void) => () => {
-      clearTimeout(timer)
-      settle()
-    }
-    child.stdout?.once('data', settleWith(resolve))
-    child.once(
-      'exit',
-      settleWith(() => reject(new Error('the restarted gateway exited before it was ready'))),
-    )
-  })
-}
-
-function exitOf(child: ChildProcess, withinMs: number): Promise<NodeJS.Signals | number | null> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the process did not end within ${withinMs} ms`)), withinMs)
-    child.once('exit', (code, signal) => {
-      clearTimeout(timer)
-      resolve(signal ?? code)
-    })
-  })
-}
-
 function isAnswered({ chat, reply }: UserMessage, messages: readonly SentMessage[]): boolean {
   if (reply === '') return true
   return finals(messages).some((message) => message.chat === chat && message.text.includes(reply))
@@ -578,6 +459,16 @@ async function checkPairingCode(home: string, stranger: string, messages: readon
     hashes,
   )
   assert.equal(own.length, 1)
+}
+
+/** Whether no accepted message waits and no turn is in progress. */
+function isIdle(home: string): boolean {
+  const database = new DatabaseSync(join(home, 'state.db'), { readOnly: true })
+  try {
+    return database.prepare("select 1 from inbox where state in ('queued', 'claimed') limit 1").get() === undefined
+  } finally {
+    database.close()
+  }
 }
 
 /** Every accepted message has ended in one of the ways that the gateway promises. */

@@ -3,75 +3,56 @@
  * once, and its voice at most once.
  */
 import assert from 'node:assert/strict'
-import type { ChildProcess } from 'node:child_process'
-import { appendFile, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { startMediaServer } from '../kit/servers/media-server.ts'
-import { startOpenAiServer } from '../kit/servers/openai-server.ts'
-import { startChatServer } from './chat-server.ts'
-import { exitOf } from './killed-gateway.ts'
-import { prepareHome, start, stop, waitForReady } from './scenario.ts'
+import { testChatGateway } from './chat-gateway.ts'
 
 /** The request to the vendor that kills the gateway, or a failpoint. */
 const kills = ['/v1/audio/transcriptions', 'turn:speaking', '/v1/audio/speech'] as const
 
-describe('a voice message survives a crash', { concurrency: 2 }, () => {
-  for (const killAt of kills) {
-    test(`killed at ${killAt}`, { timeout: 120_000 }, async (t) => {
-      const { texts, voices, transcripts } = await runKilled(t, killAt)
-      assert.ok(texts.length > 0, 'it was never answered')
-      // A message that may have arrived before the crash is sent again with a label.
-      assert.ok(texts.filter((text) => !text.includes('May be a duplicate')).length <= 1, JSON.stringify(texts))
-      assert.ok(voices.length <= 1, JSON.stringify(voices))
-      assert.ok(transcripts.every((text) => text.includes('hello from the recording')))
-    })
-  }
-})
-
-async function runKilled(t: TestContext, killAt: (typeof kills)[number]) {
-  const children = new Set<ChildProcess>()
-  const transcripts: string[] = []
-  const home = await mkdtemp(join(tmpdir(), 'hermes-crash-'))
-  const chat = await startChatServer()
-  const model = await startOpenAiServer({
-    defaultReply({ lastUserText }) {
-      transcripts.push(lastUserText)
-      return { text: lastUserText.includes('still there') ? 'Yes.' : 'I heard you.', delayMs: 1 }
-    },
-    record: false,
+test('a voice message survives a crash', { timeout: 120_000 }, async (t) => {
+  const asked: string[] = []
+  let heard = ''
+  const { home, chat, gateway, untilSent } = await testChatGateway(t, ({ lastUserText: text }) => {
+    asked.push(text)
+    return { text: text.includes('still there') ? `Yes, ${text}` : heard, delayMs: 1 }
   })
-  t.after(async () => {
-    for (const child of children) child.kill('SIGKILL')
-    await chat.close()
-    await model.stop()
-    await rm(home, { recursive: true, force: true, maxRetries: 5 })
-  })
-  let isKilled = false
+  let killAt: string | undefined
   const vendor = await startMediaServer(t, ({ path }) => {
-    if (path !== killAt || isKilled) return undefined
-    isKilled = true
-    first.kill('SIGKILL')
+    if (path !== killAt) return undefined
+    killAt = undefined
+    void gateway.kill()
     return undefined
   })
-  await prepareHome(home, chat.url, model.baseUrl)
   const server = `{ base_url: "${vendor.baseUrl}", api_key: none }`
   await appendFile(join(home, 'config.yaml'), `stt: ${server}\ntts: ${server}\nvoice: { auto_tts: true }\n`)
-  chat.say('ada', 'voice')
-  const first = start(home, killAt === 'turn:speaking' ? { killAt, killHit: 1 } : {}, children)
-  assert.equal(await exitOf(first), 'SIGKILL')
-  const second = start(home, {}, children)
-  await waitForReady(second)
-  await chat.until((messages) => messages.some(({ text }) => text.includes('I heard you.')), 30_000)
-  // What the next start still had to send was sent before the answer to a later message.
-  chat.say('ada', 'still there?')
-  await chat.until((messages) => messages.some(({ text }) => text.includes('Yes.')), 30_000)
-  await stop(second)
-  const sent = chat.messages.filter(({ chat: name }) => name === 'ada').map(({ text }) => text)
-  return {
-    texts: sent.filter((text) => text.includes('I heard you.')),
-    voices: sent.filter((text) => text.startsWith('[voice]')),
-    transcripts: transcripts.filter((text) => !text.includes('still there')),
+  await gateway.restart()
+
+  for (const point of kills) {
+    await t.test(`killed at ${point}`, async () => {
+      const [before, askedBefore] = [chat.messages.length, asked.length]
+      // The speech of a text that was spoken before is not asked for again.
+      heard = `I heard you before ${point.replaceAll('/', ' ')}.`
+      if (point === 'turn:speaking') await gateway.arm(point)
+      else killAt = point
+      chat.say('ada', 'voice')
+      await gateway.killed()
+      await gateway.restart()
+      await untilSent('the answer', (messages) => messages.some(({ text }) => text.includes(heard)))
+      // What the next start still had to send was sent before the answer to a later message.
+      const question = `still there after ${point}?`
+      chat.say('ada', question)
+      await untilSent('the later answer', (messages) => messages.some(({ text }) => text.includes(`Yes, ${question}`)))
+      const sent = chat.messages.slice(before).map(({ text }) => text)
+      // A message that may have arrived before the crash is sent again with a label.
+      const unlabelled = sent.filter((text) => text.includes(heard) && !text.includes('May be a duplicate'))
+      assert.ok(unlabelled.length <= 1, JSON.stringify(sent))
+      assert.ok(sent.filter((text) => text.startsWith('[voice]')).length <= 1, JSON.stringify(sent))
+      const transcripts = asked.slice(askedBefore).filter((text) => !text.includes('still there'))
+      assert.ok(transcripts.length > 0 && transcripts.every((text) => text.includes('hello from the recording')))
+    })
   }
-}
+  await gateway.stop()
+})

@@ -1,99 +1,93 @@
 /**
- * Kills the gateway while it accepts an event of a service, and while it works on stored ones. A sender without an answer sends again, one
- * with an answer does not: there is one turn, and none is lost.
+ * Kills the gateway while it accepts an event of a service, and while it works on stored ones. A sender without an answer
+ * sends again, one with an answer does not: there is one turn, and none is lost. The process that one test has restarted is
+ * the one that the next test kills.
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { readDaemonAddress } from '../../src/app/pid-file.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
-import { createKilledGateway, exitOf } from './killed-gateway.ts'
-import { waitForReady } from './scenario.ts'
+import { createKilledGateway } from './killed-gateway.ts'
 
 const secret = 'a-secret-of-the-sender'
-const body = JSON.stringify({ title: 'The build is broken' })
 
-for (const [point, status] of [
-  ['inbox:before-commit', 202],
-  ['inbox:committed', 200],
-] as const) {
-  test(`an event leads to one turn when the gateway is killed at ${point}`, { timeout: 120_000 }, async (t) => {
-    assert.deepEqual(await acceptTwice(t, point), { status, turns: 1 })
-  })
-}
-
-for (const point of ['the answer to its sender', 'inbox:before-commit', 'inbox:committed']) {
-  const isAtWork = point.startsWith('inbox')
-  test(`stored events lead to one turn when the gateway is killed at ${point}`, { timeout: 120_000 }, async (t) => {
-    const asked: string[] = []
-    const answered = Promise.withResolvers<void>()
-    // A crash at the answer leaves time for two events that are combined.
-    const window_seconds = isAtWork ? 0.1 : 2
-    const titles = isAtWork ? ['second'] : ['first', 'second']
-    const routes = { ci: { prompt: '{title}', coalesce: { key: 'build', window_seconds } } }
-    const gateway = await createKilledGateway(t, 'webhook', { enabled: true, secret, routes }, (text) => {
-      asked.push(text)
-      answered.resolve()
-      return 'Noted.'
-    })
-    const first = gateway.run()
-    await waitForReady(first)
-    const killed = exitOf(first)
-    if (isAtWork) await gateway.arm(first, point)
-    for (const title of titles)
-      assert.equal((await post(gateway.home, JSON.stringify({ build: 7, title }), title)).status, 202)
-    if (!isAtWork) first.kill('SIGKILL')
-    assert.equal(await killed, 'SIGKILL')
-    const second = gateway.run()
-    await waitForReady(second)
-    await answered.promise
-    // What came twice is not worked on again.
-    assert.equal((await post(gateway.home, JSON.stringify({ build: 7, title: 'second' }), 'second')).status, 200)
-    await gateway.stop(second)
-    assert.equal(asked.length, 1, JSON.stringify(asked))
-    assert.match(asked[0] ?? '', /second$/)
-  })
-}
-
-async function acceptTwice(t: TestContext, point: string) {
-  const answered = Promise.withResolvers<void>()
-  let turns = 0
-  const options = { enabled: true, secret, routes: { ci: { prompt: '{title}' } } }
-  const gateway = await createKilledGateway(t, 'webhook', options, () => {
-    turns += 1
-    answered.resolve()
+test('each event of a service leads to one turn', { timeout: 120_000 }, async (t) => {
+  const asked: string[] = []
+  const routes = {
+    ci: { prompt: 'ci {title}' },
+    // A crash at the answer to the sender leaves time for two events that are combined.
+    slow: { prompt: 'slow {title}', coalesce: { key: 'build', window_seconds: 2 } },
+    quick: { prompt: 'quick {title}', coalesce: { key: 'build', window_seconds: 0.1 } },
+  }
+  const gateway = await createKilledGateway(t, 'webhook', { enabled: true, secret, routes }, (text) => {
+    asked.push(text)
     return 'Noted.'
   })
-  const first = gateway.run()
-  await waitForReady(first)
-  await gateway.arm(first, point)
-  const killed = exitOf(first)
-  await assert.rejects(post(gateway.home))
-  assert.equal(await killed, 'SIGKILL')
-  const second = gateway.run()
-  await waitForReady(second)
-  const { status } = await post(gateway.home)
-  await answered.promise
-  await gateway.stop(second)
-  return { status, turns }
-}
+  const { home } = gateway
+  const askedAbout = (word: string) => asked.filter((text) => text.includes(word))
+  await gateway.restart()
+
+  for (const [point, status] of [
+    ['inbox:before-commit', 202],
+    ['inbox:committed', 200],
+  ] as const) {
+    await t.test(`when the gateway is killed at ${point} while it accepts the event`, async () => {
+      const title = `accepted-${status}`
+      await gateway.arm(point)
+      await assert.rejects(post(home, 'ci', title))
+      await gateway.killed()
+      await gateway.restart()
+      assert.equal((await gateway.until('the second answer', post(home, 'ci', title))).status, status)
+      await gateway.untilTrue('the turn', () => askedAbout(title).length > 0)
+      assert.equal(askedAbout(title).length, 1)
+    })
+  }
+
+  for (const [point, route, titles] of [
+    ['the answer to its sender', 'slow', ['first', 'second']],
+    ['inbox:before-commit', 'quick', ['third']],
+    ['inbox:committed', 'quick', ['fourth']],
+  ] as const) {
+    await t.test(`when the gateway is killed at ${point} after the event is stored`, async () => {
+      if (route === 'quick') await gateway.arm(point)
+      for (const title of titles) assert.equal((await post(home, route, title)).status, 202)
+      await (route === 'quick' ? gateway.killed() : gateway.kill())
+      await gateway.restart()
+      const last = titles[titles.length - 1] ?? ''
+      await gateway.untilTrue('the turn', () => askedAbout(last).length > 0)
+      // What comes twice is not worked on again.
+      assert.equal((await post(home, route, last)).status, 200)
+      assert.deepEqual(
+        titles.map((title) => askedAbout(title).length),
+        titles.map((title) => (title === last ? 1 : 0)),
+      )
+      assert.ok(askedAbout(last)[0]?.endsWith(last))
+    })
+  }
+
+  await gateway.stop()
+  // Nothing was worked on again later.
+  assert.equal(asked.length, 5, JSON.stringify(asked))
+})
 
 /** The platform connects some time after the gateway is ready. */
-async function post(home: string, text = body, id = 'delivery-1'): Promise<Response> {
+async function post(home: string, route: string, title: string): Promise<Response> {
   for (;;) {
-    const response = await send(home, text, id)
+    const response = await send(home, route, title)
     if (response.status !== 404 && response.status !== 503) return response
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
-async function send(home: string, text: string, id: string): Promise<Response> {
+async function send(home: string, route: string, title: string): Promise<Response> {
   const address = readDaemonAddress(createHomeLayout(home))
   assert.ok(address)
+  const text = JSON.stringify({ build: route, title })
   const signature = createHmac('sha256', secret).update(text).digest('hex')
-  return await fetch(`${address.url}/webhooks/ci`, {
+  return await fetch(`${address.url}/webhooks/${route}`, {
     method: 'POST',
-    headers: { 'x-hub-signature-256': `sha256=${signature}`, 'x-github-delivery': id },
+    headers: { 'x-hub-signature-256': `sha256=${signature}`, 'x-github-delivery': title },
     body: text,
   })
 }

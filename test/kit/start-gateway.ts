@@ -21,6 +21,7 @@ import type { ModelReply, RecordedRequest } from './servers/model-script.ts'
 import { startOpenAiServer } from './servers/openai-server.ts'
 import type { ModelServer } from './servers/sse.ts'
 import { tempHome } from './temp-home.ts'
+import { waitLimitMs } from './wait-limit.ts'
 
 export interface TestGatewayOptions {
   /** Merged over the default configuration, which connects gateway, platform and model. */
@@ -71,19 +72,19 @@ export interface TestGateway {
   say(text: string, options?: UserMessage): Promise<void>
   /** The texts of the bot's messages in a chat, oldest first. */
   replies(chat?: string): string[]
-  /** Resolves with the first message of the bot that matches. Rejects after ten seconds. */
+  /** Resolves with the first message of the bot that matches. Rejects when that takes too long (`wait-limit.ts`). */
   until(matches: (message: ShownMessage) => boolean): Promise<ShownMessage>
-  /** Resolves with the first complete message of the bot that contains this text. Rejects after ten seconds. */
+  /** Resolves with the first complete message of the bot that contains this text. Rejects when that takes too long (`wait-limit.ts`). */
   waitForReply(text: string | RegExp, chat?: string): Promise<ShownMessage>
-  /** Resolves with this request (0 is the first) of the model. Rejects after ten seconds. */
+  /** Resolves with this request (0 is the first) of the model. Rejects when that takes too long (`wait-limit.ts`). */
   modelRequest(number: number): Promise<RecordedRequest>
-  /** Resolves with the first gateway event of this name with these values. Rejects after ten seconds. */
+  /** Resolves with the first gateway event of this name with these values. Rejects when that takes too long (`wait-limit.ts`). */
   waitForEvent(name: string, values?: Readonly<Record<string, unknown>>): Promise<RecordedEvent>
-  /** Resolves with the first log line that matches, including past lines. Rejects after ten seconds. */
+  /** Resolves with the first log line that matches, including past lines. Rejects when that takes too long (`wait-limit.ts`). */
   waitForLog(matcher: LogMatcher): Promise<string>
-  /** Resolves with the log line of this number (from 1) that matches. Rejects after ten seconds. */
+  /** Resolves with the log line of this number (from 1) that matches. Rejects when that takes too long (`wait-limit.ts`). */
   waitForLogLine(number: number, matcher: LogMatcher): Promise<string>
-  /** Resolves with the next log line. Rejects after ten seconds. */
+  /** Resolves with the next log line. Rejects when that takes too long (`wait-limit.ts`). */
   nextLine(): Promise<string>
   /** Sends a request with the token to the HTTP server of the gateway. */
   http(path: string, init?: RequestInit): Promise<Response>
@@ -94,9 +95,6 @@ export interface TestGateway {
   start(options?: Partial<GatewayOptions>): Promise<Gateway>
   stop(force?: AbortSignal): Promise<void>
 }
-
-/** Time limit of all waiting methods. */
-const waitTimeoutMs = 10_000
 
 /** Everything is closed when the test ends. */
 export async function startTestGateway(t: TestContext, options: TestGatewayOptions = {}): Promise<TestGateway> {
@@ -180,7 +178,7 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
   }
 
   async function withTimeLimit<T>(what: string, begin: () => Promise<T>): Promise<T> {
-    const result = await withTimeout(begin(), waitTimeoutMs)
+    const result = await withTimeout(begin(), waitLimitMs())
     if (result.done) return result.value
     const shown = platform.shown().map(({ chat, text }) => `${chat}: ${text}`)
     throw new Error(`timed out waiting for ${what}; shown: ${JSON.stringify(shown)}; log:\n${log.slice(-20).join('')}`)

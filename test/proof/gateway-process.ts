@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { compileCacheDirectory } from '../kit/compile-cache.ts'
+import { childEnvironment } from '../kit/child-environment.ts'
 import { daemonAllocator, daemonFlags } from '../kit/daemon-command.ts'
 import { bundleFlags, gatewayBundle } from '../kit/gateway-bundle.ts'
 
@@ -53,12 +53,15 @@ export interface GatewayProcess {
 
 /** A gateway with only the platforms of its home. */
 export function startGatewayProcess(home: string): GatewayProcess {
-  return start(['../crash/child.mjs', JSON.stringify({ home, bundle: gatewayBundle('gateway') })], {})
+  return start(
+    ['../crash/child.mjs', JSON.stringify({ home, bundle: gatewayBundle('gateway') })],
+    childEnvironment(home),
+  )
 }
 
 /** `hermes gateway run` with the bundled platforms. */
 export function startDaemonProcess(home: string): GatewayProcess {
-  const environment = { ...daemonAllocator, HOME: home, HERMES_HOME: home }
+  const environment = { ...childEnvironment(home), ...daemonAllocator, HERMES_HOME: home }
   return start(['../../src/main.mjs', 'gateway', 'run'], environment, [...daemonFlags, ...bundleFlags()])
 }
 
@@ -70,11 +73,7 @@ function start(
   const file = fileURLToPath(new URL(program, import.meta.url))
   const child: ChildProcess = spawn(process.execPath, [...flags, file, ...words], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: compileCacheDirectory(),
-      ...environment,
-    },
+    env: environment,
   })
   const ready = Promise.withResolvers<void>()
   let log = ''

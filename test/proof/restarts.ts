@@ -2,17 +2,14 @@
  * Restarts a gateway many times while messages are in progress. Innocent messages must be answered, however the process
  * ended and however often; a message that ends the gateway must become a dead letter, alone.
  */
-import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ChatServer, startChatServer } from '../crash/chat-server.ts'
-import { prepareHome, start, stop, waitForReady } from '../crash/scenario.ts'
+import { type ChatGateway, createChatGateway } from '../crash/chat-gateway.ts'
+import type { ChatServer } from '../crash/chat-server.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
-import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { createRandom, type Random } from './random.ts'
 
 export const restartKinds = [
@@ -57,30 +54,26 @@ const limitMs = 60_000
 /** Rejects when the gateway does not start, or when messages are not answered in time. */
 export async function runRestarts({ kind, count, messages, seed }: RestartsOptions): Promise<RestartsResult> {
   const startedAt = performance.now()
-  const children = new Set<ChildProcess>()
-  const home = await mkdtemp(join(tmpdir(), 'hermes-restarts-'))
   const released = Promise.withResolvers<void>()
-  const chat = await startChatServer()
-  const model = await startOpenAiServer({ defaultReply: replyFor(kind, released.promise), record: false })
+  const test = await createChatGateway({ reply: replyFor(kind, released.promise) })
+  const { home, chat, gateway } = test
   try {
-    await prepareRestartHome(home, chat.url, model.baseUrl, kind)
+    await prepareRestartHome(home, kind)
     const texts = textsFor(kind, messages)
     for (const text of texts) chat.say(`chat of ${text}`, text)
-    const context = { home, chat, children, random: createRandom(seed) }
+    const context = { ...test, random: createRandom(seed) }
     const restarts = kind === 'culprit' ? await restartUntilDead(context, count) : await restart(context, kind, count)
     released.resolve()
     // The first start attributes the last crash, and may postpone a turn.
-    const assessing = start(home, {}, children)
-    await waitForReady(assessing)
-    await stop(assessing)
+    await gateway.restart()
+    await gateway.stop()
     endPauses(home)
-    const last = start(home, {}, children)
-    await waitForReady(last)
+    await gateway.restart()
     if (kind === 'kill-waiting') for (const text of texts) chat.say(`chat of ${text}`, '/approve')
     const innocent = texts.filter((text) => text !== 'poison')
     const answeredNow = () => innocent.filter((text) => isAnswered(chat, text)).length
     await chat.until(() => answeredNow() === innocent.length, limitMs).catch(() => undefined)
-    await stop(last)
+    await gateway.stop()
     return {
       kind,
       restarts,
@@ -90,63 +83,61 @@ export async function runRestarts({ kind, count, messages, seed }: RestartsOptio
       seconds: (performance.now() - startedAt) / 1_000,
     }
   } finally {
-    for (const child of children) child.kill('SIGKILL')
     released.resolve()
-    await chat.close()
-    await model.stop()
-    await rm(home, { recursive: true, force: true, maxRetries: 5 })
+    await test.dispose()
   }
 }
 
-interface RestartContext {
-  readonly home: string
-  readonly chat: ChatServer
-  readonly children: Set<ChildProcess>
+interface RestartContext extends Omit<ChatGateway, 'dispose'> {
   readonly random: Random
 }
 
 async function restart(context: RestartContext, kind: RestartKind, count: number): Promise<number> {
+  const { gateway, random, untilSent } = context
   for (let index = 0; index < count; index++) {
-    const child = start(context.home, {}, context.children)
+    gateway.start()
     if (kind === 'kill-starting') {
-      await delay(context.random.between(20, 500))
-      await end(child, 'SIGKILL')
+      await delay(random.between(20, 500))
+      await gateway.kill()
       continue
     }
-    await waitForReady(child)
+    await gateway.ready()
     if (kind === 'kill-waiting' && index === 0)
-      await context.chat.until((sent) => sent.some(({ text }) => text.includes('May I run')), limitMs)
-    await delay(context.random.between(0, 400))
-    await end(child, kind === 'stop' ? 'SIGTERM' : 'SIGKILL')
+      await untilSent('the question', (sent) => sent.some(({ text }) => text.includes('May I run')))
+    await delay(random.between(0, 400))
+    await (kind === 'stop' ? gateway.stop() : gateway.kill())
   }
   return count
 }
 
 /** A supervisor restarts the gateway until it no longer ends by itself. */
 async function restartUntilDead(context: RestartContext, limit: number): Promise<number> {
+  const { home, chat, gateway } = context
   for (let restarts = 0; restarts < limit; restarts++) {
-    const child = start(context.home, {}, context.children)
-    const ended = exitOf(child).then(() => 'ended' as const)
-    const settled = context.chat
-      .until(() => deadLettersIn(context.home).length > 0, limitMs)
-      .then(() => 'dead' as const)
-    settled.catch(() => undefined)
+    gateway.start()
+    const ended = gateway.ended().then(() => 'ended' as const)
+    // The gateway may still run when the message is dead.
+    ended.catch(() => undefined)
+    const settled = chat.until(() => deadLettersIn(home).length > 0).then(() => 'dead' as const)
     const paused = waitForPause(context).then(() => 'paused' as const)
     const outcome = await Promise.race([ended, settled, paused])
-    if (outcome !== 'ended') await end(child, 'SIGTERM')
+    if (outcome !== 'ended') {
+      gateway.terminate()
+      await ended
+    }
     if (outcome === 'dead') return restarts
-    if (outcome === 'paused') endPauses(context.home)
+    if (outcome === 'paused') endPauses(home)
   }
   throw new Error(`the message did not become a dead letter within ${limit} restarts`)
 }
 
 /** Resolves when the sender of the poison is told that the third attempt comes later. */
-async function waitForPause({ chat }: RestartContext): Promise<void> {
+async function waitForPause({ chat }: Pick<RestartContext, 'chat'>): Promise<void> {
   const notices = () =>
     chat.messages.filter((sent) => sent.chat === 'chat of poison' && sent.text.includes('/stop')).length
   const before = notices()
   if (before > 0) return await new Promise(() => undefined)
-  await chat.until(() => notices() > before, limitMs).catch(() => new Promise(() => undefined))
+  await chat.until(() => notices() > before)
 }
 
 /** Lets the time of all pauses pass. */
@@ -166,17 +157,6 @@ function deadLettersIn(home: string): string[] {
   } finally {
     db.close()
   }
-}
-
-async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-  const exited = exitOf(child)
-  child.kill(signal)
-  await exited
-}
-
-function exitOf(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
-  return new Promise((resolve) => child.once('exit', () => resolve()))
 }
 
 function textsFor(kind: RestartKind, messages: number): string[] {
@@ -202,8 +182,7 @@ function replyFor(kind: RestartKind, released: Promise<void>) {
   }
 }
 
-async function prepareRestartHome(home: string, chatUrl: string, modelUrl: string, kind: RestartKind): Promise<void> {
-  await prepareHome(home, chatUrl, modelUrl)
+async function prepareRestartHome(home: string, kind: RestartKind): Promise<void> {
   const file = join(home, 'config.yaml')
   const config = await readFile(file, 'utf8')
   await writeFile(file, config.replace('drain_timeout: 5', 'drain_timeout: 0.2'), { mode: 0o600 })

@@ -6,20 +6,21 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { withTimeout } from '../../src/lib/timers.ts'
-import { compileCacheDirectory } from '../kit/compile-cache.ts'
+import { childEnvironment } from '../kit/child-environment.ts'
 import { daemonAllocator, daemonFlags } from '../kit/daemon-command.ts'
 import { bundleFlags } from '../kit/gateway-bundle.ts'
 import { describeMatcher, type LogMatcher, matchesLogLine } from '../kit/log-matcher.ts'
+import { waitLimitMs } from '../kit/wait-limit.ts'
 
 export interface Daemon {
   readonly pid: number
   /** Resolves with the URL of the daemon when it is ready. Rejects with its stderr if it ends before. */
   readonly ready: Promise<string>
-  /** Resolves with the exit code or the signal that ended it. Rejects after ten seconds. */
+  /** Resolves with the exit code or the signal that ended it. Rejects with its stderr when that takes too long. */
   exit(): Promise<number | NodeJS.Signals | null>
   /** The text that it wrote to stderr. */
   errors(): string
-  /** Resolves when a log line on stderr matches. Rejects after ten seconds. */
+  /** Resolves when a log line on stderr matches. Rejects with its stderr when that takes too long. */
   waitForLog(matcher: LogMatcher): Promise<void>
   signal(name: NodeJS.Signals): void
 }
@@ -33,7 +34,6 @@ export interface DaemonOptions {
 }
 
 const main = fileURLToPath(new URL('../../src/main.mjs', import.meta.url))
-const timeoutMs = 10_000
 
 /** The daemon is killed when the test ends. */
 export function startDaemon(t: TestContext, home: string, options: DaemonOptions = {}): Daemon {
@@ -41,15 +41,7 @@ export function startDaemon(t: TestContext, home: string, options: DaemonOptions
   const [command = '', ...commandArgs] = [...through, process.execPath, ...daemonFlags, ...bundleFlags(), main, ...args]
   const child = spawn(command, commandArgs, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      PATH: process.env['PATH'],
-      HOME: home,
-      ...daemonAllocator,
-      HERMES_HOME: home,
-      // The first daemon fills the cache for all others.
-      NODE_COMPILE_CACHE: compileCacheDirectory(),
-      ...environment,
-    },
+    env: { ...childEnvironment(home), ...daemonAllocator, HERMES_HOME: home, ...environment },
   })
   t.after(() => child.kill('SIGKILL'))
   let errors = ''
@@ -68,9 +60,9 @@ export function startDaemon(t: TestContext, home: string, options: DaemonOptions
     pid: child.pid ?? 0,
     ready,
     async exit() {
-      const result = await withTimeout(ended, timeoutMs)
+      const result = await withTimeout(ended, waitLimitMs())
       if (result.done) return result.value
-      throw new Error(`the daemon did not end within ${timeoutMs} ms:\n${errors}`)
+      throw new Error(`the daemon did not end in time:\n${errors}`)
     },
     errors: () => errors,
     async waitForLog(matcher) {
@@ -80,7 +72,7 @@ export function startDaemon(t: TestContext, home: string, options: DaemonOptions
       }
       watchers.add(check)
       check()
-      const { done } = await withTimeout(promise, timeoutMs)
+      const { done } = await withTimeout(promise, waitLimitMs())
       watchers.delete(check)
       if (!done) throw new Error(`the daemon did not log ${describeMatcher(matcher)}:\n${errors}`)
     },

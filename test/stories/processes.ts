@@ -3,10 +3,12 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
+import { waitLimitMs } from '../kit/wait-limit.ts'
 
-/** Waits without a limit: that of the test counts. */
+/** Rejects when that takes too long. */
 export async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await setTimeout(20)
+  for (const end = performance.now() + waitLimitMs(); !isTrue(); await setTimeout(20))
+    if (performance.now() > end) throw new Error(`waited in vain for ${String(isTrue)}`)
 }
 
 /** The number in the first line of a file, once it is complete. */

@@ -4,8 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withTimeout } from '../../../src/lib/timers.ts'
-import { createKilledGateway, exitOf } from '../../crash/killed-gateway.ts'
+import { createKilledGateway } from '../../crash/killed-gateway.ts'
 import { startDiscordServer } from '../../kit/servers/discord/server.ts'
 import { optionsFor, until } from './support.ts'
 
@@ -20,25 +19,25 @@ test('killed between two steps, the gateway answers once', { timeout: 120_000 },
     { ...optionsFor(discord, discord.bot), allow_from: [ada.id] },
     (text) => (text.startsWith('Draw') ? gateway.albumReply : `You said: ${text}`),
   )
-  const shown = async (text: string) => {
-    const found = await withTimeout(
+  const shown = (text: string) =>
+    gateway.until(
+      `"${text}"`,
       discord.until(({ content }) => content === text),
-      30_000,
     )
-    assert.ok(found.done, `waited in vain for ${text}`)
-  }
-  let running = gateway.run('outbox:accepted', 2)
-  await until(() => discord.gateway.counts.identified === 1, discord)
+  gateway.start('outbox:accepted', 2)
+  await gateway.until(
+    'the connection',
+    until(() => discord.gateway.counts.identified === 1, discord),
+  )
   discord.say(ada, dm, 'Are you there?')
   await shown('You said: Are you there?')
 
   /** Says a text on which the process is killed, and starts the next process. Returns what was sent since. */
   async function sayAndRestart(text: string, killAt?: string, killHit?: number) {
-    const killed = exitOf(running)
     const before = discord.sent(dm.id).length
     discord.say(ada, dm, text)
-    assert.equal(await killed, 'SIGKILL')
-    running = gateway.run(killAt, killHit)
+    await gateway.killed()
+    gateway.start(killAt, killHit)
     if (!text.startsWith('Draw')) await shown(`You said: ${text}`)
     const next = `Still there after ${text}?`
     discord.say(ada, dm, next)
@@ -57,13 +56,13 @@ test('killed between two steps, the gateway answers once', { timeout: 120_000 },
   })
 
   await t.test('killed before a message was stored: it is fetched', async () => {
-    await gateway.arm(running, 'inbox:before-commit')
+    await gateway.arm('inbox:before-commit')
     const sent = await sayAndRestart('Hello again')
     assert.deepEqual(sent, [answer('Hello again'), answer('Still there after Hello again?')])
   })
 
   await t.test('killed before an album was sent', async () => {
-    await gateway.arm(running, 'outbox:claimed')
+    await gateway.arm('outbox:claimed')
     // The next process is killed at the third of what it sends: an album, the answer to a question, another album.
     const sent = await sayAndRestart('Draw', 'outbox:accepted', 3)
     assert.deepEqual(sent, [drawing, answer('Still there after Draw?')])
@@ -74,5 +73,5 @@ test('killed between two steps, the gateway answers once', { timeout: 120_000 },
     assert.deepEqual(sent, [drawing, answer('Still there after Draw again?')])
   })
 
-  assert.equal(await gateway.stop(running), 0)
+  await gateway.stop()
 })

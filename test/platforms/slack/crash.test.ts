@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createKilledGateway, exitOf } from '../../crash/killed-gateway.ts'
+import { createKilledGateway } from '../../crash/killed-gateway.ts'
 import { displayed, startSlackServer } from '../../kit/servers/slack/slack-server.ts'
 import { ada, direct, populateWorkspace, tokensOf } from './support.ts'
 
@@ -17,18 +17,20 @@ test('killed while an album is sent, the gateway sends it once more as an album,
   const gateway = await createKilledGateway(t, 'slack', { ...tokensOf(server), allow_from: ['*'] }, (text) =>
     text.startsWith('Draw') ? gateway.albumReply : `You said: ${text}`,
   )
-  let running = gateway.run('outbox:accepted')
+  gateway.start('outbox:accepted')
 
   /** Returns the texts of the albums that were sent. */
   async function drawAndRestart(text: string) {
     const before = server.posts(direct).length
-    const killed = exitOf(running)
     void server.say(direct, ada, text).catch(() => undefined)
-    assert.equal(await killed, 'SIGKILL')
-    running = gateway.run()
+    await gateway.killed()
+    gateway.start()
     const next = `Still there after ${text}?`
     void server.say(direct, ada, next).catch(() => undefined)
-    await server.until(() => server.posts(direct).find((post) => displayed(post).includes(next)))
+    await gateway.until(
+      `the answer to "${next}"`,
+      server.until(() => server.posts(direct).find((post) => displayed(post).includes(next))),
+    )
     const sent = server.posts(direct).slice(before)
     return sent
       .map((post) => [displayed(post), post.files?.map(({ name }) => name)])
@@ -42,9 +44,9 @@ test('killed while an album is sent, the gateway sends it once more as an album,
   })
 
   await t.test('killed before it was sent', async () => {
-    await gateway.arm(running, 'outbox:claimed')
+    await gateway.arm('outbox:claimed')
     assert.deepEqual(await drawAndRestart('Draw again'), [labelled])
   })
 
-  assert.equal(await gateway.stop(running), 0)
+  await gateway.stop()
 })

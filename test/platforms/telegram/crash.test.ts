@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createKilledGateway, exitOf } from '../../crash/killed-gateway.ts'
+import { createKilledGateway } from '../../crash/killed-gateway.ts'
 import { defaultUser, startTelegramServer } from '../../kit/servers/telegram-server.ts'
 
 test('killed between two steps, the gateway answers once, or says that it may be twice', {
@@ -17,18 +17,20 @@ test('killed between two steps, the gateway answers once, or says that it may be
   const gateway = await createKilledGateway(t, 'telegram', options, (text) =>
     text.startsWith('Draw') ? gateway.albumReply : `You said: ${text}`,
   )
-  let running = gateway.run('outbox:accepted')
+  gateway.start('outbox:accepted')
 
   /** Says a text on which the process is killed, and starts the next process. Resolves when that one has answered. */
   async function sayAndRestart(text: string, killAt?: string, killHit?: number): Promise<void> {
-    const killed = exitOf(running)
     const said = bot.say(text)
-    assert.equal(await killed, 'SIGKILL')
-    running = gateway.run(killAt, killHit)
-    await said.confirmed
+    await gateway.killed()
+    gateway.start(killAt, killHit)
+    await gateway.until(`"${text}" to be confirmed`, said.confirmed)
     const next = `Still there after ${text}?`
-    await bot.say(next).confirmed
-    await bot.chats.until(({ text }) => text.includes(next))
+    await gateway.until(`"${next}" to be confirmed`, bot.say(next).confirmed)
+    await gateway.until(
+      `the answer to "${next}"`,
+      bot.chats.until(({ text }) => text.includes(next)),
+    )
   }
   function checkAnswers(text: string): void {
     const answers = bot.chats.shown.filter((shown) => shown.text.endsWith(`You said: ${text}`))
@@ -62,7 +64,7 @@ test('killed between two steps, the gateway answers once, or says that it may be
   })
 
   await t.test('killed before an album was sent', async () => {
-    await gateway.arm(running, 'outbox:claimed')
+    await gateway.arm('outbox:claimed')
     const before = files().length
     await sayAndRestart('Draw another')
     const sent = files().slice(before)
@@ -71,10 +73,10 @@ test('killed between two steps, the gateway answers once, or says that it may be
   })
 
   await t.test('killed after a message was stored, before Telegram heard so', async () => {
-    await gateway.arm(running, 'inbox:committed')
+    await gateway.arm('inbox:committed')
     await sayAndRestart('Good night')
     checkAnswers('Good night')
   })
 
-  assert.equal(await gateway.stop(running), 0)
+  await gateway.stop()
 })
