@@ -12,16 +12,20 @@ export interface Round {
   prepare?(home: string): Promise<void>
 }
 
-/** Registers a test for each round, in two homes that are independent of each other. */
+/** These run with `npm test`. All others are in the files `*.full.test.ts`. */
+export const usualPoints: readonly string[] = ['inbox:committed', 'tool:effect-done', 'outbox:accepted']
+
+/** Registers a test for each round, in two homes that are independent of each other if there are many. */
 export function testRounds(rounds: readonly Round[], options?: ScenarioOptions): void {
-  for (const [index, part] of ['the first home', 'the second home'].entries())
+  const homes = rounds.length < 6 ? ['one home'] : ['the first home', 'the second home']
+  for (const [index, part] of homes.entries())
     describe(part, { concurrency: 1 }, () => {
       let scenario: Scenario
       before(async () => {
         scenario = await createScenario({ isShort: true, ...options })
       })
       after(() => scenario.dispose())
-      for (const { name, point, prepare } of rounds.filter((_, number) => number % 2 === index))
+      for (const { name, point, prepare } of rounds.filter((_, number) => number % homes.length === index))
         test(name, async () => {
           await prepare?.(scenario.home)
           await scenario.kill(point, 1)

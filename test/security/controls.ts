@@ -97,7 +97,7 @@ export const controls: readonly Control[] = [
         'test/approvals/cases.test.ts',
       ),
       testsOf('tests of changed arguments, ended turns, order and grants', 10, 'test/approvals/cases.test.ts'),
-      testsOf('tests that kill the gateway in the states of an approval', 1, 'test/crash/approval.test.ts'),
+      testsOf('tests that kill the gateway in the states of an approval', 1, 'test/crash/approval.full.test.ts'),
     ],
   },
   {
