@@ -42,7 +42,7 @@ if (files.length === 0) fail(`No test file matches ${positionals.join(' ')}.`)
 
 /** Each part loads most of the modules again, which takes 0.6 s of processor time. */
 const secondsPerPart = 40
-const { environment, remove } = createEnvironment()
+const { environment, remove } = createEnvironment(tier)
 const report = createReport(process.stdout, files.length)
 const interrupted = new AbortController()
 const interrupt = (signal: NodeJS.Signals) => {

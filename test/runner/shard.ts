@@ -15,6 +15,8 @@ const resultSchema = z.object({
   passed: z.boolean(),
   isSuite: z.boolean(),
   skipped: z.boolean(),
+  /** Left to `npm run test:all`. */
+  leftOut: z.boolean(),
   todo: z.boolean(),
   /** With the names of the suites around it. */
   name: z.string(),
