@@ -100,7 +100,7 @@ test('a damaged record of a command does not hide that another one is lost', asy
 test('a watched text is reported, and of many at once only the first', async (t) => {
   const gateway = await startTestGateway(t, {
     model: scripted(
-      terminal({ command: 'echo no; echo ready 1; echo ready 2; cat > seen', watch_patterns: ['ready'] }),
+      terminal({ command: 'echo no; : > seen; echo ready 1; echo ready 2; cat > seen', watch_patterns: ['ready'] }),
       {
         close: callProcess({ action: 'close' }),
       },

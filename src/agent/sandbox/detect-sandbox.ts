@@ -77,7 +77,8 @@ const proxyVariables = {
   NODE_USE_ENV_PROXY: '1',
 }
 
-const tryTimeoutMs = 5_000
+/** Generous: a busy machine must not lose its sandbox until the next start. */
+const tryTimeoutMs = 20_000
 const maxTemporaryAgeMs = 7 * 86_400_000
 
 /** Never rejects: what went wrong is in `reason` of the kind `none`. */

@@ -32,6 +32,9 @@ async function withProject(t: TestContext, replies: readonly ModelReply[], answe
   return { editor, project, id, file, choose }
 }
 
+/** Stands behind each question. */
+const whoMayAnswer = { type: 'content', content: { type: 'text', text: 'Only the person who asked for it may answer.' } }
+
 test('a change is shown as a diff and waits for the answer; a refusal leaves the file, an answer for the session covers the project', async (t) => {
   const patch = (from: string, to: string) => call('patch', { path: 'a.txt', old_string: from, new_string: to })
   const replies = [
@@ -53,6 +56,7 @@ test('a change is shown as a diff and waits for the answer; a refusal leaves the
   assert.deepEqual(toolCall?.locations, [{ path: file('a.txt') }])
   assert.deepEqual(toolCall?.content, [
     { type: 'diff', path: file('a.txt'), oldText: '\tone\ntwo', newText: '\tone\ndeux' },
+    whoMayAnswer,
   ])
   assert.deepEqual(
     options?.map(({ name }) => name),
@@ -76,6 +80,7 @@ test('a patch of several files shows all of them, and a call that cannot work as
     { type: 'diff', path: file('a'), oldText: 'one', newText: 'eins' },
     { type: 'diff', path: file('src/b'), oldText: null, newText: 'two' },
     { type: 'diff', path: file('c'), oldText: 'three', newText: '' },
+    whoMayAnswer,
   ])
   await editor.say(id, 'patch')
   assert.equal(editor.asked.length, 1)
