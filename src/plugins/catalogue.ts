@@ -40,8 +40,11 @@ export function matchesPluginId(name: string, id: string): boolean {
 /** Never rejects. */
 export async function cataloguePlugins({ roots, settings, environment }: CatalogueDeps): Promise<PluginCatalogue> {
   const { plugins, invalid, warnings } = discoverPlugins(roots)
-  const ids = [...plugins, ...invalid].map(({ id }) => id)
-  const isEnabled = (id: string) => desiredStateOf(settings, id, ids) === 'enabled'
+  const installed = [
+    ...plugins.map(({ id, manifest: { name } }) => ({ id, name })),
+    ...invalid.map(({ id }) => ({ id })),
+  ]
+  const isEnabled = (id: string) => desiredStateOf(settings, id, installed) === 'enabled'
   const enabled = plugins.filter(({ id }) => isEnabled(id))
   const ordered = loadOrder(
     enabled.map((found) => ({ id: found.id, requires: found.manifest.requiresPlugins, found })),
@@ -59,10 +62,10 @@ export async function cataloguePlugins({ roots, settings, environment }: Catalog
     entries.push({ found, desiredState: 'enabled', blockedReason, warnings: pluginWarnings })
   }
   for (const found of plugins) {
-    const desiredState = desiredStateOf(settings, found.id, ids)
+    const desiredState = desiredStateOf(settings, found.id, installed)
     if (desiredState !== 'enabled') entries.push({ found, desiredState, blockedReason: '', warnings: [] })
   }
-  return { plugins: entries, invalid, warnings, missing: missingPlugins(settings, ids), isEnabled }
+  return { plugins: entries, invalid, warnings, missing: missingPlugins(settings, installed), isEnabled }
 }
 
 async function blockedReasonFor(

@@ -32,8 +32,12 @@ export const pluginsConfig = {
     .object({
       enabled: pluginNames
         .default([])
-        .describe('Plugins to load, by the name of their folder: `otel`, or with the category `observability/otel`.'),
-      disabled: pluginNames.default([]).describe('Plugins that are not loaded. Takes precedence over `enabled`.'),
+        .describe(
+          'Plugins to load, by the name of their folder (`otel`, or with the category `observability/otel`) or by the name in their `plugin.yaml`.',
+        ),
+      disabled: pluginNames
+        .default([])
+        .describe('Plugins that are not loaded, by folder or name. Takes precedence over `enabled`.'),
       entries: z.record(z.string(), pluginEntrySchema).default({}).describe('Settings and permissions by plugin.'),
       env: z
         .enum(['all', 'declared'])

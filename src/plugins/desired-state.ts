@@ -14,9 +14,19 @@ export function hasEnabledPlugins({ plugins, memory }: PluginSelection): boolean
   return plugins.enabled.length > 0 || (memory.provider ?? '') !== ''
 }
 
-/** By id, or by the name of the folder. A name that is an id refers to that plugin only. */
-function includesPlugin(list: readonly string[], id: string, ids: readonly string[]): boolean {
-  return list.some((name) => name === id || (name === bareName(id) && !ids.includes(name)))
+/** An installed plugin, by what a configuration may call it. */
+export interface NamedPlugin {
+  readonly id: string
+  /** The name in its manifest, as Hermes uses it; absent where the manifest cannot be read. */
+  readonly name?: string
+}
+
+/** The ids that a name refers to: that of this id, or all whose folder or manifest has this name. */
+function resolveName(name: string, installed: readonly NamedPlugin[]): readonly string[] {
+  const ids = installed.map(({ id }) => id)
+  if (ids.includes(name)) return [name]
+  const matching = installed.filter((plugin) => bareName(plugin.id) === name || plugin.name === name)
+  return [...new Set(matching.map(({ id }) => id))]
 }
 
 export function bareName(id: string): string {
@@ -24,19 +34,27 @@ export function bareName(id: string): string {
 }
 
 /**
- * `off`: the configuration does not mention the plugin. `disabled`: `plugins.disabled` names it.
- * @param ids of all installed plugins
+ * `off`: the configuration does not mention the plugin, or by a name that others have, too. `disabled`: `plugins.disabled` names it; of
+ * several with this name, all are.
  */
-export function desiredStateOf({ plugins, memory }: PluginSelection, id: string, ids: readonly string[]): DesiredState {
-  if (includesPlugin(plugins.disabled, id, ids)) return 'disabled'
-  const isMemoryProvider = memory.provider !== undefined && id === memoryPluginOf(memory.provider, ids)
-  return isMemoryProvider || includesPlugin(plugins.enabled, id, ids) ? 'enabled' : 'off'
+export function desiredStateOf(
+  { plugins, memory }: PluginSelection,
+  id: string,
+  installed: readonly NamedPlugin[],
+): DesiredState {
+  if (plugins.disabled.some((name) => resolveName(name, installed).includes(id))) return 'disabled'
+  const isMemoryProvider = memory.provider !== undefined && id === memoryPluginOf(memory.provider, installed)
+  const isEnabled = plugins.enabled.some((name) => {
+    const [only, ...others] = resolveName(name, installed)
+    return only === id && others.length === 0
+  })
+  return isMemoryProvider || isEnabled ? 'enabled' : 'off'
 }
 
 /** A provider of a user may lie beside other plugins, as in Hermes: `plugins/<name>`. */
-function memoryPluginOf(provider: string, ids: readonly string[]): string {
-  const id = `${memoryCategory}${provider}`
-  return ids.includes(id) ? id : provider
+function memoryPluginOf(provider: string, installed: readonly NamedPlugin[]): string {
+  const wanted = `${memoryCategory}${provider}`
+  return installed.some(({ id }) => id === wanted) ? wanted : provider
 }
 
 export type DesiredState = 'enabled' | 'off' | 'disabled'
@@ -46,16 +64,25 @@ export interface MissingPlugin {
   readonly reason: string
 }
 
-/** Plugins that the configuration enables and that are not installed. */
-export function missingPlugins(selection: PluginSelection, ids: readonly string[]): MissingPlugin[] {
+/** Plugins that the configuration enables and that are not installed, and names that fit several. */
+export function missingPlugins(selection: PluginSelection, installed: readonly NamedPlugin[]): MissingPlugin[] {
   const { enabled, disabled } = selection.plugins
   return [...new Set(enabled)]
-    .filter((name) => !ids.some((id) => includesPlugin([name], id, ids)) && !disabled.includes(name))
-    .map((id) => {
-      const suggestion = findClosestMatch(id, [...ids, ...ids.map(bareName)])
-      return {
-        id,
-        reason: `plugins.enabled names a plugin that is not installed${suggestion === null ? '' : `; did you mean ${suggestion}?`}`,
-      }
+    .filter((name) => !disabled.includes(name))
+    .flatMap((name) => {
+      const found = resolveName(name, installed)
+      if (found.length === 1) return []
+      const reason = found.length === 0 ? notInstalled(name, installed) : ambiguous(found)
+      return [{ id: name, reason: `plugins.enabled names ${reason}` }]
     })
+}
+
+function notInstalled(name: string, installed: readonly NamedPlugin[]): string {
+  const known = installed.flatMap((plugin) => [plugin.id, bareName(plugin.id), plugin.name ?? plugin.id])
+  const suggestion = findClosestMatch(name, new Set(known))
+  return `a plugin that is not installed${suggestion === null ? '' : `; did you mean ${suggestion}?`}`
+}
+
+function ambiguous(ids: readonly string[]): string {
+  return `several plugins: ${ids.join(' and ')} have this name. Use the folder of the one that you mean`
 }

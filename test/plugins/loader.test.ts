@@ -57,6 +57,40 @@ test('an enabled plugin that is not installed is reported with a similar name', 
   ])
 })
 
+test('a plugin is enabled by its folder or by the name in its manifest', async (t) => {
+  const named = (folder: string, name: string) => ({
+    ...pluginFiles(folder, hook),
+    [`${folder}/plugin.yaml`]: `name: ${name}\n`,
+  })
+  const files = {
+    ...named('hermes-metrics', 'metrics'),
+    ...named('notes-plugin', 'notes'),
+    ...named('other', 'left-out'),
+  }
+  const loading = createTestLoader(t, {
+    files,
+    plugins: { enabled: ['metrics', 'notes-plugin', 'left-out'], disabled: ['left-out'] },
+  })
+  await loading.loader.sync()
+  assert.equal(loading.report('hermes-metrics').state, 'loaded')
+  assert.equal(loading.report('notes-plugin').state, 'loaded')
+  assert.equal(loading.report('other').state, 'disabled')
+  assert.deepEqual(loading.loader.failures(), [])
+})
+
+test('a name that fits two plugins enables neither, and both are named', async (t) => {
+  const files = {
+    ...pluginFiles('a-plugin', hook),
+    ...pluginFiles('obs/metrics', hook),
+    'a-plugin/plugin.yaml': 'name: metrics\n',
+  }
+  const loading = createTestLoader(t, { files, plugins: { enabled: ['metrics'] } })
+  await loading.loader.sync()
+  for (const id of ['a-plugin', 'obs/metrics']) assert.equal(loading.report(id).state, 'off')
+  const [failure] = loading.loader.failures()
+  assert.match(failure?.reason ?? '', /a-plugin and obs\/metrics have this name/)
+})
+
 test('a plugin that fails to load leaves no registrations, reports the location, and does not affect others', async (t) => {
   const loading = createTestLoader(t, {
     files: {
