@@ -49,13 +49,14 @@ export function createDeferred(deps: DeferredDeps): Deferred {
   const running = new Set<Promise<void>>()
   const stopping = new AbortController()
 
-  async function note(key: string, name: string, at: number): Promise<void> {
+  /** The group, or undefined when it has the event already. */
+  function note(key: string, name: string, at: number): Group | undefined {
     const group = groups.get(name) ?? newGroup(at)
-    if (group.keys.includes(key)) return
+    if (group.keys.includes(key)) return undefined
     group.keys.push(key)
     group.lastAt = at
     groups.set(name, group)
-    await schedule(name, group)
+    return group
   }
 
   async function schedule(name: string, group: Group): Promise<void> {
@@ -143,13 +144,16 @@ export function createDeferred(deps: DeferredDeps): Deferred {
   return {
     async added(key, group) {
       try {
-        await note(key, group, clock())
+        const noted = note(key, group, clock())
+        if (noted !== undefined) await schedule(group, noted)
       } catch (error) {
         log.error({ event: 'webhook.not_scheduled', key, err: error }, 'an event is worked on after the next start')
       }
     },
     async recover() {
-      for (const { key, group, receivedAt } of await deliveries.open()) await note(key, group, receivedAt)
+      // All are noted before one begins: the time of a group may have ended while no gateway ran.
+      for (const { key, group, receivedAt } of await deliveries.open()) note(key, group, receivedAt)
+      for (const [name, group] of [...groups]) await schedule(name, group)
     },
     size: () => groups.size,
     async stop() {

@@ -184,6 +184,18 @@ test('what waits is worked on after a restart, within its time', async (t) => {
   )
 })
 
+test('events of one subject become one turn when their time ends while no gateway runs', async (t) => {
+  const { post, gateway, clock, restart, open } = await startWebhooks(t, { ci: { coalesce: { key: 'number' } } })
+  for (const id of ['a', 'b', 'c']) await post('ci', github({ ...payload, action: `edit ${id}` }, { id }))
+  clock.advance(3_600_000)
+  await restart()
+  assert.deepEqual(
+    gateway.ingestedEvents.map(({ event }) => event.messageId),
+    ['c'],
+  )
+  assert.deepEqual(open(), [])
+})
+
 test('a script changes an event, adds to it, or ignores it', async (t) => {
   const outputs = ['{"action": "changed"}', 'a summary', '', '[SILENT]', '{"__hermes_ignore__": true}']
   const inputs: string[] = []
