@@ -241,6 +241,21 @@ test('a field named __proto__ does not change a prototype', () => {
   assert.equal(Reflect.get({}, 'polluted'), undefined)
 })
 
+test('a message that begins again in one stream replaces what came before', () => {
+  const start = { type: 'message_start', message: { role: 'assistant', content: [] } }
+  const response = collected(createAnthropicAggregator(10_000), [
+    start,
+    ...block(0, 'text', [{ type: 'text_delta', text: 'I look' }]),
+    ...block(1, 'text', [{ type: 'text_delta', text: ' it up' }]),
+    start,
+    ...block(0, 'text', [{ type: 'text_delta', text: 'It is four.' }]),
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+    { type: 'message_stop' },
+  ])
+  assert.ok(response !== null)
+  assert.equal(parseAnthropicResponse(response).text, 'It is four.')
+})
+
 test('arbitrary chunks and responses cause no error other than ModelError', () => {
   const keys = fc.constantFrom(
     'choices',
@@ -359,6 +374,15 @@ const dialects = {
       delta({ content: ' = ' }),
       delta({ content: [textPart('4')] }),
       delta({ content: null }, 'stop'),
+    ],
+  ],
+  'a refusal, as OpenAI sends it': [
+    chatFormat,
+    [
+      delta({ role: 'assistant', content: '', refusal: null, reasoning: 'Two and two.' }),
+      delta({ content: null, refusal: '2 + 2' }),
+      delta({ refusal: ' = 4' }),
+      delta({}, 'stop'),
     ],
   ],
   'blocks, as Anthropic sends them': [

@@ -90,6 +90,8 @@ export function createAnthropicAggregator(maxChars: number): ResponseAggregator 
     add(event) {
       switch (event['type']) {
         case 'message_start':
+          // A proxy that tries again sends the second response in the stream of the first, which it does not complete.
+          blocks.clear()
           message = copyObject(event['message'], 'message', countChars)
           return
         case 'content_block_start': {

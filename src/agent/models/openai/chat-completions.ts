@@ -139,7 +139,7 @@ function parseChatResponse(response: JsonObject, quirks: ProviderQuirks): ModelO
   const providerItems = extractProviderItems(message, quirks)
   const { text, reasoning } = readTexts(message)
   return {
-    text: text || asString(message['refusal']),
+    text,
     toolCalls,
     usage: extractUsage(response) ?? noUsage,
     finishReason: asString(choice['finish_reason']) || (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
@@ -155,7 +155,7 @@ function readTexts(message: JsonObject): { readonly text: string; readonly reaso
   // The field is not standardised; servers use these two names. Mistral's models think in parts of the content.
   const thoughts = parts.map((part) => joinTexts(asRecord(part)['thinking'])).join('')
   return {
-    text: joinTexts(parts),
+    text: joinTexts(parts) || asString(message['refusal']),
     reasoning: asString(message['reasoning_content']) || asString(message['reasoning']) || thoughts,
   }
 }
