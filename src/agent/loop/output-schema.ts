@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
+import { asArray, asRecord, isRecord } from '../../lib/json.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
 import type { JsonObject } from '../models/provider.ts'
 import { DelegationRefused, type SubagentResult } from '../tools/tool.ts'
@@ -48,7 +49,7 @@ function checkAnswer(type: z.ZodType, decoded: { readonly output: unknown }): Re
 
 function parseSchema(schema: JsonObject): z.ZodType {
   try {
-    const type = z.fromJSONSchema(schema)
+    const type = z.fromJSONSchema(completeSchema(schema))
     // References are resolved with the first value.
     type.safeParse(null)
     return type
@@ -109,6 +110,78 @@ function resolvePointer(root: JsonObject, pointer: string): unknown {
 
 /** Their keys are names, even when they look like keywords. */
 const mapKeywords: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'dependentSchemas'])
+
+/** A schema without `type` is meant for values of the type to which its keywords belong; Zod would accept every value. */
+const typeOfKeyword: Readonly<Record<string, string>> = {
+  properties: 'object',
+  required: 'object',
+  additionalProperties: 'object',
+  propertyNames: 'object',
+  minProperties: 'object',
+  maxProperties: 'object',
+  items: 'array',
+  prefixItems: 'array',
+  contains: 'array',
+  minItems: 'array',
+  maxItems: 'array',
+  uniqueItems: 'array',
+  minLength: 'string',
+  maxLength: 'string',
+  format: 'string',
+  minimum: 'number',
+  maximum: 'number',
+  exclusiveMinimum: 'number',
+  exclusiveMaximum: 'number',
+  multipleOf: 'number',
+}
+
+/** They say something about a value, or nothing at all. */
+const otherKeywords: ReadonlySet<string> = new Set([
+  ...['type', 'enum', 'const', '$ref', '$defs', 'definitions', ...alternatives, ...refusedKeywords],
+  ...['$schema', '$id', '$anchor', '$comment', 'title', 'description', 'default', 'example', 'examples', 'nullable'],
+  ...['dependentRequired', 'dependentSchemas', 'unevaluatedItems', 'unevaluatedProperties', 'deprecated', 'readOnly'],
+])
+
+/** The same schema as Zod understands it: with the types that are left out, and with the properties that are only required. */
+function completeSchema(root: JsonObject): JsonObject {
+  const keys = Object.keys(root)
+  if (keys.length > 0 && !keys.some((key) => key in typeOfKeyword || otherKeywords.has(key)))
+    throw new Error('It has no keyword of JSON Schema; the names of an object belong under `properties`.')
+  // Zod looks for definitions where the draft has them.
+  const isOld = root['$schema'] === undefined && root['definitions'] !== undefined && root['$defs'] === undefined
+  return completePart({ ...(isOld ? { $schema: 'http://json-schema.org/draft-07/schema#' } : {}), ...root })
+}
+
+function completePart(schema: JsonObject): JsonObject {
+  const parts = Object.entries(schema).map(([key, value]): [string, unknown] => {
+    if (key === 'enum' || key === 'const' || key === 'default') return [key, value]
+    if (mapKeywords.has(key) && isRecord(value)) return [key, mapValues(value, completeValue)]
+    return [key, completeValue(value)]
+  })
+  const completed: JsonObject = Object.fromEntries(parts)
+  const { type, $ref: reference, enum: values, properties, required, items, prefixItems } = completed
+  const isTyped = type !== undefined || reference !== undefined || values !== undefined || 'const' in completed
+  const keyword = isTyped ? undefined : Object.keys(completed).find((key) => key in typeOfKeyword)
+  const inferred = keyword === undefined ? type : typeOfKeyword[keyword]
+  const types = asArray(inferred).length > 0 ? asArray(inferred) : [inferred]
+  const unnamed = asArray(required).filter((name) => typeof name === 'string')
+  const anything = Object.fromEntries(unnamed.map((name) => [name, {}]))
+  return {
+    ...completed,
+    ...(inferred === undefined ? {} : { type: inferred }),
+    ...(types.includes('object') && unnamed.length > 0 ? { properties: { ...anything, ...asRecord(properties) } } : {}),
+    ...(types.includes('array') && items === undefined && prefixItems === undefined ? { items: {} } : {}),
+  }
+}
+
+function completeValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(completeValue)
+  return isRecord(value) ? completePart(value) : value
+}
+
+function mapValues(map: JsonObject, change: (value: unknown) => unknown): JsonObject {
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]))
+}
 
 function findKeyword(value: unknown, isMap = false): string | undefined {
   if (Array.isArray(value)) return value.map((one) => findKeyword(one)).find((found) => found !== undefined)

@@ -39,6 +39,14 @@ test('an answer that does not match gets one turn to correct it, in which the su
   assert.equal(received.length, 2, 'it is one sub-agent with one start and one end')
 })
 
+test('an answer of the wrong form is corrected also where the schema names no type', async () => {
+  const untyped = { properties: schema.properties, required: ['count'] }
+  const counting = asks(call('d', 'delegate_task', { goal: 'count', output_schema: untyped }))
+  const { result, reports } = delegating([counting, { chunks: ['{"number":3}'] }, { chunks: ['{"count":3}'] }, ok])
+  await result
+  assert.deepEqual(reports().results, [{ task: 0, status: 'completed', schema_valid: true, output: { count: 3 } }])
+})
+
 test('a schema that cannot be met ends with schema_valid false and the text', async () => {
   const { result, reports, provider } = delegating([task, { chunks: ['three'] }, { chunks: ['still three'] }, ok])
   await result
@@ -57,6 +65,33 @@ test('the check reads what JSON Schema says, and refuses what it cannot check', 
   assert.equal(checkedResult(createOutputCheck(tree), '{"children":[{"children":3}]}').schemaValid, false)
   for (const broken of [{ type: 'strange' }, { $ref: '#/nowhere' }, { pattern: 'a' }, { items: [{ pattern: 'a' }] }])
     assert.throws(() => createOutputCheck(broken), { name: 'DelegationRefused', code: 'invalid_schema' })
+})
+
+test('a schema that leaves its types out is checked as it is meant', () => {
+  const integer = { type: 'integer' }
+  for (const [broad, wrong, right] of [
+    [{ properties: { count: integer }, required: ['count'] }, { count: 'three' }, { count: 3 }],
+    [{ properties: { count: integer }, required: ['count'] }, {}, { count: 3 }],
+    [{ required: ['count'] }, 'three', { count: null }],
+    [{ type: 'object', required: ['count'] }, {}, { count: 3, more: 1 }],
+    [{ type: ['object', 'null'], required: ['count'] }, {}, null],
+    [{ items: integer }, ['three'], [3]],
+    [{ type: 'array', minItems: 2 }, [1], [1, 'a']],
+    [{ minimum: 3 }, 1, 3],
+    [{ maxLength: 2 }, 'abc', 'ab'],
+    [{ type: 'object', properties: { a: { required: ['b'] } } }, { a: {} }, { a: { b: 1 } }],
+    [{ type: 'object', allOf: [{ properties: { b: integer }, required: ['b'] }] }, { b: 'x' }, { b: 1 }],
+    [{ anyOf: [{ required: ['a'] }, { required: ['b'] }] }, { c: 1 }, { b: 1 }],
+    [{ items: { $ref: '#/definitions/n' }, definitions: { n: integer } }, ['a'], [1]],
+    [{ items: { $ref: '#/$defs/n' }, $defs: { n: { required: ['a'] } } }, [{}], [{ a: 1 }]],
+  ] as const) {
+    const check = createOutputCheck(broad)
+    assert.ok('problem' in check(JSON.stringify(wrong)), `${JSON.stringify(broad)} ${JSON.stringify(wrong)}`)
+    assert.deepEqual(check(JSON.stringify(right)), { output: right }, JSON.stringify(broad))
+  }
+  assert.throws(() => createOutputCheck({ count: integer }), { code: 'invalid_schema' }, 'it says nothing')
+  assert.deepEqual(createOutputCheck({})('3'), { output: 3 })
+  assert.deepEqual(createOutputCheck({ description: 'any' })('3'), { output: 3 })
 })
 
 test('neither a schema nor an answer makes the check take much longer than it is long', () => {
