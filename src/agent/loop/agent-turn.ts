@@ -53,6 +53,8 @@ export interface PlannedSubagent {
   readonly depth: number
   /** The names of its tools. */
   readonly tools: ReadonlySet<string>
+  /** What it does not get of what was asked for, for the model; '' for nothing. */
+  readonly note: string
   readonly pictures: readonly ConversationPicture[]
 }
 

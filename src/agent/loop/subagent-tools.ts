@@ -1,7 +1,6 @@
 /**
  * The tools of a sub-agent: those of its parent, without the ones that no sub-agent gets, within the toolsets of its task.
  */
-import { DelegationRefused } from '../tools/tool.ts'
 import { type CustomToolsets, selectTools } from '../toolsets/select-tools.ts'
 import type { AgentTools } from './agent-tools.ts'
 
@@ -27,14 +26,17 @@ export interface SubagentToolRules {
   readonly mayDelegate: boolean
 }
 
-/**
- * The names of the tools that a sub-agent gets. An entry that gives none of the tools of its parent is an error if it was asked
- * for. Throws `DelegationRefused`.
- */
+export interface SubagentToolChoice {
+  readonly names: ReadonlySet<string>
+  /** Which toolsets were asked for and give no tool, for the model; '' when each gives one. */
+  readonly note: string
+}
+
+/** The tools that a sub-agent gets. What is asked for and gives none of the tools of its parent is left out. */
 export function toolNamesFor(
   tools: AgentTools,
   { asked, defaults, custom, inheritsMcp, mayDelegate }: SubagentToolRules,
-): ReadonlySet<string> {
+): SubagentToolChoice {
   const names = tools.schemas().map(({ name }) => name)
   const offered = names
     .filter((name) => name !== delegateTool && !withheldTools.has(name))
@@ -43,19 +45,25 @@ export function toolNamesFor(
   const isDelegation = (entry: string) => mayDelegate && (entry === delegateTool || entry === delegateToolset)
   const selects = (entry: string) =>
     entry.startsWith('-') || isDelegation(entry) || selectTools([entry], offered, custom).size > 0
-  const unknown = asked?.find((entry) => !selects(entry))
-  if (unknown !== undefined) {
-    const choices = [...new Set(offered.map(({ toolset }) => toolset))].sort().join(', ')
-    throw new DelegationRefused(
-      'unknown_toolset',
-      `The toolset ${JSON.stringify(unknown.slice(0, 100))} has no tool for a sub-agent. There are: ${choices || 'none'}. None was started.`,
-    )
-  }
+  const dropped = asked?.filter((entry) => !selects(entry)) ?? []
+  const choices = [...new Set(offered.map(({ toolset }) => toolset))].sort()
   const servers = inheritsMcp
     ? offered.map(({ toolset }) => toolset).filter((toolset) => toolset.startsWith('mcp-'))
     : []
   const selected = selectTools([...(asked ?? defaults), ...servers], offered, custom)
-  return mayDelegate && names.includes(delegateTool) ? new Set([...selected, delegateTool]) : selected
+  return {
+    names: mayDelegate && names.includes(delegateTool) ? new Set([...selected, delegateTool]) : selected,
+    note: dropped.length === 0 ? '' : droppedNote(dropped, choices),
+  }
+}
+
+const maxNamedToolsets = 10
+const maxNameChars = 100
+
+function droppedNote(dropped: readonly string[], choices: readonly string[]): string {
+  const named = dropped.slice(0, maxNamedToolsets).map((name) => JSON.stringify(name.slice(0, maxNameChars)))
+  const more = dropped.length > named.length ? ` and ${dropped.length - named.length} more` : ''
+  return `It has no tools of ${named.join(', ')}${more}, which a sub-agent may not have or which do not exist. There are: ${choices.join(', ') || 'none'}.`
 }
 
 /** Limits tools to these names. A call of another tool says why. */

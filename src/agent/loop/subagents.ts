@@ -14,6 +14,7 @@ import { mapWithConcurrency } from '../tools/parallel.ts'
 import {
   type ConversationPicture,
   DelegationRefused,
+  type StartedSubagent,
   type SubagentResult,
   type SubagentTask,
   type ToolContext,
@@ -32,8 +33,8 @@ export interface Subagents {
     tasks: readonly SubagentTask[],
     signal: AbortSignal,
   ): Promise<readonly SubagentResult[]>
-  /** Starts one sub-agent per task, which goes on after the turn; resolves with their ids. */
-  start(context: DelegatingCall, tasks: readonly SubagentTask[]): Promise<readonly string[]>
+  /** Starts one sub-agent per task, which goes on after the turn. */
+  start(context: DelegatingCall, tasks: readonly SubagentTask[]): Promise<readonly StartedSubagent[]>
   /** The token usage of sub-agents since the last call. */
   takeUsage(): Usage
 }
@@ -58,7 +59,8 @@ export function createSubagents(
       const run = async (plan: PlannedSubagent, index: number) => {
         const child = createSubagent(deps, parent, { ...context, plan, index, signal, model, started }, runners.attach)
         try {
-          return await runChild(child, runners.run)
+          const result = await runChild(child, runners.run)
+          return plan.note === '' ? result : { ...result, note: plan.note }
         } finally {
           unreported = addUsage(unreported, child.takeUsage())
           await child.close()
@@ -73,7 +75,8 @@ export function createSubagents(
           'no_background',
           'Sub-agents in the background are started only by the agent of a conversation that the gateway keeps open, because their results go there. Call delegate_task without background. None was started.',
         )
-      return await parent.startInBackground(context.call, plans)
+      const ids = await parent.startInBackground(context.call, plans)
+      return ids.map((id, index) => ({ id, note: plans[index]?.note ?? '' }))
     },
     takeUsage() {
       const usage = unreported
@@ -116,8 +119,9 @@ async function planSubagents(
     const pictures = await picturesOf(task.images ?? [], context)
     if (task.outputSchema !== undefined) createOutputCheck(task.outputSchema)
     const mayDelegate = task.role === 'orchestrator' && depth < maxDepth
-    const names = toolNamesFor(tools, { asked: task.toolsets, defaults, custom, inheritsMcp, mayDelegate })
-    plans.push({ task, depth, role: mayDelegate ? 'orchestrator' : 'leaf', tools: names, pictures })
+    const chosen = toolNamesFor(tools, { asked: task.toolsets, defaults, custom, inheritsMcp, mayDelegate })
+    const role = mayDelegate ? 'orchestrator' : 'leaf'
+    plans.push({ task, depth, role, tools: chosen.names, note: chosen.note, pictures })
   }
   return plans
 }

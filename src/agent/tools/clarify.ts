@@ -5,9 +5,17 @@ import { z } from 'zod'
 import { toErrorJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
+const maxChoices = 4
+/** Models offer more now and then. The first ones are asked, and the result says which. */
+const choices = z
+  .array(z.string())
+  .meta({ maxItems: maxChoices })
+  .transform((all) => all.slice(0, maxChoices))
+  .pipe(z.array(z.string().trim().min(1).max(200)))
+
 const parameters = z.object({
   question: z.string().trim().min(1).max(2_000),
-  choices: z.array(z.string().trim().min(1).max(200)).max(4).optional(),
+  choices: choices.optional(),
   multi_select: z.boolean().optional(),
 })
 

@@ -6,7 +6,7 @@ import { messageOf } from '../../lib/errors.ts'
 import { asArray, asRecord, asString } from '../../lib/json.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { lineOf, toErrorJson, truncateMiddle } from './support/result-json.ts'
-import { DelegationRefused, defineTool, type SubagentResult, type SubagentTask } from './tool.ts'
+import { DelegationRefused, defineTool, type StartedSubagent, type SubagentResult, type SubagentTask } from './tool.ts'
 
 const options = {
   context: z.string().optional(),
@@ -117,9 +117,9 @@ function toTask(
   }
 }
 
-function startedJson(ids: readonly string[]): string {
+function startedJson(started: readonly StartedSubagent[]): string {
   return JSON.stringify({
-    started: ids.map((id, task) => ({ task, id })),
+    started: started.map(({ id, note }, task) => ({ task, id, ...(note === '' ? {} : { note }) })),
     note: 'They work in the background. Each result comes as a message of its own; do not wait for it.',
   })
 }
@@ -131,8 +131,8 @@ function resultsJson(results: readonly SubagentResult[], maxChars: number): stri
 }
 
 /** What the agent reads of a result. An answer that matches its schema is given as JSON unless it is too long. */
-export function toReport({ status, summary, schemaValid, output }: SubagentResult, summaryChars: number) {
-  const checked = schemaValid === undefined ? {} : { schema_valid: schemaValid }
+export function toReport({ status, summary, schemaValid, output, note }: SubagentResult, summaryChars: number) {
+  const checked = { ...(schemaValid === undefined ? {} : { schema_valid: schemaValid }), ...(note && { note }) }
   if (schemaValid === true && JSON.stringify(output).length <= summaryChars) return { status, ...checked, output }
   return { status, ...checked, summary: truncateMiddle(summary, summaryChars) }
 }

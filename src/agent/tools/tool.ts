@@ -333,8 +333,8 @@ export type UserResponse =
  */
 export type Delegate = (tasks: readonly SubagentTask[], signal: AbortSignal) => Promise<readonly SubagentResult[]>
 
-/** Resolves with an id for each task once all are stored. Rejects with `DelegationRefused`, or as the inbox. */
-export type DelegateInBackground = (tasks: readonly SubagentTask[]) => Promise<readonly string[]>
+/** Resolves with one sub-agent for each task once all are stored. Rejects with `DelegationRefused`, or as the inbox. */
+export type DelegateInBackground = (tasks: readonly SubagentTask[]) => Promise<readonly StartedSubagent[]>
 
 /** `orchestrator`: it may start sub-agents itself, as far as `delegation.max_spawn_depth` permits. */
 export type SubagentRole = 'leaf' | 'orchestrator'
@@ -363,6 +363,14 @@ export interface SubagentResult {
   readonly schemaValid?: boolean
   /** The answer as JSON; absent unless it matches. */
   readonly output?: unknown
+  /** What it did not get of what was asked for. */
+  readonly note?: string
+}
+
+export interface StartedSubagent {
+  readonly id: string
+  /** What it does not get of what was asked for; '' for nothing. */
+  readonly note: string
 }
 
 /** The tasks cannot be given to sub-agents. None was started. The message is for the model. */

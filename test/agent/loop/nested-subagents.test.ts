@@ -211,8 +211,6 @@ test('a sub-agent gets the toolsets of its task, or the configured ones, and nev
 
 test('what a task cannot have is an error before any sub-agent starts', async () => {
   for (const [task, code] of [
-    [{ toolsets: ['browser'] }, 'unknown_toolset'],
-    [{ toolsets: ['delegation'] }, 'unknown_toolset'],
     [{ model: 'two words' }, 'invalid_model'],
     [{ model: '' }, 'invalid_model'],
     [{ images: ['/etc/passwd'] }, 'unknown_image'],
@@ -229,6 +227,27 @@ test('what a task cannot have is an error before any sub-agent starts', async ()
     await result
     assert.equal(reports().code, code, JSON.stringify(task))
     assert.deepEqual(received, [])
+  }
+})
+
+test('a toolset that a sub-agent may not have is left out, and the result says so', async () => {
+  const tools = { look: async () => 'seen', web_look: async () => 'seen', home_light: async () => 'on' }
+  for (const toolsets of [
+    ['home', 'browser'],
+    ['delegation', 'home'],
+    ['memory', 'browser', 'home'],
+  ]) {
+    const delegation = asks(call('d', 'delegate_task', { tasks: [{ goal: 'fine' }, { goal: 'g', toolsets }] }))
+    const { result, provider, reports } = delegating(
+      [delegation, { chunks: ['done'] }, { chunks: ['done'] }, { chunks: ['ok'] }],
+      tools,
+    )
+    await result
+    assert.equal(provider.requests[2]?.tools.map(({ name }) => name).join(), 'home_light')
+    const [whole, limited] = reports().results
+    assert.deepEqual([whole.status, whole.note, limited.status], ['completed', undefined, 'completed'])
+    for (const name of toolsets.filter((one) => one !== 'home')) assert.match(limited.note, new RegExp(`"${name}"`))
+    assert.match(limited.note, /There are: .*home/)
   }
 })
 

@@ -23,7 +23,7 @@ const tools: AgentTools = {
 
 function namesOf(rules: Partial<SubagentToolRules>): string[] {
   const all = { asked: undefined, defaults: ['terminal'], custom: {}, inheritsMcp: true, mayDelegate: false }
-  return [...toolNamesFor(tools, { ...all, ...rules })]
+  return [...toolNamesFor(tools, { ...all, ...rules }).names]
 }
 
 test('a sub-agent has the MCP servers of its parent beside its toolsets', () => {

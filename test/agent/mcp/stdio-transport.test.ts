@@ -118,7 +118,10 @@ test('a program that ignores its end and what it started end with a killed gatew
 
 test('a program that does not exist is an error that says so', async (t) => {
   const { connection } = connect(t, ['/nonexistent/server'])
-  await assert.rejects(connection.catalogue(signal), { code: 'unreachable', message: /there is no program \/nonexistent\/server/ })
+  await assert.rejects(connection.catalogue(signal), {
+    code: 'unreachable',
+    message: /there is no program \/nonexistent\/server/,
+  })
 })
 
 test('a program that ends at once is named with its last words', async (t) => {
