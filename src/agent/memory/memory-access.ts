@@ -9,7 +9,7 @@ import type { MemoryAccess, MemoryAnswer, MemoryChange, MemoryFailure, MemoryReq
 import { memoryFileNames } from './entries.ts'
 import type { MemoryStore, MemoryWriteResult } from './memory-store.ts'
 import { previewOf } from './operations.ts'
-import { showEntry } from './shown-entries.ts'
+import { showEntries } from './shown-entries.ts'
 
 export interface MemoryAccessDeps {
   readonly store: MemoryStore
@@ -71,12 +71,11 @@ type FailedWrite = Extract<MemoryWriteResult, { ok: false }>
 /** What the scan would block in the prompt must not reach the conversation in an error. */
 function shownFailure({ target }: MemoryRequest, { failure, entries, usage }: FailedWrite): MemoryAnswer {
   const name = memoryFileNames[target]
-  const shown = (entry: string) => showEntry(name, entry)
+  const shown = (all: readonly string[]) => showEntries(name, all).entries
   return {
     ok: false,
-    failure:
-      failure.matches === undefined ? failure : { ...failure, matches: failure.matches.map(shown).map(previewOf) },
-    ...(entries === undefined ? {} : { entries: entries.map(shown) }),
+    failure: failure.matches === undefined ? failure : { ...failure, matches: shown(failure.matches).map(previewOf) },
+    ...(entries === undefined ? {} : { entries: shown(entries) }),
     ...(usage === undefined ? {} : { usage }),
   }
 }

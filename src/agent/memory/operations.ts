@@ -69,10 +69,13 @@ function applyOperation(
     const added = contents.filter((entry) => !entries.includes(entry))
     return { entries: [...entries, ...added], changes: added.map((entry) => ({ action, content: entry })) }
   }
-  const found = findEntry(entries, action, oldText.replace(/\r\n?/g, '\n').trim())
+  const text = oldText.replace(/\r\n?/g, '\n').trim()
+  const found = findEntry(entries, action, text)
   if ('failure' in found) return found
   const { index, entry } = found
-  if (countChars(entry) > limit)
+  // The line of a blocked entry means all of it; another text may mean less.
+  const meansAll = action === 'remove' && !entry.includes(text)
+  if (countChars(entry) > limit && !meansAll)
     return failed(
       'entry_too_long',
       'This entry is longer than the whole file may be, so someone wrote it by hand. It was not changed: the user can shorten it, or separate entries with a line that is only §.',
@@ -103,7 +106,7 @@ function findEntry(
   if (entry === undefined) return failed('no_match', 'No entry contains old_text. Use the exact text of an entry.')
   if (another !== undefined)
     return failed('ambiguous', `${matching.length} entries contain old_text. Use a longer part of the one you mean.`, {
-      matches: matching.map(previewOf),
+      matches: matching,
     })
   return { index: entries.indexOf(entry), entry }
 }

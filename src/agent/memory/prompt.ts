@@ -65,7 +65,7 @@ function memoryBlock(
   onScanned(path, ids)
   if (ids.length > 0)
     log.warn({ event: 'memory.blocked', path, ids, blocked }, 'a memory file may contain instructions of an attacker')
-  return formatBlock(target, entries.map(redact), limit)
+  return formatBlock(target, { counted: file.entries.map(redact), shown: entries.map(redact) }, limit)
 }
 
 export function limitOf(settings: MemorySettings, target: MemoryTarget): number {
@@ -79,13 +79,18 @@ export function lengthProblem(path: string, entries: readonly string[], limit: n
   return `${path} has ${withThousands(chars)} characters, of which ${withThousands(limit)} are allowed: the agent can add nothing`
 }
 
+interface BlockEntries {
+  /** What counts for the limit. */
+  readonly counted: readonly string[]
+  readonly shown: readonly string[]
+}
+
 /** '' without entries. */
-export function formatBlock(target: MemoryTarget, entries: readonly string[], limit: number): string {
-  if (entries.length === 0) return ''
-  const text = formatEntries(entries)
-  const over = countChars(text) > limit ? ' ⚠ OVER BUDGET' : ''
-  const header = `${titles[target]} [${formatUsage(entries, limit)}${over}]`
-  return `${rule}\n${header}\n${rule}\n${cutToCap(text, limit)}`
+function formatBlock(target: MemoryTarget, { counted, shown }: BlockEntries, limit: number): string {
+  if (counted.length === 0) return ''
+  const over = countChars(formatEntries(counted)) > limit ? ' ⚠ OVER BUDGET' : ''
+  const header = `${titles[target]} [${formatUsage(counted, limit)}${over}]`
+  return `${rule}\n${header}\n${rule}\n${cutToCap(formatEntries(shown), limit)}`
 }
 
 /** What a hand has made much too long must not fill the prompt. The beginning and the end stay, as in Hermes. */

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { blockedText, scan } from '../context-files/scan.ts'
+import { formatEntries } from './entries.ts'
 
 export interface ShownEntries {
   readonly entries: readonly string[]
@@ -15,19 +16,38 @@ export interface ShownEntries {
 
 /** @param file the name of the file, such as `MEMORY.md` */
 export function showEntries(file: string, entries: readonly string[]): ShownEntries {
-  // The scan looks at single lines, so no attack spans two entries.
-  const found = entries.map((entry) => ({ entry, ids: scan(entry, 'strict') }))
-  return {
-    entries: found.map(({ entry, ids }) => (ids.length === 0 ? entry : blockedEntry(file, entry, ids))),
-    threats: [...new Set(found.flatMap(({ ids }) => ids))],
-    blocked: found.filter(({ ids }) => ids.length > 0).length,
+  const threats = scanTogether(entries)
+  if (threats.length === 0) return { entries, threats, blocked: 0 }
+  const found = new Map(
+    entries.map((entry) => [entry, scan(entry, 'strict')] as const).filter(([, ids]) => ids.length > 0),
+  )
+  // The scan joins lines, so entries that are harmless alone may be an attack together: the last of them is blocked.
+  for (;;) {
+    const rest = entries.filter((entry) => !found.has(entry))
+    const ids = scanTogether(rest)
+    const last = ids.length === 0 ? undefined : rest[lengthOfAttack(rest) - 1]
+    if (last === undefined) break
+    found.set(last, ids)
   }
+  const shown = (entry: string) => {
+    const ids = found.get(entry)
+    return ids === undefined ? entry : blockedEntry(file, entry, ids)
+  }
+  return { entries: entries.map(shown), threats, blocked: found.size }
 }
 
-/** The entry, or the line that replaces it. */
-export function showEntry(file: string, entry: string): string {
-  const ids = scan(entry, 'strict')
-  return ids.length === 0 ? entry : blockedEntry(file, entry, ids)
+const scanTogether = (entries: readonly string[]) => scan(formatEntries(entries), 'strict')
+
+/** The number of first entries in which the scan finds something, when it does in all of them. */
+function lengthOfAttack(entries: readonly string[]): number {
+  let harmless = 0
+  let found = entries.length
+  while (found - harmless > 1) {
+    const middle = Math.floor((harmless + found) / 2)
+    if (scanTogether(entries.slice(0, middle)).length > 0) found = middle
+    else harmless = middle
+  }
+  return found
 }
 
 function blockedEntry(file: string, entry: string, ids: readonly string[]): string {
