@@ -25,7 +25,8 @@ export async function listSkillCommands(
   return all
     .filter(
       ({ name, origin, conditions }) =>
-        origin !== 'plugin' && !isCommand(name) && fitsSystem(conditions, process.platform),
+        // These have names that menus do not know.
+        origin !== 'plugin' && !name.includes('/') && !isCommand(name) && fitsSystem(conditions, process.platform),
     )
     .map(({ name, description }) => ({
       name,

@@ -17,6 +17,7 @@ import {
   type SkillOrigin,
   type SkillProblem,
   skillFile,
+  toPathName,
 } from './skill.ts'
 
 export interface SkillRoot {
@@ -104,7 +105,7 @@ export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
       }
       for (const skill of deps.pluginSkills()) found.push(...(await readPluginSkill(skill, readKnown, problems)))
       heads = next
-      const skills = withoutDuplicates(found, problems)
+      const skills = withUniqueNames(found, problems)
       return { skills: skills.sort(compareSkills), problems: problems.sort(compareProblems) }
     },
   }
@@ -172,8 +173,9 @@ async function findSkillFolders(root: string, problems: SkillProblem[]): Promise
     const message = `only ${maxSkills} skills and ${maxFolders} folders are read; move the others elsewhere`
     problems.push(problemOf(root, 'too-many', message, false))
   }
-  // Of two skills of one name, the first counts.
-  return found.sort((one, other) => compareText(one.directory, other.directory))
+  // Of two skills of one name, the first has it. One without a category could not be told from it otherwise.
+  const rank = ({ category, directory }: Found) => `${category === '' ? 0 : 1}${directory}`
+  return found.sort((one, other) => compareText(rank(one), rank(other)))
 }
 
 async function listFolders(directory: string, problems: SkillProblem[]): Promise<Dirent[]> {
@@ -276,16 +278,24 @@ async function parseFile(path: string, realPath: string): Promise<Omit<KnownHead
   }
 }
 
-/** The first skill of a name counts. One of the gateway is replaced by another one without a problem. */
-function withoutDuplicates(found: readonly Skill[], problems: SkillProblem[]): Skill[] {
+/**
+ * The first skill of a name has it; another one is called by its category, too. One of the gateway is replaced by another one
+ * without a problem.
+ */
+function withUniqueNames(found: readonly Skill[], problems: SkillProblem[]): Skill[] {
   const byName = new Map<string, Skill>()
   for (const skill of found) {
     const first = byName.get(skill.name)
+    const other = { ...skill, name: toPathName(skill) }
     if (first === undefined) byName.set(skill.name, skill)
-    else if (skill.origin !== 'bundled')
+    else if (skill.origin !== 'bundled') {
+      const isLeftOut = toPathName(first) === other.name || byName.has(other.name)
+      const use = isLeftOut ? 'is used; rename one of them' : `is used by it; this one is ${other.name}`
       problems.push(
-        problemOf(skill.directory, 'duplicate', `${first.directory} has the same name and is used; rename one of them`),
+        problemOf(skill.directory, 'duplicate', `${first.directory} has the same name and ${use}`, isLeftOut),
       )
+      if (!isLeftOut) byName.set(other.name, other)
+    }
   }
   return [...byName.values()]
 }

@@ -66,7 +66,7 @@ export async function installSkills(options: InstallOptions): Promise<InstalledS
 async function checkPlace(directory: string, replace: boolean, existing: Skill | undefined): Promise<void> {
   if (!replace && (await exists(directory)))
     throw new InstallError(`${directory} exists; --replace replaces the skill.`)
-  // Only the first skill of a name is used.
+  // The name alone would still mean the other one.
   const isElsewhere =
     existing !== undefined && existing.directory !== (await realpath(directory).catch(() => directory))
   if (!isElsewhere) return

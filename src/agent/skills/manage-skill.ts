@@ -20,6 +20,7 @@ import {
   type SkillProblem,
   type SkillsLock,
   skillFile,
+  toHeadName,
 } from './skill.ts'
 import { isInside } from './view-skill.ts'
 
@@ -87,7 +88,7 @@ async function applyChange(deps: SkillWriterDeps, change: SkillChange): Promise<
     case 'edit':
       return change.content === undefined
         ? refused('no_content', 'edit needs content: the whole new SKILL.md.')
-        : await writeSkillFile(deps, skill.directory, change.content, skill.name)
+        : await writeSkillFile(deps, skill.directory, change.content, toHeadName(skill))
     case 'patch':
       return await patchFile(deps, skill, change)
     case 'write_file':
@@ -197,7 +198,7 @@ async function patchFile(deps: SkillWriterDeps, skill: Skill, change: SkillChang
   // An editor takes no lock.
   if ((await versionOf(path)) !== before)
     return refused('changed', `${filePath} has changed meanwhile. Nothing was changed; read it again.`)
-  if (isSkillFile) return await writeSkillFile(deps, skill.directory, replaced.text, skill.name)
+  if (isSkillFile) return await writeSkillFile(deps, skill.directory, replaced.text, toHeadName(skill))
   return await writeText(deps, path, replaced.text, isInScripts(path, skill))
 }
 

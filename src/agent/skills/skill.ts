@@ -7,7 +7,10 @@
 export type SkillOrigin = 'home' | 'external' | 'bundled' | 'plugin'
 
 export interface Skill {
-  /** At most 64 small letters, digits, `.`, `_` and `-`; of a plugin `<plugin>:<name>`. */
+  /**
+   * At most 64 small letters, digits, `.`, `_` and `-`; of a plugin `<plugin>:<name>`; `<category>/<name>` where another skill has
+   * the name alone.
+   */
   readonly name: string
   /** One line; '' when the head has none. */
   readonly description: string
@@ -99,6 +102,16 @@ export const maxHeadBytes = 16_384
 
 export function isSkillName(name: string): boolean {
   return name.length <= maxNameChars && /^[a-z0-9][a-z0-9._-]*$/.test(name)
+}
+
+/** The name with its category, by which a skill is found, too. */
+export function toPathName({ name, category }: Pick<Skill, 'name' | 'category'>): string {
+  return category === '' || name.startsWith(`${category}/`) ? name : `${category}/${name}`
+}
+
+/** The name that the head of the skill has. */
+export function toHeadName({ name }: Pick<Skill, 'name'>): string {
+  return name.slice(name.lastIndexOf('/') + 1)
 }
 
 /** The name as people may type it in a chat: without regard to case, and with `_` for `-`, as Telegram needs it. */

@@ -13,7 +13,15 @@ import type { skillsConfig } from './config.ts'
 import { fitsSystem, formatSkillIndex, isApplicable, type SkillFacts } from './index-layer.ts'
 import { formatLoadedSkills, type LoadedSkill, parseInvocation } from './invocation.ts'
 import { createSkillWriter, type SkillChange, type SkillChangeResult } from './manage-skill.ts'
-import { type Skill, type SkillListing, type SkillsLock, skillFile, toTypedName } from './skill.ts'
+import {
+  type Skill,
+  type SkillListing,
+  type SkillsLock,
+  skillFile,
+  toHeadName,
+  toPathName,
+  toTypedName,
+} from './skill.ts'
 import {
   createSkillVariables,
   type SkillConversation,
@@ -86,7 +94,9 @@ export function createSkills(deps: SkillsDeps): Skills {
     for (const { path, code, message } of listing.problems)
       warnOnce(`${path}\n${code}`, { event: 'skill.problem', path, code }, `a skill has a problem: ${message}`)
     const disabled = new Set(settings().skills.disabled)
-    const used = { ...listing, skills: listing.skills.filter(({ name }) => !disabled.has(name)) }
+    const isDisabled = (skill: Skill) =>
+      [skill.name, toPathName(skill), toHeadName(skill)].some((name) => disabled.has(name))
+    const used = { ...listing, skills: listing.skills.filter((skill) => !isDisabled(skill)) }
     deps.onListed(used)
     return used
   }
@@ -95,6 +105,7 @@ export function createSkills(deps: SkillsDeps): Skills {
     const { skills } = await list()
     return (
       skills.find((skill) => skill.name === name) ??
+      skills.find((skill) => toPathName(skill) === name) ??
       skills.find((skill) => toTypedName(skill.name) === toTypedName(name))
     )
   }

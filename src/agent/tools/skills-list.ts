@@ -21,7 +21,10 @@ export default ({ skills: load }: Pick<BuiltInToolDeps, 'skills'>) =>
     label: ({ category = '' }) => category,
 
     async run({ category }, { limits }) {
-      const { fitsSystem } = await import('../skills/index-layer.ts')
+      const [{ fitsSystem }, { toPathName }] = await Promise.all([
+        import('../skills/index-layer.ts'),
+        import('../skills/skill.ts'),
+      ])
       const { skills = [] } = (await (await load?.())?.list()) ?? {}
       const usable = skills.filter(({ conditions }) => fitsSystem(conditions, process.platform))
       const listed = category === undefined ? usable : usable.filter((skill) => skill.category === category)
@@ -29,7 +32,7 @@ export default ({ skills: load }: Pick<BuiltInToolDeps, 'skills'>) =>
       const entries = listed.map(({ name, description, category: own }) => ({ name, description, category: own }))
       const result = { skills: entries, categories, hint: 'skill_view reads one' }
       if (JSON.stringify(result).length <= limits.maxResultChars) return JSON.stringify(result)
-      const names = entries.map(({ name }) => name).join(', ')
+      const names = listed.map(toPathName).join(', ')
       return toResultJson({ skills: names, categories, hint: 'name a category' }, limits.maxResultChars, 'skills')
     },
   })
