@@ -171,10 +171,14 @@ test('in the mode steer a message reaches the model after the tool that runs', a
   )
   assert.match(messages.at(-1) ?? '', /"user_id":"[^"]+".*in blue, please$/s)
   assert.deepEqual(turnStates(gateway), ['done'])
+  await gateway.say('and now')
+  await gateway.waitForReply('and now')
+  const later = conversation(await gateway.modelRequest(2))
+  assert.equal(later.filter((text) => /^user:.*in blue, please/s.test(text)).length, 1, 'it stands in the history once')
   const audit = await auditOf(t, gateway)
   assert.deepEqual(
     audit.map(({ ending }) => ending),
-    ['answered', 'absorbed'],
+    ['answered', 'absorbed', 'answered'],
   )
 })
 
