@@ -1,7 +1,7 @@
 /**
  * The composition root: builds every module once, connects them, starts and stops them in order. Decides nothing itself.
  */
-
+import { existsSync } from 'node:fs'
 import { createModelCallMonitor } from './agent/models/model-call-monitor.ts'
 import { createCommandMenus } from './app/command-menus.ts'
 import { type AgentRuntime, composeAgent } from './app/compose-agent.ts'
@@ -161,6 +161,8 @@ async function start({ state, context, core, agentRuntime, runCommand, endpoints
   const { plugins, runTurn } = agentRuntime
   const { home, onlyPlatforms } = options
   try {
+    if (onlyPlatforms === undefined && existsSync(home.authFile))
+      await (await import('./flows/stored-key-values.ts')).replaceKeyValues(home.authFile, log)
     // Before hooks: their discovery reads the list of commands.
     await (onlyPlatforms === undefined ? plugins.start() : plugins.sync())
     // Before recovery, which emits events.

@@ -85,6 +85,19 @@ test('the key of the environment comes first, and only its name is stored', asyn
   assert.ok(!stored.includes('key-of-the-environment'))
 })
 
+test('the values of variables that an old auth.json has are gone when the gateway has started', async (t) => {
+  const gateway = await startTestGateway(t, {
+    prepare({ authFile }) {
+      const old = { id: 'old', source: 'env:OPENAI_API_KEY', access_token: 'key-in-the-open', priority: 0 }
+      const pool = { openai: [old], 'another-provider': [{ ...old, source: 'env:OTHER_KEY' }] }
+      writeFileSync(authFile, JSON.stringify({ version: 1, credential_pool: pool }), { mode: 0o600 })
+    },
+  })
+  const stored = readFileSync(gateway.home.authFile, 'utf8')
+  assert.ok(!stored.includes('key-in-the-open'))
+  assert.match(stored, /env:OPENAI_API_KEY[\s\S]*env:OTHER_KEY/)
+})
+
 test('a long rate limit changes the key at once, a short one is waited for', async (t) => {
   const gateway = await startWithKeys(t, { [keys[0]]: { status: 429, headers: { 'retry-after': '3600' } } })
   await gateway.say('hello')

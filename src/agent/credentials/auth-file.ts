@@ -7,15 +7,17 @@ import { chmodSync, existsSync, realpathSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { readTextIfExists, writeFileAtomic } from '../../lib/files.ts'
-import { asRecord, isRecord, parseJson } from '../../lib/json.ts'
+import { asArray, asRecord, asString, isRecord, parseJson } from '../../lib/json.ts'
 import { cooldownMs } from './cooldown.ts'
-import { type Credential, type CredentialSource, isReference } from './credential.ts'
+import { type Credential, type CredentialSource, fingerprintOf, isReference } from './credential.ts'
 
 export interface AuthFile {
   /** By the name of the provider, in the order of the file. */
   readonly providers: ReadonlyMap<string, readonly StoredEntry[]>
   /** The whole file. */
   readonly raw: Readonly<Record<string, unknown>>
+  /** The file has values of variables, as old versions of Hermes store them. The entries have only references. */
+  readonly holdsValues: boolean
 }
 
 /** `credential` is undefined for an entry that cannot be used; `reason` says why. */
@@ -29,6 +31,8 @@ export interface StoredEntry {
 export interface StoredCredential extends Credential {
   readonly fingerprint: string
 }
+
+export const emptyFile: AuthFile = { providers: new Map(), raw: {}, holdsValues: false }
 
 const maxBytes = 4 * 1024 * 1024
 const maxEntries = 1_000
@@ -80,7 +84,7 @@ export function readAuthFile(path: string): AuthFile {
   } catch (error) {
     throw unusable(path, messageOf(error), error)
   }
-  if (content === undefined) return { providers: new Map(), raw: {} }
+  if (content === undefined) return emptyFile
   const raw = parseJson(content.replace(/^\uFEFF/, ''))
   if (raw === undefined) throw unusable(path, 'it is not JSON; its end may be missing')
   if (!isRecord(raw)) throw unusable(path, 'it is not a JSON object')
@@ -89,7 +93,22 @@ export function readAuthFile(path: string): AuthFile {
   const providers = Object.entries(pool).flatMap(([name, entries]): [string, StoredEntry[]][] =>
     Array.isArray(entries) ? [[name, readEntries(entries)]] : [],
   )
-  return { raw, providers: new Map(providers) }
+  const values = Object.values(pool).flatMap((entries) => asArray(entries).map(valueIn))
+  return { raw, providers: new Map(providers), holdsValues: values.some((value) => value !== '') }
+}
+
+/** The value of the variable or setting to which an entry refers, if it is stored; otherwise ''. */
+function valueIn(entry: unknown): string {
+  const { source, access_token: value } = asRecord(entry)
+  return isReference(asString(source)) ? asString(value) : ''
+}
+
+/** The entry without the value of its variable, in whichever fields it is. Its state belongs to the value. */
+function withoutValue(entry: unknown): unknown {
+  const value = valueIn(entry)
+  if (value === '') return entry
+  const kept = Object.entries(asRecord(entry)).filter(([, field]) => field !== value)
+  return { secret_fingerprint: fingerprintOf(value.trim()), ...Object.fromEntries(kept) }
 }
 
 export function unusable(path: string, reason: string, cause?: unknown): HermesError {
@@ -98,7 +117,7 @@ export function unusable(path: string, reason: string, cause?: unknown): HermesE
 
 function readEntries(entries: readonly unknown[]): StoredEntry[] {
   const seen = new Set<string>()
-  return entries.map((raw, index) => {
+  return entries.map(withoutValue).map((raw, index) => {
     if (index >= maxEntries) return { raw, reason: `a provider has at most ${maxEntries} entries` }
     const parsed = storedEntry.safeParse(raw)
     if (!parsed.success) return { raw, reason: 'it has no `id`' }

@@ -37,7 +37,7 @@ export interface CredentialHealth {
 
 export const healthy: CredentialHealth = { status: 'ok', cooldownUntil: 0, errorCode: 0, errorMessage: '' }
 
-export function isReference(source: CredentialSource): boolean {
+export function isReference(source: string): boolean {
   return source.startsWith('env:') || source.startsWith('config:')
 }
 

@@ -50,6 +50,25 @@ export function createSharedAuthFile(deps: SharedAuthFileDeps): Pick<CredentialS
   }
 }
 
+/** Replaces values of variables that an old file has by references. Never rejects: a failure is logged. */
+export async function replaceStoredValues(deps: SharedAuthFileDeps): Promise<void> {
+  const { path, log } = deps
+  try {
+    const file = createSharedAuthFile(deps)
+    if (!file.read().holdsValues) return
+    await file.update((current) => ({ ...current }))
+    log.info(
+      { event: 'credentials.values_replaced', path },
+      'auth.json had values of variables; it only names them now',
+    )
+  } catch (error) {
+    log.warn(
+      { event: 'credentials.values_not_replaced', path, err: error },
+      `values of variables may be left in ${path}: ${messageOf(error)}`,
+    )
+  }
+}
+
 function correctMode(path: string, log: Logger): void {
   try {
     if (!makePrivate(path)) return

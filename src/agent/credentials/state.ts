@@ -5,7 +5,7 @@
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { findProvider } from '../models/catalogue.ts'
-import { type AuthFile, type StoredCredential, type StoredEntry, toStored } from './auth-file.ts'
+import { type AuthFile, emptyFile, type StoredCredential, type StoredEntry, toStored } from './auth-file.ts'
 import { type Credential, type CredentialHealth, fingerprintOf, healthy, isReference } from './credential.ts'
 
 /** A key that the environment or the configuration gives. It has no entry in the file until something happens to it. */
@@ -50,8 +50,6 @@ interface Merged {
   readonly referenced: readonly ReferencedKey[]
   readonly credentials: readonly Credential[]
 }
-
-const emptyFile: AuthFile = { providers: new Map(), raw: {} }
 
 export function createCredentialState(deps: CredentialStateDeps): CredentialState {
   const { log } = deps
@@ -191,11 +189,19 @@ function toCredential(source: ReferencedKey['source'], secret: string): Credenti
   }
 }
 
-/** A key that is in the environment and in the file is one credential. */
+/** A key that is in the environment and in the file, or twice in the file, is one credential. It rests if one of them does. */
 function withoutDuplicates(credentials: readonly Credential[]): Credential[] {
   const bySecret = new Map<string, Credential>()
-  for (const one of credentials) if (!bySecret.has(one.secret)) bySecret.set(one.secret, one)
+  for (const one of credentials) {
+    const known = bySecret.get(one.secret)
+    bySecret.set(one.secret, known === undefined ? one : { ...known, health: worst(known.health, one.health) })
+  }
   return [...bySecret.values()]
+}
+
+function worst(one: CredentialHealth, other: CredentialHealth): CredentialHealth {
+  if (one.status === 'dead' || other.status === 'ok') return one
+  return other.status === 'dead' || other.cooldownUntil > one.cooldownUntil ? other : one
 }
 
 /**
@@ -210,11 +216,14 @@ function withChanges(
 ): AuthFile {
   const valueBehind = (source: string) => referenced.find((key) => key.source === source)?.secret ?? ''
   const entries = entriesOf(file, provider)
+  const secretOf = ({ source, secret }: Credential) => (isReference(source) ? valueBehind(source) : secret)
+  const healths = healthBySecret(entries, changes, referenced, secretOf)
   const update = (entry: StoredEntry) => {
     const { credential } = entry
     if (credential === undefined) return entry
     if (credential.source.startsWith('env:') && valueBehind(credential.source) === '') return undefined
-    const change = changes.get(credential.id)
+    const health = healths.get(secretOf(credential))
+    const change = changes.get(credential.id) ?? (health && { health })
     return change === undefined ? entry : withState(entry, credential, change, valueBehind(credential.source))
   }
   const known = new Set<string>(entries.flatMap(({ credential }) => credential?.source ?? []))
@@ -224,6 +233,27 @@ function withChanges(
     return [toStored(withChange(toCredential(source, secret), change), fingerprintOf(secret))]
   })
   return withEntries(file, provider, update, added)
+}
+
+/** What has happened to keys, so that each entry of a key learns of it. */
+function healthBySecret(
+  entries: readonly StoredEntry[],
+  changes: ReadonlyMap<string, CredentialChange>,
+  referenced: readonly ReferencedKey[],
+  secretOf: (credential: Credential) => string,
+): ReadonlyMap<string, CredentialHealth> {
+  const keys = [
+    ...referenced.map(({ source, secret }) => ({ id: source, secret })),
+    ...entries.flatMap(({ credential }) =>
+      credential === undefined ? [] : [{ id: credential.id, secret: secretOf(credential) }],
+    ),
+  ]
+  return new Map(
+    keys.flatMap(({ id, secret }) => {
+      const health = changes.get(id)?.health
+      return health === undefined || secret === '' ? [] : [[secret, health] as const]
+    }),
+  )
 }
 
 /** Another value under the same name has no past. */

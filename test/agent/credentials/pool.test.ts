@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, lstatSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { replaceStoredValues } from '../../../src/agent/credentials/shared-auth-file.ts'
 import { strategies } from '../../../src/agent/credentials/strategy.ts'
 import { asArray, asRecord } from '../../../src/lib/json.ts'
 import { silentLog } from '../../../src/lib/log.ts'
@@ -223,6 +224,65 @@ test('a refused key that is in the environment and in the file goes on resting a
     const [first] = process.state.list('openai')
     assert.deepEqual([first?.secret, first?.health.status], ['secret-of-a', 'exhausted'])
   }
+})
+
+test('one key in two entries rests in both, and recovers in both', async (t) => {
+  const twins = keys('a', 'b', 'c').map((key) => ({ ...key, access_token: key.id === 'c' ? 'other' : 'shared' }))
+  const { pool, state, read, open, write, time } = startPool(t, { stored: twins })
+  const entries = () => asArray(asRecord(read()['credential_pool'])['openai']).map(asRecord)
+  const statesOf = () => entries().map(({ last_status }) => last_status ?? 'ok')
+  assert.equal(pool.lease('openai')?.failed(unpaid), 'rotated')
+  await state.flush()
+  assert.deepEqual(statesOf(), ['exhausted', 'exhausted', 'ok'])
+  // Someone removes the first entry: the key is still unpaid.
+  const [first, ...others] = entries()
+  write(others.map((entry) => ({ ...entry, id: String(entry['id']) })))
+  assert.equal(open().pool.lease('openai')?.credential.secret, 'other')
+  write([first, ...others].map((entry) => ({ ...entry, id: String(entry?.['id']) })))
+  time.now += 60 * minute
+  const later = open()
+  later.pool.lease('openai')?.succeeded()
+  await later.state.flush()
+  assert.deepEqual(statesOf(), ['ok', 'ok', 'ok'])
+})
+
+test('a key of a variable and of an entry rests in the entry when the variable goes', async (t) => {
+  const { pool, state, setReferenced, open } = startPool(t, {
+    referenced: [{ source: 'env:OPENAI_API_KEY', secret: 'secret-of-a' }],
+    stored: keys('a', 'b'),
+  })
+  assert.equal(pool.lease('openai')?.failed(unpaid), 'rotated')
+  await state.flush()
+  setReferenced([])
+  assert.equal(open().pool.lease('openai')?.credential.id, 'b')
+})
+
+test('a rest that only the second entry of a key has counts for the key', (t) => {
+  const [a, b] = keys('a', 'b')
+  const resting = { last_status: 'exhausted', last_error_code: 402, cooldown_until: 1_000 + 600 }
+  const twin = { ...a, id: 'twin', priority: 1, ...resting }
+  const { pool } = startPool(t, { stored: [a, twin, b].flatMap((key) => (key === undefined ? [] : [key])) })
+  assert.equal(pool.lease('openai')?.credential.id, 'b')
+})
+
+test('an old file loses the values of variables at once, and their state stays', async (t) => {
+  const resting = { last_status: 'exhausted', last_error_code: 402, cooldown_until: 1_000 + 600 }
+  const old = {
+    id: 'old',
+    source: 'env:OPENAI_API_KEY',
+    access_token: 'sk-in-the-open',
+    copy: 'sk-in-the-open',
+    note: 'kept',
+    ...resting,
+  }
+  const referenced = [{ source: 'env:OPENAI_API_KEY', secret: 'sk-in-the-open' }] as const
+  const { pool, path, text, open } = startPool(t, { stored: [old, ...keys('a')], referenced })
+  assert.equal(pool.lease('openai')?.credential.id, 'a', 'its rest is known')
+  await replaceStoredValues({ path, withLock: async (run) => run(), log: silentLog })
+  assert.doesNotMatch(text(), /sk-in-the-open/)
+  assert.match(text(), /"secret_fingerprint"[\s\S]*"note": "kept"/)
+  assert.equal(open().pool.lease('openai')?.credential.id, 'a')
+  assert.match(text(), /secret-of-a/)
 })
 
 test('a stored key that rests goes on resting when a variable names it, too', (t) => {
