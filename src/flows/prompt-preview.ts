@@ -1,7 +1,7 @@
 /**
  * What a new conversation would be given, for `hermes prompt show`. Nothing is stored.
  */
-import { charsPerToken } from '../agent/compression/context-size.ts'
+import { estimateTextTokens } from '../agent/compression/context-size.ts'
 import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
 import { HermesError } from '../lib/errors.ts'
 import { brand, uuid7 } from '../lib/ids.ts'
@@ -67,5 +67,5 @@ function describeEphemeral(added: EphemeralPrompt | undefined): PromptPreview['e
 }
 
 function sizeOf(text: string): PromptSize {
-  return { bytes: Buffer.byteLength(text), tokens: Math.ceil(text.length / charsPerToken) }
+  return { bytes: Buffer.byteLength(text), tokens: Math.ceil(estimateTextTokens(text)) }
 }

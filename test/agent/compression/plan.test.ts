@@ -52,16 +52,16 @@ function plan(
   })
 }
 
-test('a token is estimated as four characters; the items of a provider count instead of the text read from them', () => {
-  assert.equal(estimateMessageTokens(user('12345678')), 6)
-  assert.equal(estimateMessageTokens(calls('a')), 4 + Math.ceil('read_file{}'.length / 4))
+test('a token is estimated as four letters, or fewer signs; the items of a provider count instead of the text read from them', () => {
+  assert.equal(estimateMessageTokens(user('abcdefgh')), 6)
+  assert.equal(estimateMessageTokens(calls('a')), 8, 'read_file and {}')
   const withItems: ChatMessage = {
     role: 'assistant',
     content: 'short',
     providerData: { apiMode: 'x', items: [{ type: 'y'.repeat(40), deep: [{ text: 'z'.repeat(40) }], n: 1, no: null }] },
   }
   assert.equal(estimateMessageTokens(withItems), 24)
-  assert.equal(estimateTokens([user('1234'), withItems]), 29)
+  assert.equal(estimateTokens([user('abcd'), withItems]), 29)
 })
 
 test('a response with tool calls, its results and messages in between are one group', () => {
