@@ -129,6 +129,7 @@ export function composeCompression(
       const { source } = event
       core.pluginRegistries.notifyMemory({ sessionKey, source, oldSessionId, newSessionId, reason: 'compression' })
     },
+    partLeftOut: ({ event, id }) => core.turnNotices.partLeftOut(event, id),
     async flushMemory(turn, messages, signal) {
       const { flushTurnMemory } = await import('../flows/memory-flush.ts')
       const deps = { ...shared, ownMemory: await ownMemory(), model, tools, isShared: accountDirectory.isShared }

@@ -2,11 +2,11 @@
  * Compresses one conversation: has the agent summarise it, clears old tool results, and stores the result under the fence of
  * its turn. Loaded with the first long conversation.
  */
-import { type CompressionResult, compressTranscript } from '../agent/compression/compress-transcript.ts'
+import { type CompressionResult, compressTranscript, leaveOutOldest } from '../agent/compression/compress-transcript.ts'
 import { compressionLimit, estimateTokens } from '../agent/compression/context-size.ts'
 import type { SummaryCooldown } from '../agent/compression/cooldown.ts'
 import type { CompressionOptions } from '../agent/compression/plan.ts'
-import { compressionRules, createSummaryRequest, maxFilledShare } from '../agent/compression/request-summary.ts'
+import { compressionRules, createSummaryRequest, excessOf } from '../agent/compression/request-summary.ts'
 import { shortenNewestResults } from '../agent/compression/shorten-results.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
@@ -46,6 +46,8 @@ export interface SessionCompressionDeps {
   emitsEvents(source: SessionSource): boolean
   /** A conversation continues in another session, in the middle of its turn. Called when that is stored. */
   sessionContinued(continued: { turn: Turn; newSessionId: SessionId }): void
+  /** The oldest part of the conversation is left out of the requests. Called when that is stored. Rejects `store/…`. */
+  partLeftOut(turn: Turn): Promise<void>
   /** The memory of plugins adds what it wants to keep. */
   readonly memory: Pick<PluginMemory, 'beforeCompression'>
   /**
@@ -100,7 +102,7 @@ export async function compressSession(
   const { turn, isRunning } = request
   const maySummarize = isRunning === undefined || deps.cooldown.isOver(turn.sessionId, deps.clock())
   let result = await compressOnce(deps, request, maySummarize ? 'history' : 'nothing', signal)
-  if (isRunning === undefined) return result
+  if (isRunning === undefined) return await fitIntoWindow(deps, request, result)
   if (result.kind === 'failed') result = await compressOnce(deps, request, 'nothing', signal)
   const isTooLong = () => remainingTokens(deps, request, result) > compressionLimit(deps.settings())
   if (maySummarize && isTooLong() && deps.cooldown.isOver(turn.sessionId, deps.clock())) {
@@ -113,7 +115,47 @@ export async function compressSession(
     )
     if (again.kind === 'done') result = again
   }
-  return await shortenIfNeeded(deps, request, result)
+  return await fitIntoWindow(deps, request, result)
+}
+
+/** Whatever became of the summary, the next request fits into the window: the oldest part is left out, and newest results are shortened. */
+async function fitIntoWindow(
+  deps: CompressSessionDeps,
+  request: CompressionRequest,
+  result: SessionCompressionResult,
+): Promise<SessionCompressionResult> {
+  // A person who asks for a summary learns that there is none. In another session, the next check is that of its turn.
+  if (request.trigger === 'requested' || (result.kind === 'done' && result.newSessionId !== undefined)) return result
+  let fitting = result
+  for (const part of ['history', 'turn'] as const) {
+    if (excessAfter(deps, request, fitting) <= 0) break
+    fitting = (await leaveOut(deps, request, fitting, part)) ?? fitting
+  }
+  return await shortenIfNeeded(deps, request, fitting)
+}
+
+function excessAfter(deps: CompressSessionDeps, request: CompressionRequest, result: SessionCompressionResult): number {
+  return excessOf(remainingTokens(deps, request, result), rulesOf(deps, request, request.entries, 'nothing'))
+}
+
+/** Undefined when nothing of this part can be left out. */
+async function leaveOut(
+  deps: CompressSessionDeps,
+  request: CompressionRequest,
+  result: SessionCompressionResult,
+  part: 'history' | 'turn',
+): Promise<SessionCompressionResult | undefined> {
+  const { turn } = request
+  const entries = result.kind === 'done' ? result.entries : request.entries
+  const compressed = leaveOutOldest(entries, rulesOf(deps, request, entries, part))
+  if (compressed?.summary === undefined) return undefined
+  // A note is no reason for another session.
+  const stored = await storeCompression(deps, { ...request, entries, isRunning: true }, compressed)
+  const count = compressed.summary.to - compressed.summary.from
+  const fields = { session: turn.sessionKey, turn: turn.id, count }
+  deps.log.warn({ event: 'session.part_left_out', ...fields }, 'the oldest part of a conversation is left out')
+  await deps.partLeftOut(turn)
+  return stored
 }
 
 /** The tokens of the next request after a compression, estimated. */
@@ -133,7 +175,7 @@ async function shortenIfNeeded(
   request: CompressionRequest,
   result: SessionCompressionResult,
 ): Promise<SessionCompressionResult> {
-  const excess = remainingTokens(deps, request, result) - deps.settings().context_length * maxFilledShare
+  const excess = excessAfter(deps, request, result)
   if (excess <= 0) return result
   const entries = result.kind === 'done' ? result.entries : request.entries
   const messages = entries.map(({ message }) => message)
@@ -233,24 +275,31 @@ function report(
   })
 }
 
+function rulesOf(
+  { settings, ratio }: CompressSessionDeps,
+  { turn, trigger }: CompressionRequest,
+  entries: readonly TranscriptEntry[],
+  summarizes: CompressionOptions['summarizes'],
+): CompressionOptions {
+  return compressionRules(settings(), {
+    tokens: estimateTokens(entries.map(({ message }) => message)),
+    ratio,
+    trigger,
+    turnStart: turnStartIndex(turn, entries),
+    summarizes,
+  })
+}
+
 async function summarizeConversation(
   deps: CompressSessionDeps,
   request: CompressionRequest,
   summarizes: CompressionOptions['summarizes'],
   signal: AbortSignal,
 ): Promise<CompressionResult | undefined> {
-  const { turn, entries, trigger, focus } = request
-  const settings = deps.settings()
-  const rules = compressionRules(settings, {
-    tokens: estimateTokens(entries.map(({ message }) => message)),
-    ratio: deps.ratio,
-    trigger,
-    turnStart: turnStartIndex(turn, entries),
-    summarizes,
-  })
+  const { turn, entries, focus } = request
   return compressTranscript(
     entries,
-    rules,
+    rulesOf(deps, request, entries, summarizes),
     { focus, insights: (messages) => prepareMemory(deps, turn, messages, signal) },
     createSummaryRequest(deps, { turn: deps.turnInfoOf(turn, request.chosen), main: request.chosen, signal }),
   )

@@ -140,7 +140,7 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
     },
 
     async afterContextOverflow(turn, chosen, signal) {
-      if (!settings().compression.enabled || !cooldown.isOver(turn.sessionId, clock())) return null
+      if (!settings().compression.enabled) return null
       const entries = await store.run(() => readTranscript(turn.sessionId))
       const request = { turn, entries, chosen, trigger: 'overflow', tokens: 0, focus: '', isRunning: true } as const
       const result = await compress(request, signal)

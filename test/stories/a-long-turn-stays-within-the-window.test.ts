@@ -171,6 +171,55 @@ test('without a compression every request begins with the bytes of the one befor
     assert.ok((sent[at + 1] ?? request).startsWith(request.slice(0, -1)), `${at}`)
 })
 
+const sentences =
+  '今天我们在花园里种了一些新的玫瑰，还修好了旧的木栅栏。明天早上请提醒我给它们浇水，并且检查一下去年买的肥料是否还够用。'
+
+/** As a server counts: 1.3 tokens for an ideograph, and a third of one for another character. */
+function tokensOfChinese({ body }: RecordedRequest): number {
+  const text = JSON.stringify([body['messages'], body['tools']])
+  const ideographs = text.match(/[\u3000-\u9fff]/g)?.length ?? 0
+  return Math.ceil(ideographs * 1.3 + (text.length - ideographs) / 3)
+}
+
+const uselessSummaries: readonly ((request: RecordedRequest) => ModelReply)[] = [
+  ({ lastUserText }) => ({ text: lastUserText }),
+  () => ({ text: ' ' }),
+  () => ({ error: { status: 400, body: { error: { message: 'no' } } } }),
+]
+
+test('every request fits the window whatever the summary is: the oldest part is left out, and the conversation says so', async (t) => {
+  const sizes: number[] = []
+  let summaries = 0
+  const gateway = await startTestGateway(t, {
+    config: { context_length: 12_000, agent: { max_retries: 0 } },
+    model(request) {
+      const input = tokensOfChinese(request)
+      const usage = { input, output: 400 }
+      if (asksForSummary(request)) {
+        summaries += 1
+        return { ...uselessSummaries[summaries % uselessSummaries.length]?.(request), usage }
+      }
+      sizes.push(input)
+      if (input > 12_000) return { error: { status: 400, body: { error: { code: 'context_length_exceeded' } } } }
+      return { text: `第${sizes.length}次：${sentences.repeat(8)}`, usage }
+    },
+  })
+  for (let at = 1; at <= 16; at++) {
+    await gateway.say(`第${at}个消息：${sentences.repeat(8)}`)
+    await gateway.waitForReply(`第${at}次`)
+  }
+  assert.ok(Math.max(...sizes) <= 12_000, sizes.join())
+  assert.equal(sizes.length, 16, 'no request had to be repeated')
+  assert.ok(summaries >= uselessSummaries.length)
+  const last = conversation(gateway.model.requests.findLast((request) => !asksForSummary(request)))
+  assert.match(last.join('\n'), /\(\d+ older messages are left out here/)
+  assert.match(last.at(-1) ?? '', /第16个消息/)
+  assert.ok(gateway.replies().some((text) => /without its oldest part/.test(text)))
+  assert.ok(gateway.log.some((line) => line.includes('session.part_left_out')))
+  const kept = rowsIn(gateway.home, `select count(*) as count from messages where content like '第%'`)
+  assert.equal(kept[0]?.['count'], 32, 'the history has every message')
+})
+
 test('a summary that fails during a turn costs neither the turn nor the transcript', async (t) => {
   let refused = 0
   const gateway = await startTestGateway(t, {

@@ -9,11 +9,11 @@ import type { TurnInfo } from '../agent-hooks.ts'
 import type { AgentConfig } from '../config.ts'
 import type { Auxiliary } from '../models/auxiliary.ts'
 import type { Provider } from '../models/provider.ts'
-import { compressTranscript, type RequestSummary } from './compress-transcript.ts'
+import { compressTranscript, leaveOutOldest, type RequestSummary } from './compress-transcript.ts'
 import { compressionLimit, estimateTokens, urgentShare } from './context-size.ts'
 import type { SummaryCooldown } from './cooldown.ts'
 import type { CompressionOptions } from './plan.ts'
-import { compressionRules, createSummaryRequest, maxFilledShare } from './request-summary.ts'
+import { compressionRules, createSummaryRequest, excessOf } from './request-summary.ts'
 import { shortenNewestResults } from './shorten-results.ts'
 
 export interface InMemoryCompressionDeps {
@@ -56,7 +56,9 @@ export async function compressInMemory(
     if (current !== messages && remaining(current) <= limit) break
     current = await compressOnce(deps, { ...conversation, messages: current }, summarizes, requestSummary, recordUsage)
   }
-  const excess = remaining(current) - settings.context_length * maxFilledShare
+  const rules = rulesOf(deps, conversation, current, 'turn')
+  if (excessOf(remaining(current), rules) > 0) current = leaveOut(deps, conversation, current, rules)
+  const excess = excessOf(remaining(current), rules)
   if (excess > 0) {
     const shortened = new Map(shortenNewestResults(current, excess / ratio).map(({ at, message }) => [at, message]))
     if (shortened.size > 0) current = current.map((message, at) => shortened.get(at) ?? message)
@@ -64,23 +66,50 @@ export async function compressInMemory(
   return current === messages ? null : current
 }
 
-async function compressOnce(
-  { settings, cooldown, clock, log }: InMemoryCompressionDeps,
-  { messages, tokens, ratio, summaries, turn, signal }: InMemoryConversation,
+function rulesOf(
+  { settings }: InMemoryCompressionDeps,
+  { tokens, ratio, summaries }: InMemoryConversation,
+  messages: readonly ChatMessage[],
   summarizes: CompressionOptions['summarizes'],
-  requestSummary: RequestSummary,
-  recordUsage: (usage: Usage) => void,
-): Promise<readonly ChatMessage[]> {
-  if (summarizes !== 'nothing' && !cooldown.isOver(turn.sessionId, clock())) return messages
+): CompressionOptions {
   const { context_length: contextLength } = settings()
   const isUrgent = tokens !== undefined && tokens > contextLength * urgentShare
-  const rules = compressionRules(settings(), {
+  return compressionRules(settings(), {
     tokens: estimateTokens(messages),
     ratio,
     trigger: tokens === undefined ? 'overflow' : isUrgent ? 'urgent' : 'long',
     turnStart: messages.findLastIndex((message) => message.role === 'user' && !summaries.has(message)),
     summarizes,
   })
+}
+
+/** The same messages when nothing can be left out. */
+function leaveOut(
+  { log }: InMemoryCompressionDeps,
+  { summaries, turn }: InMemoryConversation,
+  messages: readonly ChatMessage[],
+  rules: CompressionOptions,
+): readonly ChatMessage[] {
+  const entries = messages.map((message) => ({ message, isSummary: summaries.has(message) }))
+  const summary = leaveOutOldest(entries, rules)?.summary
+  if (summary === undefined) return messages
+  summaries.add(summary.message)
+  const count = summary.to - summary.from
+  log.warn({ event: 'subagent.part_left_out', session: turn.sessionId, count }, 'older work of a sub-agent is left out')
+  return messages.toSpliced(summary.from, count, summary.message)
+}
+
+async function compressOnce(
+  deps: InMemoryCompressionDeps,
+  conversation: InMemoryConversation,
+  summarizes: CompressionOptions['summarizes'],
+  requestSummary: RequestSummary,
+  recordUsage: (usage: Usage) => void,
+): Promise<readonly ChatMessage[]> {
+  const { cooldown, clock, log } = deps
+  const { messages, summaries, turn, signal } = conversation
+  if (summarizes !== 'nothing' && !cooldown.isOver(turn.sessionId, clock())) return messages
+  const rules = rulesOf(deps, conversation, messages, summarizes)
   const entries = messages.map((message) => ({ message, isSummary: summaries.has(message) }))
   try {
     const insights = async () => ''

@@ -4,15 +4,22 @@
  */
 import { beginningOf } from '../../lib/redact.ts'
 import { type ChatMessage, noUsage, type Usage } from '../../message/transcript.ts'
-import { estimateTokens } from './context-size.ts'
+import { estimateTextTokens, estimateTokens } from './context-size.ts'
 import {
   type CompressionEntry,
   type CompressionOptions,
   type CompressionPlan,
   clearToolResult,
+  type MessageGroup,
   planCompression,
 } from './plan.ts'
-import { buildSummaryMessage, buildSummaryRequest, lastTodoList, type SummaryRequest } from './summary-prompt.ts'
+import {
+  buildSummaryMessage,
+  buildSummaryRequest,
+  lastTodoList,
+  leftOutRecord,
+  type SummaryRequest,
+} from './summary-prompt.ts'
 
 /** One model call without tools. Rejects as the model does. */
 export type RequestSummary = (request: SummaryRequest) => Promise<{ readonly text: string; readonly usage: Usage }>
@@ -75,27 +82,68 @@ export async function compressTranscript(
   }
 }
 
+/**
+ * Leaves the oldest part out without a model: a note takes its place, with what is left of earlier records. Undefined when nothing
+ * can be left out. Pure.
+ */
+export function leaveOutOldest(
+  entries: readonly CompressionEntry[],
+  options: CompressionOptions,
+): CompressionResult | undefined {
+  const plan = planCompression(entries, { ...options, minTokensSaved: 1, isLeftOut: true })
+  if (plan?.summarizedRange === undefined) return undefined
+  const { from, to, role } = plan.summarizedRange
+  const replaced = entries.slice(from, to)
+  const texts = [leftOutRecord(replaced), ...addedParts(entries, { from, to }, options)]
+  const parts = texts.map((text) => cutToTokens(text, plan.maxSummaryTokens))
+  const message = buildSummaryMessage(role, parts.join('\n\n'))
+  const before = entries.map((entry) => entry.message)
+  if (estimateTokens([message]) >= estimateTokens(before.slice(from, to))) return undefined
+  return {
+    clearedResults: [],
+    summary: { from, to, message },
+    usage: noUsage,
+    tokensBefore: estimateTokens(before),
+    tokensAfter: estimateTokens(before.toSpliced(from, to - from, message)),
+  }
+}
+
+function cutToTokens(text: string, tokens: number): string {
+  const share = tokens / estimateTextTokens(text)
+  return share >= 1 ? text : `${beginningOf(text, Math.floor(text.length * share))} […]`
+}
+
 async function summarize(
   entries: readonly CompressionEntry[],
   { maxSummaryTokens }: CompressionPlan,
   { from, to, role }: NonNullable<CompressionPlan['summarizedRange']>,
-  { contextLength, summarizes }: CompressionOptions,
+  options: CompressionOptions,
   { focus, insights: collectInsights }: SummaryOptions,
   requestSummary: RequestSummary,
 ) {
   const replaced = entries.slice(from, to)
   const insights = await collectInsights(replaced.map(({ message }) => message))
   const { text, usage } = await requestSummary(
-    buildSummaryRequest(replaced, { tokens: maxSummaryTokens, contextLength, focus, insights }),
+    buildSummaryRequest(replaced, { tokens: maxSummaryTokens, contextLength: options.contextLength, focus, insights }),
   )
   if (text.trim() === '') throw new UnusableSummaryError('it is empty')
-  const steps = lastTodoList(entries.slice(to)) === undefined ? lastTodoList(replaced) : undefined
-  const said = summarizes === 'turn' ? messagesOfUser(replaced) : ''
-  const parts = [text, ...(said === '' ? [] : [said]), ...(steps === undefined ? [] : [`## List of steps\n${steps}`])]
+  const parts = [text, ...addedParts(entries, { from, to }, options)]
   const message = buildSummaryMessage(role, parts.join('\n\n'))
   if (estimateTokens([message]) >= estimateTokens(replaced.map((entry) => entry.message)))
     throw new UnusableSummaryError('it is longer than the messages that it replaces')
   return { from, to, message, usage }
+}
+
+/** What follows a record: words of the user, and the list of steps. */
+function addedParts(
+  entries: readonly CompressionEntry[],
+  { from, to }: MessageGroup,
+  { summarizes }: Pick<CompressionOptions, 'summarizes'>,
+): readonly string[] {
+  const replaced = entries.slice(from, to)
+  const steps = lastTodoList(entries.slice(to)) === undefined ? lastTodoList(replaced) : undefined
+  const said = summarizes === 'turn' ? messagesOfUser(replaced) : ''
+  return [...(said === '' ? [] : [said]), ...(steps === undefined ? [] : [`## List of steps\n${steps}`])]
 }
 
 /** Characters of each message. */

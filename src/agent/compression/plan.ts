@@ -41,6 +41,8 @@ export interface CompressionOptions {
   readonly summarizes: 'history' | 'turn' | 'nothing'
   /** The minimum number of tokens that a compression must save. */
   readonly minTokensSaved: number
+  /** The range is left out without a model call, so that few tokens and earlier summaries are enough for one. */
+  readonly isLeftOut?: true
 }
 
 export interface CompressionPlan {
@@ -67,8 +69,8 @@ export function planCompression(
     summarizes === 'nothing'
       ? undefined
       : summarizes === 'history'
-        ? chooseSummarizedRange(entries, groups, head, kept)
-        : chooseSummarizedRange(entries, groups, turnStart + 1, tailStart)
+        ? chooseSummarizedRange(entries, groups, options, { from: head, to: kept })
+        : chooseSummarizedRange(entries, groups, options, { from: turnStart + 1, to: tailStart })
   const clearable =
     summarizes === 'history'
       ? { from: summarizedRange?.from ?? head, to: summarizedRange?.to ?? kept }
@@ -76,7 +78,9 @@ export function planCompression(
   const clearedIndexes = findClearableResults(messages, clearable, tailStart)
   const gain =
     sum(clearedIndexes, (at) => tokensSaved(messages[at])) +
-    (summarizedRange === undefined ? 0 : unsummarizedTokens(entries.slice(summarizedRange.from, summarizedRange.to)))
+    (summarizedRange === undefined
+      ? 0
+      : replacedTokens(entries.slice(summarizedRange.from, summarizedRange.to), options))
   if (gain === 0 || gain < options.minTokensSaved) return undefined
   const replaced =
     summarizedRange === undefined ? 0 : estimateTokens(messages.slice(summarizedRange.from, summarizedRange.to))
@@ -152,8 +156,8 @@ function findHeadEnd(
 function chooseSummarizedRange(
   entries: readonly CompressionEntry[],
   groups: readonly MessageGroup[],
-  from: number,
-  limit: number,
+  options: Pick<CompressionOptions, 'isLeftOut'>,
+  { from, to: limit }: MessageGroup,
 ): CompressionPlan['summarizedRange'] {
   const before = entries[from - 1]?.message.role
   const ends = [
@@ -163,7 +167,8 @@ function chooseSummarizedRange(
       .filter((start) => start > from && start < limit)
       .toReversed(),
   ]
-  const isLongEnough = (to: number) => unsummarizedTokens(entries.slice(from, to)) >= minSummarizedTokens
+  const minTokens = options.isLeftOut === true ? 1 : minSummarizedTokens
+  const isLongEnough = (to: number) => replacedTokens(entries.slice(from, to), options) >= minTokens
   if (!isLongEnough(limit)) return undefined
   for (const to of ends) {
     const role = chooseSummaryRole(before, entries[to]?.message.role)
@@ -179,8 +184,13 @@ function chooseSummaryRole(before: ChatMessage['role'] | undefined, after: ChatM
   return before !== undefined && before !== 'assistant' && after !== 'assistant' ? 'assistant' : undefined
 }
 
-function unsummarizedTokens(entries: readonly CompressionEntry[]): number {
-  return sum(entries, ({ message, isSummary }) => (isSummary === true ? 0 : estimateMessageTokens(message)))
+/** A summary saves nothing of an earlier one. */
+function replacedTokens(
+  entries: readonly CompressionEntry[],
+  { isLeftOut }: Pick<CompressionOptions, 'isLeftOut'>,
+): number {
+  const isKept = ({ isSummary }: CompressionEntry) => isSummary === true && isLeftOut !== true
+  return sum(entries, (entry) => (isKept(entry) ? 0 : estimateMessageTokens(entry.message)))
 }
 
 /** Long tool results before the tail. Those that the summary replaces, or could replace, need not be cleared. */

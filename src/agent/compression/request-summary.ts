@@ -8,8 +8,8 @@ import type { RequestSummary } from './compress-transcript.ts'
 import { compressionLimit } from './context-size.ts'
 import type { CompressionOptions } from './plan.ts'
 
-/** The share of the window that the newest results may fill, with everything before them. */
-export const maxFilledShare = 0.9
+/** The share of the window that a request may fill after a compression. The rest is for the answer. */
+const maxFilledShare = 0.9
 
 /** A long conversation must shrink by at least this share, or each turn would compress it again. */
 const minSavingsRatio = 0.1
@@ -42,6 +42,11 @@ export function compressionRules(
     minTailUserMessages: min_tail_user_messages,
     minTokensSaved: trigger === 'long' ? tokens * minSavingsRatio : 1,
   }
+}
+
+/** Tokens by which the next request is longer than it may be; at most 0 if it fits. @param remaining its tokens */
+export function excessOf(remaining: number, { contextLength }: Pick<CompressionOptions, 'contextLength'>): number {
+  return remaining - contextLength * maxFilledShare
 }
 
 /** The tokens that are kept of the newest messages. */

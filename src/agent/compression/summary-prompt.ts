@@ -59,6 +59,20 @@ export function buildSummaryMessage(role: 'user' | 'assistant', text: string): C
   return { role, content: `${summaryPreface}\n\n${text}` }
 }
 
+/** How many messages a record does not tell of. */
+const leftOutNote = /\n*\((\d+) older messages are left out here:[^)]*\)/g
+
+/** The record of messages that are left out: a note, after what the earlier records among them say. The note comes first, so that it is never cut. */
+export function leftOutRecord(entries: readonly CompressionEntry[]): string {
+  const records = entries.flatMap(({ message, isSummary }) =>
+    isSummary === true ? [withoutPreface(message.content)] : [],
+  )
+  const known = records.flatMap((record) => [...record.matchAll(leftOutNote)].map(([, count]) => Number(count)))
+  const count = known.reduce((sum, one) => sum + one, entries.length - records.length)
+  const note = `(${count} older messages are left out here: the conversation was longer than the window of the model, and no usable summary could be written. Say so if what is asked depends on them.)`
+  return [note, ...records.map((record) => record.replace(leftOutNote, '').trim())].filter(Boolean).join('\n\n')
+}
+
 /** Builds the request for a summary of these entries. A summary among them is updated. */
 export function buildSummaryRequest(
   entries: readonly CompressionEntry[],

@@ -36,6 +36,8 @@ export interface TurnNotices {
   withoutSandbox(event: MessageEvent, owner: string): Promise<void>
   /** A command waits until its place is ready, such as for the download of an image. Rejects `store/...`. */
   preparingPlace(event: MessageEvent, turnId: string, text: string): Promise<void>
+  /** The oldest part of the conversation is left out of what the model reads. Rejects `store/...`. */
+  partLeftOut(event: MessageEvent, turnId: string): Promise<void>
   /** The turn goes on after a restart that was asked for. Rejects `store/...`. */
   resumed(event: MessageEvent, turnId: string): Promise<void>
   /** The turn is ended because a user refused several commands in a row. Rejects `store/...`. */
@@ -75,6 +77,12 @@ export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): Tu
         event,
         `turn:${turnId}:refusals`,
         'You refused three commands in a row, so I stopped. Tell me how to go on.',
+      ),
+    partLeftOut: (event, turnId) =>
+      notify(
+        event,
+        `turn:${turnId}:left-out`,
+        '⚠️ This conversation is longer than the model can read, and no usable summary could be written. I go on without its oldest part; the history keeps it. `/new` starts an empty conversation.',
       ),
     resumed: (event, turnId) =>
       notify(event, `turn:${turnId}:resumed`, '♻️ The gateway was restarted. I go on with your message.'),

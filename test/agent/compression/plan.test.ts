@@ -61,7 +61,7 @@ test('a token is estimated as four letters, or fewer signs; the items of a provi
     providerData: { apiMode: 'x', items: [{ type: 'y'.repeat(40), deep: [{ text: 'z'.repeat(40) }], n: 1, no: null }] },
   }
   assert.equal(estimateMessageTokens(withItems), 24)
-  assert.equal(estimateTokens([user('abcd'), withItems]), 29)
+  assert.equal(estimateTokens([user('ab c'), withItems]), 30)
 })
 
 test('a response with tool calls, its results and messages in between are one group', () => {
