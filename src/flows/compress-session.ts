@@ -135,7 +135,11 @@ async function fitIntoWindow(
 }
 
 function excessAfter(deps: CompressSessionDeps, request: CompressionRequest, result: SessionCompressionResult): number {
-  return excessOf(remainingTokens(deps, request, result), rulesOf(deps, request, request.entries, 'nothing'))
+  // A window that is smaller than the configured one is unknown: the request with a summary shows whether it fits.
+  const isSummarized = result.kind === 'done' && result.compressed.summary !== undefined
+  const trigger = isSummarized && request.trigger === 'overflow' ? 'long' : request.trigger
+  const rules = rulesOf(deps, { ...request, trigger }, request.entries, 'nothing')
+  return excessOf(remainingTokens(deps, request, result), rules)
 }
 
 /** Undefined when nothing of this part can be left out. */

@@ -186,6 +186,21 @@ test('a context overflow during a turn compresses the session, and the turn comp
   assert.match(last.at(-1) ?? '', /^tool: .*1200/, 'the newest tool result is kept')
 })
 
+test('a conversation that the provider rejects as too long is answered without a summary, too', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { compression: { protect_last_n: 1 }, agent: { max_retries: 0 } },
+    model: (request) => {
+      if (asksForSummary(request)) return { error: { status: 500 } }
+      return JSON.stringify(request.body['messages']).length > 9_000 ? tooLong : answer(request)
+    },
+  })
+  // The second rejection comes while summaries rest.
+  await talk(gateway, 1, 12)
+  const last = conversation(gateway.model.requests.at(-1))
+  assert.match(last.join('\n'), /\(\d+ older messages are left out here/)
+  assert.ok(gateway.model.requests.filter(asksForSummary).length <= 2)
+})
+
 test('/compress compresses at once with a focus, and reports the token counts', async (t) => {
   const gateway = await startTestGateway(t, {
     model: answer,

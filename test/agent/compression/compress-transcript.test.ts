@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compressTranscript, UnusableSummaryError } from '../../../src/agent/compression/compress-transcript.ts'
+import {
+  compressTranscript,
+  leaveOutOldest,
+  UnusableSummaryError,
+} from '../../../src/agent/compression/compress-transcript.ts'
 import { estimateTextTokens } from '../../../src/agent/compression/context-size.ts'
 import { createSummaryCooldown } from '../../../src/agent/compression/cooldown.ts'
 import type { CompressionEntry, CompressionOptions } from '../../../src/agent/compression/plan.ts'
@@ -46,6 +50,32 @@ async function compressed(
   })
   return { done, asked: asked[0]?.messages[0].content ?? '', calls: asked.length }
 }
+
+test('what is left out becomes a note that counts the messages, also those of earlier notes', () => {
+  let lines = talk(10)
+  let count = 0
+  for (const records of [0, 1]) {
+    const left = leaveOutOldest(lines, rulesFor(lines, 3_000)) ?? assert.fail()
+    const { from, to, message } = left.summary ?? assert.fail()
+    const notes = [...message.content.matchAll(/\((\d+) older messages are left out here/g)].map(([, number]) => number)
+    count += to - from - records
+    assert.deepEqual(notes, [String(count)])
+    assert.ok(left.tokensAfter < left.tokensBefore)
+    lines = [...lines.slice(0, from), { message, isSummary: true }, ...lines.slice(to), ...talk(5)]
+  }
+})
+
+test('an earlier record is kept in the note as far as it fits', () => {
+  const record = { message: { role: 'user', content: `THE RECORD ${filler.repeat(20)}` }, isSummary: true } as const
+  const lines = [...talk(1), record, ...talk(8)]
+  const { message } = leaveOutOldest(lines, rulesFor(lines, 3_000))?.summary ?? assert.fail()
+  assert.match(message.content, /left out here[\s\S]*THE RECORD/)
+  assert.ok(estimateTextTokens(message.content) < 300)
+})
+
+test('of a short conversation nothing is left out', () => {
+  assert.equal(leaveOutOldest(talk(1), rulesFor(talk(1))), undefined)
+})
 
 test('one model call writes the summary under the headings of the contract, and its usage is reported', async () => {
   const { done, asked, calls } = await compressed(talk(20), '## Goal\nA garden.')

@@ -258,6 +258,26 @@ test('a sub-agent that reads 90 results of 50 kB stays within the window of the 
   assert.ok(Math.max(...sizes) >= window / 3, 'the newest results are kept')
 })
 
+test('a sub-agent whose summaries cannot be used goes on without its oldest calls', async () => {
+  const { result, reports, provider } = delegating(
+    [
+      asks(call('d', 'delegate_task', { goal: 'write long notes' })),
+      // A request for a summary has no answer in a call.
+      ...Array.from({ length: 12 }, (_, at) => asks(call(`x${at}`, 'look', { note: `${at}${'y'.repeat(20_000)}` }))),
+      { chunks: ['written'] },
+      { chunks: ['ok'] },
+    ],
+    { look: async () => 'noted' },
+    { maxIterations: 30, settings: { context_length: 32_000, delegation: { ...delegation, max_iterations: 30 } } },
+  )
+  await result
+  assert.equal(reports().results[0].summary, 'written')
+  const sizes = sizesOf(provider)
+  assert.ok(Math.max(...sizes) <= 32_000, `${Math.max(...sizes)}`)
+  const texts = provider.requests.flatMap(({ messages }) => messages.map(({ content }) => content))
+  assert.ok(texts.some((text) => /\d+ older messages are left out here/.test(text)))
+})
+
 test('long calls of a sub-agent are summarised, its task is kept, and the summary is paid for by its turn', async () => {
   const step = (at: number) => ({
     chunks: ['a record'],
