@@ -124,7 +124,7 @@ test('"this session" holds until /new, "always here" holds longer, and another c
 })
 
 test('an expired question refuses the tool, and the model receives the reason', async (t) => {
-  const gateway = await guarded(t, { ...buttons, config: { approvals: { timeout: 0.05 } } })
+  const gateway = await guarded(t, { ...buttons, config: { approvals: { timeout: 2 } } })
   await gateway.say('run echo late')
   const question = await waitForQuestion(gateway)
   await gateway.waitForReply(/It gave: .*error/)

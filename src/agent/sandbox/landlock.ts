@@ -44,7 +44,7 @@ export function landlockCommand(
     ...view.readOnly.filter(isInHidden(view)).flatMap((path) => allowAround(path, view, 'readOnly')),
     ...view.writable.flatMap((path) => allowAround(path, view, 'writable')),
     ...(view.privateTmp === undefined ? [] : [ruleFor(view.privateTmp, 'writable')]),
-    ...devices.map((path) => ruleFor(path, 'writable')),
+    ...devices.flatMap((path) => allowAround(path, view, 'writable')),
     ...exposed.map((path) => ruleFor(path, 'readOnly')),
   ].filter((rule) => rule !== undefined)
   return commandLine(program, 'files', rules, argv)
