@@ -5,8 +5,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { type MeasuredTest, writeLeftOut } from './left-out.ts'
 import { root } from './plan.ts'
-import type { FileCost } from './shard.ts'
+import type { TestCost } from './shard.ts'
 
 const recordedFile = fileURLToPath(new URL('durations.json', import.meta.url))
 const measuredFile = join(root, 'node_modules/.cache/hermes-test/durations.json')
@@ -20,10 +21,17 @@ const minRecordedSeconds = 0.3
 export interface Costs {
   /** Seconds from the start to the end of the file. */
   secondsOf(file: string): number
-  add(cost: FileCost): void
+  add(cost: TestCost): void
   /** Keeps what was measured for the next run, with `record` also for other clones. */
   save(options: { readonly record: boolean }): void
   print(out: NodeJS.WritableStream): void
+}
+
+interface FileCost {
+  readonly file: string
+  readonly cpuMs: number
+  readonly ms: number
+  readonly tests: readonly MeasuredTest[]
 }
 
 /** Throws when `durations.json` is not a map of paths to seconds. */
@@ -33,16 +41,17 @@ export function createCosts(): Costs {
   const measured = new Map<string, FileCost>()
   return {
     secondsOf: (file) => known[file] ?? defaultSeconds,
-    // A file whose tests a helper registers may have its turn more than once.
-    add(cost) {
-      const { cpuMs = 0, ms = 0 } = measured.get(cost.file) ?? {}
-      measured.set(cost.file, { ...cost, cpuMs: cost.cpuMs + cpuMs, ms: cost.ms + ms })
+    add({ file, name, cpuMs, ms }) {
+      const before = measured.get(file) ?? { file, cpuMs: 0, ms: 0, tests: [] }
+      const tests = [...before.tests, { name, cpuMs }]
+      measured.set(file, { file, cpuMs: before.cpuMs + cpuMs, ms: before.ms + ms, tests })
     },
     save({ record }) {
       const seconds = [...measured.values()].map(({ file, ms }) => [file, Math.round(ms / 100) / 10] as const)
       mkdirSync(dirname(measuredFile), { recursive: true })
       writeDurations(measuredFile, { ...known, ...Object.fromEntries(seconds) })
       if (!record) return
+      writeLeftOut(new Map([...measured].map(([file, { tests }]) => [file, tests])))
       const long = seconds
         .filter(([, value]) => value >= minRecordedSeconds)
         .sort(([a], [b]) => a.localeCompare(b, 'en'))

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import process from 'node:process'
 import { removeFolder } from '../kit/remove-folder.ts'
-import { root, type Tier } from './plan.ts'
+import { root } from './plan.ts'
 import { createPythonEnvironment, linkSystemPrograms } from './programs.ts'
 
 /** Where programs are, how the person reads, and what starts a child process on all systems. */
@@ -31,7 +31,7 @@ export interface TestEnvironment {
   remove(): void
 }
 
-export function createEnvironment(tier: Tier): TestEnvironment {
+export function createEnvironment(): TestEnvironment {
   const folder = mkdtempSync(join(temporaryDirectory(), 'hermes-test-'))
   // Tests of root start programs as other users, who must reach what is theirs below it.
   chmodSync(folder, 0o711)
@@ -49,7 +49,6 @@ export function createEnvironment(tier: Tier): TestEnvironment {
       .filter((part) => part !== undefined)
       .join(delimiter),
     HOME: home,
-    HERMES_TEST_TIER: tier === 'all' ? 'all' : 'default',
     TMPDIR: temporary,
     // Otherwise each process would compile and strip the types of all sources again.
     NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(root, 'node_modules/.cache/hermes-test'),

@@ -4,7 +4,6 @@
  * runner that started the shard reads them.
  */
 import { inspect } from 'node:util'
-import { leftOut } from './tier.ts'
 
 /** @param {AsyncIterable<import('node:test/reporters').TestEvent>} source */
 export default async function* report(source) {
@@ -46,7 +45,6 @@ function resultOf(passed, data, path) {
     passed,
     isSuite,
     skipped: skip !== undefined && skip !== false,
-    leftOut: skip === leftOut,
     todo: todo !== undefined && todo !== false,
     name: [...path.slice(0, nesting), name].join(' › '),
     file,

@@ -2,11 +2,12 @@
  * `npm test [-- options] [globs]`: runs the tests in several processes, with one counter for all and the failures at the
  * end. It always ends with an exit code (`shard.ts`).
  *
- *     --all          also the files `*.full.test.ts` (`npm run test:all`)
+ *     --all          everything (`npm run test:all`): also the files `*.full.test.ts` and the tests of `left-out.json`
  *     --quick        only unit tests and stories that do not take long (`npm run test:quick`)
  *     --processes N  processes that run at once; default: one more than the machine has cores, at least three
  *     --costs        prints the processor time of each file at the end
- *     --record       writes what the files took to durations.json, from which a new clone plans its parts
+ *     --record       runs everything, and writes what was measured to durations.json, from which a new clone plans its parts, and to
+ *                    left-out.json
  *
  * Each process runs its files as `node --test --test-isolation=none` does (`shard-process.mjs`): starting a process for each
  * of the files would take longer than the tests. The files are divided into more parts than processes run at once. A process
@@ -20,6 +21,7 @@ import { parseArgs } from 'node:util'
 import { createReport } from './console-report.ts'
 import { createCosts } from './costs.ts'
 import { createEnvironment } from './environment.ts'
+import { type LeftOut, readLeftOut } from './left-out.ts'
 import { planShards, selectTestFiles, type Tier } from './plan.ts'
 import { runShard } from './shard.ts'
 
@@ -35,15 +37,18 @@ const { values, positionals } = parseArgs({
 })
 const processCount = Number(values.processes)
 if (!Number.isInteger(processCount) || processCount < 1) fail('--processes takes a number of at least 1.')
-const tier: Tier = values.all ? 'all' : values.quick ? 'quick' : 'default'
+const tier: Tier = values.all || values.record ? 'all' : values.quick ? 'quick' : 'default'
 const costs = createCosts()
 const files = selectTestFiles({ tier, patterns: positionals, secondsOf: costs.secondsOf })
 if (files.length === 0) fail(`No test file matches ${positionals.join(' ')}.`)
 
 /** Each part loads most of the modules again, which takes 0.6 s of processor time. */
 const secondsPerPart = 40
-const { environment, remove } = createEnvironment(tier)
-const report = createReport(process.stdout, files.length)
+const { environment, remove } = createEnvironment()
+const runsAll = tier === 'all' || positionals.length > 0
+const leftOut: LeftOut = runsAll ? {} : readLeftOut()
+const leftOutOf = (chosen: readonly string[]) => chosen.flatMap((file) => leftOut[file] ?? [])
+const report = createReport(process.stdout, files.length, leftOutOf(files).length)
 const interrupted = new AbortController()
 const interrupt = (signal: NodeJS.Signals) => {
   interrupted.abort()
@@ -72,10 +77,11 @@ async function runAll(): Promise<string[]> {
       if (interrupted.signal.aborted) return
       const { problem } = await runShard({
         files: shard,
+        leftOut: leftOutOf(shard),
         environment,
         signal: interrupted.signal,
         onResult: report.add,
-        onFileCost: costs.add,
+        onCost: costs.add,
         onOutput: report.print,
       })
       if (problem !== undefined) problems.push(problem)

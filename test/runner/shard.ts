@@ -15,8 +15,6 @@ const resultSchema = z.object({
   passed: z.boolean(),
   isSuite: z.boolean(),
   skipped: z.boolean(),
-  /** Left to `npm run test:all`. */
-  leftOut: z.boolean(),
   todo: z.boolean(),
   /** With the names of the suites around it. */
   name: z.string(),
@@ -30,9 +28,11 @@ const resultSchema = z.object({
   failedBelow: z.boolean(),
 })
 
-const fileCostSchema = z.object({
-  type: z.literal('file'),
+const costSchema = z.object({
+  type: z.literal('cost'),
   file: z.string(),
+  /** With the names of the suites around the test. */
+  name: z.string(),
   /** Processor time, with the children of the process. */
   cpuMs: z.number(),
   ms: z.number(),
@@ -40,7 +40,7 @@ const fileCostSchema = z.object({
 
 const lineSchema = z.discriminatedUnion('type', [
   resultSchema,
-  fileCostSchema,
+  costSchema,
   /** A test begins. The name contains the names of its suites. */
   z.object({ type: z.literal('start'), name: z.string(), file: z.string().optional() }),
   /** All tests have ended. */
@@ -50,19 +50,22 @@ const lineSchema = z.discriminatedUnion('type', [
 ])
 
 export type TestResult = z.infer<typeof resultSchema>
-export type FileCost = z.infer<typeof fileCostSchema>
+export type TestCost = z.infer<typeof costSchema>
 type Line = z.infer<typeof lineSchema>
 
 export interface ShardOptions {
   /** Relative to the root of the project. */
   readonly files: readonly string[]
+  /** Full names of tests that do not run. */
+  readonly leftOut?: readonly string[]
   readonly environment: NodeJS.ProcessEnv
   /** Without a test that begins or ends for so long, the process is killed. Default: 120,000. */
   readonly maxIdleMs?: number
   /** Kills the process. */
   readonly signal?: AbortSignal
   onResult(result: TestResult): void
-  onFileCost?(cost: FileCost): void
+  /** Called for each test in the order in which they ran. */
+  onCost?(cost: TestCost): void
   /** What a test printed. */
   onOutput(text: string): void
 }
@@ -86,9 +89,11 @@ export async function runShard(options: ShardOptions): Promise<ShardExit> {
   const child = spawn(process.execPath, [`--max-semi-space-size=${semiSpaceMb}`, main, ...files], {
     cwd: root,
     env: environment,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   })
+  // A process that ends at once does not read it.
+  child.stdin.on('error', () => undefined).end(JSON.stringify(options.leftOut ?? []))
   const kill = () => killGroup(child.pid)
   options.signal?.addEventListener('abort', kill)
   const problems: string[] = []
@@ -114,8 +119,8 @@ export async function runShard(options: ShardOptions): Promise<ShardExit> {
         progress.running = line
         if (line.file !== undefined) progress.filesBegun.add(relative(root, line.file))
         break
-      case 'file':
-        options.onFileCost?.({ ...line, file: relative(root, line.file) })
+      case 'cost':
+        options.onCost?.({ ...line, file: relative(root, line.file) })
         break
       case 'problem':
         problems.push(line.text)

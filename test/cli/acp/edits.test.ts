@@ -33,7 +33,10 @@ async function withProject(t: TestContext, replies: readonly ModelReply[], answe
 }
 
 /** Stands behind each question. */
-const whoMayAnswer = { type: 'content', content: { type: 'text', text: 'Only the person who asked for it may answer.' } }
+const whoMayAnswer = {
+  type: 'content',
+  content: { type: 'text', text: 'Only the person who asked for it may answer.' },
+}
 
 test('a change is shown as a diff and waits for the answer; a refusal leaves the file, an answer for the session covers the project', async (t) => {
   const patch = (from: string, to: string) => call('patch', { path: 'a.txt', old_string: from, new_string: to })
