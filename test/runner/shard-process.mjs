@@ -4,8 +4,8 @@
  * one begins. It reads a list of tests that do not run from its input.
  * A test without a limit of its own fails after 60 s.
  */
-import { readFileSync } from 'node:fs'
 import process from 'node:process'
+import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers'
 import { cpuMs } from './cpu-time.mjs'
 import { importTestRunner } from './import-test-runner.mjs'
@@ -25,7 +25,7 @@ let current = { test: undefined, cpuMs: cpuMs(), at: performance.now() }
 const files = process.argv.slice(2)
 const toPattern = (name) => new RegExp(`^${RegExp.escape(name)}$`)
 /** @type {string[]} */
-const leftOut = JSON.parse(readFileSync(0, 'utf8'))
+const leftOut = JSON.parse(await text(process.stdin))
 const testSkipPatterns = leftOut.map(toPattern)
 const events = run({
   files,
