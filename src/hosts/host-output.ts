@@ -10,7 +10,7 @@ const maxLineChars = 2_000
 /** Limit of one field. Fields beyond `maxFields` are dropped. */
 const maxFieldChars = 8_000
 const maxFields = 20
-/** Limit of lines per window. Further lines of the window are dropped. */
+/** Limit of the lines of one module per window, and of those of no module. Further lines of the window are dropped. */
 const logWindowMs = 10_000
 const maxLinesPerLogWindow = 200
 /** Limit of the read rate, so that a host with endless output does not keep the gateway busy. */
@@ -26,8 +26,8 @@ export interface HostOutputOptions {
 export interface HostOutput {
   /** Logs a stream line by line. */
   readStream(name: 'stdout' | 'stderr', stream: Readable): void
-  /** Logs a line of a handler. */
-  logLine(level: LogLevel, fields: Readonly<Record<string, unknown>>, text: string): void
+  /** Logs a line of a handler. `module`: one of the modules of the host, whose lines have a limit of their own. */
+  logLine(level: LogLevel, fields: Readonly<Record<string, unknown>>, text: string, module?: string): void
   /** The last lines on stderr, which usually explain why a host does not start. */
   stderrTail(): string
   /** Logs how much was dropped and ignores later output. */
@@ -36,22 +36,28 @@ export interface HostOutput {
 
 export function createHostOutput({ log, sleep }: HostOutputOptions): HostOutput {
   const closeController = new AbortController()
-  let remainingLines = maxLinesPerLogWindow
   let windowOpen = false
-  let droppedLines = 0
-  let droppedBytes = 0
   const stderrLines: string[] = []
+  /** What was written in this window, by module; undefined: by no known module. */
+  const sources = new Map<string | undefined, Source>()
+  const sourceOf = (module: string | undefined): Source => {
+    const known = sources.get(module)
+    if (known !== undefined) return known
+    const added = { remainingLines: maxLinesPerLogWindow, droppedLines: 0, droppedBytes: 0 }
+    sources.set(module, added)
+    return added
+  }
 
   const closeWindow = () => {
     windowOpen = false
-    remainingLines = maxLinesPerLogWindow
-    if (droppedBytes === 0) return
-    log.warn(
-      { event: 'host.output_dropped', lines: droppedLines, bytes: droppedBytes },
-      'the host printed too much; the rest was dropped',
-    )
-    droppedLines = 0
-    droppedBytes = 0
+    for (const [module, { droppedLines, droppedBytes }] of sources) {
+      if (droppedBytes === 0) continue
+      log.warn(
+        { event: 'host.output_dropped', module, lines: droppedLines, bytes: droppedBytes },
+        'the host printed too much; the rest was dropped',
+      )
+    }
+    sources.clear()
   }
   const openWindow = () => {
     if (windowOpen) return
@@ -60,15 +66,17 @@ export function createHostOutput({ log, sleep }: HostOutputOptions): HostOutput 
       closeController.signal.aborted ? undefined : closeWindow(),
     )
   }
-  const logLine: HostOutput['logLine'] = (level, fields, text) => {
+  const logLine: HostOutput['logLine'] = (level, fields, text, module) => {
     if (closeController.signal.aborted) return
     openWindow()
-    if (remainingLines === 0) {
-      droppedLines += 1
-      droppedBytes += Buffer.byteLength(text)
+    if (fields['stream'] === 'stderr') appendToTail(stderrLines, text)
+    const source = sourceOf(module)
+    if (source.remainingLines === 0) {
+      source.droppedLines += 1
+      source.droppedBytes += Buffer.byteLength(text)
       return
     }
-    remainingLines -= 1
+    source.remainingLines -= 1
     log[level](truncateFields(fields), truncate(text))
   }
 
@@ -76,7 +84,6 @@ export function createHostOutput({ log, sleep }: HostOutputOptions): HostOutput 
     const level = name === 'stdout' ? 'info' : 'warn'
     const logText = (text: string) => {
       if (text.trim() === '') return
-      if (name === 'stderr') appendToTail(stderrLines, text)
       logLine(level, { stream: name }, text)
     }
     const reader = createLineReader(maxLineChars * 4, logText, (beginning) => logText(`${beginning} …`))
@@ -87,8 +94,9 @@ export function createHostOutput({ log, sleep }: HostOutputOptions): HostOutput 
       if (closeController.signal.aborted) return
       throttle(chunk.length)
       // Dropped output is not split into lines, because that would be the most expensive step.
-      const from = remainingLines === 0 ? chunk.length : midLine ? chunk.indexOf(10) + 1 || chunk.length : 0
-      droppedBytes += from
+      const source = sourceOf(undefined)
+      const from = source.remainingLines === 0 ? chunk.length : midLine ? chunk.indexOf(10) + 1 || chunk.length : 0
+      source.droppedBytes += from
       if (from > 0) {
         reader.takeRemainder()
         midLine = chunk[from - 1] !== 10
@@ -111,6 +119,12 @@ export function createHostOutput({ log, sleep }: HostOutputOptions): HostOutput 
       closeWindow()
     },
   }
+}
+
+interface Source {
+  remainingLines: number
+  droppedLines: number
+  droppedBytes: number
 }
 
 function truncate(text: string): string {

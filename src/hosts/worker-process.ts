@@ -208,8 +208,9 @@ function handleFrame(state: ProcessState, frame: FrameFromHost): boolean {
       return true
     case 'log': {
       const module = moduleField(state, frame.module)
+      const source = state.options.modules.some(({ name }) => name === frame.module) ? frame.module : undefined
       // Given twice: first, because excess fields are dropped, and last, because a handler must not replace it.
-      state.output.logLine(frame.level, { ...module, ...frame.fields, ...module }, frame.message)
+      state.output.logLine(frame.level, { ...module, ...frame.fields, ...module }, frame.message, source)
       return true
     }
     default:

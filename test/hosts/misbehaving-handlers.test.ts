@@ -85,7 +85,7 @@ def killed():
     signal.pause()
 def chatter():
     for n in range(10240):
-        sys.stdout.write("x" * 1023 + "\\n")
+        os.write(1, b"x" * 1023 + b"\\n")
     return "printed"
 def longLine():
     sys.stderr.write("y" * 1_000_000 + "\\n")

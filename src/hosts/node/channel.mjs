@@ -9,8 +9,8 @@ export function createChannel(maxFrameBytes) {
   const waiting = new Map()
   let nextId = 1
   let currentSecond = 0
-  let logged = 0
-  let dropped = 0
+  /** The log lines of each module in this second. */
+  const logged = new Map()
 
   /** Blocks until the line is written, so that no line is lost when the process exits. */
   const write = (line) => {
@@ -58,22 +58,24 @@ export function createChannel(maxFrameBytes) {
       for (const [id, one] of waiting) if (one.call === call) this.resolve({ t: 'error', id, error })
     },
 
-    /** Sends a log line. Lines above the rate limit are dropped here, where they cost the gateway nothing. */
+    /** Sends a log line. Lines of a module above the rate limit are dropped here, where they cost the gateway nothing. */
     log(module, level, message, fields) {
       const now = Math.floor(performance.now() / 1_000)
       if (now !== currentSecond) {
         currentSecond = now
-        logged = 0
+        logged.clear()
       }
-      logged += 1
-      if (logged > maxLinesPerSecond) {
-        dropped += 1
-        return
-      }
-      if (dropped > 0)
-        send({ t: 'log', module, level: 'warn', message: `${dropped} log lines above the rate limit were dropped` })
-      dropped = 0
-      send({ t: 'log', module, level, message: message.slice(0, 10_000), fields })
+      const count = (logged.get(module) ?? 0) + 1
+      logged.set(module, count)
+      if (count > maxLinesPerSecond + 1) return
+      if (count <= maxLinesPerSecond)
+        return send({ t: 'log', module, level, message: message.slice(0, 10_000), fields })
+      send({
+        t: 'log',
+        module,
+        level: 'warn',
+        message: `more than ${maxLinesPerSecond} log lines in one second: the rest was dropped`,
+      })
     },
   }
 }

@@ -11,6 +11,7 @@ import { createCall } from './call.mjs'
 import { createChannel } from './channel.mjs'
 import { messageOf, stackOf } from './errors.mjs'
 import { createModuleLoader } from './module-loader.mjs'
+import { capturePrints } from './prints.mjs'
 
 const { cacheFolder, maxFrameBytes } = JSON.parse(process.argv[2] ?? '{}')
 // Hides the arguments of the host from handlers.
@@ -18,13 +19,14 @@ process.argv.length = 2
 
 const channel = createChannel(maxFrameBytes)
 const loader = createModuleLoader(cacheFolder)
-/** The call that the running code belongs to, so that uncaught errors can be attributed to a handler. */
+/** The call that the running code belongs to, or the module that was loading, so that errors and prints can be attributed. */
 const currentCall = new AsyncLocalStorage()
 const calls = new Map()
+capturePrints(channel, () => currentCall.getStore()?.module)
 
 const frameHandlers = {
   async load({ id, ...module }) {
-    const { problem, files } = await loader.load(module)
+    const { problem, files } = await currentCall.run({ module: module.module }, () => loader.load(module))
     channel.send(problem === undefined ? { t: 'loadResult', id, files } : { t: 'loadError', id, ...problem, files })
   },
   async call(frame) {

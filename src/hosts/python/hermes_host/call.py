@@ -8,6 +8,8 @@ from .services import HandlerLog, Services, Signal
 
 # The running call, for code that does not receive it as an argument.
 CURRENT_CALL = ContextVar("hermes_call", default=None)
+# The name of the module whose home thread runs, for code outside of calls.
+CURRENT_MODULE = ContextVar("hermes_module", default=None)
 
 
 class Call:

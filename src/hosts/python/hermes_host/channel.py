@@ -26,8 +26,8 @@ class Channel:
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._current_second = 0
-        self._logged = 0
-        self._dropped = 0
+        # The log lines of each module in this second.
+        self._logged = {}
         # A process that a handler forks must not send frames in the name of the host.
         self._pid = os.getpid()
         os.register_at_fork(after_in_child=self._close_in_child)
@@ -53,18 +53,17 @@ class Channel:
                 os._exit(0)
 
     def log(self, module, level, message, fields=None):
-        """Sends a log line. Lines above the rate limit are dropped here, where they cost the gateway nothing."""
+        """Sends a log line. Lines of a module above the rate limit are dropped here, where they cost the gateway nothing."""
         with self._lock:
             now = int(time.monotonic())
             if now != self._current_second:
-                self._current_second, self._logged = now, 0
-            self._logged += 1
-            if self._logged > MAX_LOG_LINES_PER_SECOND:
-                self._dropped += 1
-                return
-            dropped, self._dropped = self._dropped, 0
-        if dropped:
-            self.send({"t": "log", "module": module, "level": "warn", "message": f"{dropped} log lines above the rate limit were dropped"})
+                self._current_second, self._logged = now, {}
+            count = self._logged[module] = self._logged.get(module, 0) + 1
+        if count > MAX_LOG_LINES_PER_SECOND + 1:
+            return
+        if count > MAX_LOG_LINES_PER_SECOND:
+            level, fields = "warn", None
+            message = f"more than {MAX_LOG_LINES_PER_SECOND} log lines in one second: the rest was dropped"
         frame = {"t": "log", "module": module, "level": level, "message": str(message)[:10_000]}
         if fields:
             frame["fields"] = {str(name): _json_field(value) for name, value in fields.items()}

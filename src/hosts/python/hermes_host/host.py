@@ -5,9 +5,10 @@ import os
 import sys
 import traceback
 
-from .call import Call
+from .call import CURRENT_MODULE, Call
 from .errors import files_in, message_of, location_of, stack_of, current_stack
 from .loader import Module
+from .prints import capture_prints
 from .requests import PendingRequests
 from .channel import FD_IN, Channel
 
@@ -19,6 +20,7 @@ class Host:
         self._modules = {}
         self._calls = {}
         self._loads = {}
+        capture_prints(self._channel)
 
     def send_ready(self):
         self._channel.send({"t": "ready", "runtime": sys.version.split()[0]})
@@ -38,6 +40,7 @@ class Host:
         return PluginModule(*about, frame["plugin"], self._channel, self._requests)
 
     def _load(self, number, module, worker):
+        CURRENT_MODULE.set(module.name)
         try:
             module.load()
             module.prepare(worker)
