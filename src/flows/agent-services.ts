@@ -21,6 +21,7 @@ import type { LoadedTools } from '../agent/tools/registry.ts'
 import type { ToolContext } from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import type { CronConfig } from '../cron/config.ts'
+import { prepareProcessFolder } from '../lib/home.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import { sleep } from '../lib/timers.ts'
 import type { Authority } from '../message/authority.ts'
@@ -33,6 +34,7 @@ import type { RoleSettings } from '../platforms/config.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from './agent-models.ts'
 import type { Browsers } from './browser-access.ts'
 import type { MediaServices } from './media-services.ts'
+import type { OpenSandboxDeps } from './open-sandbox.ts'
 import type { RemotePlaces } from './remote-places.ts'
 import { createSandboxSockets } from './sandbox-sockets.ts'
 import { type CallingTurn, createToolAccess, type ToolAccessDeps, type ToolTurn } from './tool-access.ts'
@@ -174,12 +176,11 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   /** Those of the folders in which single conversations work. */
   let workspaces = createLruCache<Promise<Sandbox | undefined>>(maxWorkspaces)
 
-  async function openSandboxIn(directory: () => string): Promise<Sandbox | undefined> {
-    const { openSandbox } = await import('./open-sandbox.ts')
-    return await openSandbox({ ...deps, cwd: directory, openProxy: sockets.openProxy })
-  }
+  const openSandboxIn = (directory: () => string) =>
+    openSandboxOf({ ...deps, cwd: directory, openProxy: sockets.openProxy })
 
-  function sandboxOf(workspace?: string): Promise<Sandbox | undefined> {
+  async function sandboxOf(workspace?: string): Promise<Sandbox | undefined> {
+    prepareProcessFolder(deps.home, workspace ?? cwd())
     if (workspace === undefined) return sandbox.get()
     const known = workspaces.get(workspace)
     if (known !== undefined) return known
@@ -281,6 +282,11 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       await Promise.all([resources.close(), sockets.close(), models.close(), checkpoints.close()])
     },
   }
+}
+
+async function openSandboxOf(deps: OpenSandboxDeps): Promise<Sandbox | undefined> {
+  const { openSandbox } = await import('./open-sandbox.ts')
+  return await openSandbox(deps)
 }
 
 /** Tells the people of the turn that uses a place what they wait for. */

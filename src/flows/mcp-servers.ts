@@ -13,18 +13,18 @@ import { createLoginStore } from '../agent/mcp/login-store.ts'
 import type { AnswerSampling } from '../agent/mcp/sampling.ts'
 import { routeSdkWarnings } from '../agent/mcp/sdk-warnings.ts'
 import { createMcpServers, type McpServers } from '../agent/mcp/servers.ts'
-import type { Transport } from '../agent/mcp/transport.ts'
+import type { ServerTransport } from '../agent/mcp/transport.ts'
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { Environment } from '../config/environment.ts'
 import { findProgram } from '../lib/find-program.ts'
-import type { HomeLayout } from '../lib/home.ts'
+import { type HomeLayout, prepareProcessFolder } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import type { SecretRegistry } from '../lib/redact.ts'
 import { withFileLock } from '../store/sqlite/file-lock.ts'
 import { workingDirectory } from './agent-services.ts'
 import { createGuardedFetch } from './guarded-fetch.ts'
-import { openSandbox, prepareWorkingDirectory } from './open-sandbox.ts'
+import { openSandboxes } from './open-sandbox.ts'
 
 export interface ServerOpenerDeps {
   readonly home: HomeLayout
@@ -104,32 +104,42 @@ export function openMcpServers(deps: McpRuntimeDeps): McpRuntime {
 /** Opens connections to servers. Imports the SDK with the first one. */
 export function createServerOpener(deps: ServerOpenerDeps) {
   const { home, settings, secrets } = deps
-  let sandboxes = new Map<string, Promise<Sandbox | undefined>>()
+  /** For all servers, because the first start of several prepares the same folders. */
+  let opening: ReturnType<typeof openSandboxes> | undefined
+  let sandboxes = new Map<string, Sandbox>()
 
   /** A server has a `/tmp` of its own: what the commands of the agent write must not become its programs. */
-  const sandboxOf = (server: string): Promise<Sandbox | undefined> => {
-    const known = sandboxes.get(server)
-    if (known !== undefined) return known
-    const temporaryDirectory = join(home.mcpCache, 'tmp', server)
-    const opening = openSandbox({ ...deps, cwd: () => workingDirectory(deps), temporaryDirectory })
-    sandboxes.set(server, opening)
-    opening.catch(() => sandboxes.delete(server))
-    return opening
+  const sandboxOf = async (server: string): Promise<Sandbox | undefined> => {
+    opening ??= openSandboxes({ ...deps, cwd: () => workingDirectory(deps) })
+    const current = opening
+    try {
+      const create = await current
+      const known = sandboxes.get(server)
+      if (known !== undefined || create === undefined) return known
+      const created = create(join(home.mcpCache, 'tmp', server))
+      if (opening === current) sandboxes.set(server, created)
+      return created
+    } catch (error) {
+      // The next start tries again.
+      if (opening === current) opening = undefined
+      throw error
+    }
   }
 
   return {
     sandboxOf,
     reset() {
+      opening = undefined
       sandboxes = new Map()
     },
     /** Rejects with `McpFailure`, or with a system error. */
-    async open(server: string, config: McpServerConfig, onErrorLine: (line: string) => void): Promise<Transport> {
+    async open(server: string, config: McpServerConfig, onErrorLine: (line: string) => void): Promise<ServerTransport> {
       const { url, headers, transport, auth } = config
       if (url === undefined) {
         const sandbox = config.sandbox ? await sandboxOf(server) : undefined
         if (sandbox?.kind === 'none' && isNetworkLimited(settings()))
           throw new McpFailure('unreachable', networkOpen(server))
-        await prepareWorkingDirectory(home, workingDirectory(deps))
+        prepareProcessFolder(home, workingDirectory(deps))
         const { createStdioTransport } = await import('../agent/mcp/stdio-transport.ts')
         return createStdioTransport({ ...programOf(deps, server, config, sandbox), onErrorLine })
       }
@@ -205,6 +215,7 @@ function programOf(
       `The MCP server ${server} was not started: ${hidden} mcp_servers.${server}.sandbox: off starts it without a sandbox.`,
     )
   return {
+    ...(sandbox === undefined || sandbox.kind === 'none' ? {} : { sandbox: sandbox.kind }),
     argv: sandbox?.wrap([path, ...args], { cwd, usesProxy: true }) ?? [path, ...args],
     cwd: sandbox?.toHostPath(cwd) ?? cwd,
     env: { ...variables, PWD: cwd },

@@ -1,16 +1,16 @@
 /**
  * Opens the configured sandbox. Imported when the first command or file tool needs it.
  */
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentConfig } from '../agent/config.ts'
 import { installCliShim } from '../agent/environments/cli-shim.ts'
-import { detectSandbox, proxyPort } from '../agent/sandbox/detect-sandbox.ts'
+import { detectSandboxes, proxyPort } from '../agent/sandbox/detect-sandbox.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { Skills } from '../agent/skills/skills.ts'
 import type { Environment } from '../config/environment.ts'
-import { writeFileAtomic } from '../lib/files.ts'
-import type { HomeLayout } from '../lib/home.ts'
+import { ensureDirectory, writeFileAtomic } from '../lib/files.ts'
+import { type HomeLayout, prepareProcessFolder } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 
 export interface OpenSandboxDeps {
@@ -23,8 +23,6 @@ export interface OpenSandboxDeps {
   openProxy(directory: string): Promise<unknown>
   /** Absent where there are none. */
   skills?(): Promise<Pick<Skills, 'folders'>>
-  /** What commands see as `/tmp`. Absent: the directory of the agent's commands. */
-  readonly temporaryDirectory?: string
   readonly log: Logger
 }
 
@@ -32,8 +30,8 @@ export interface OpenSandboxDeps {
 const insideDirectory = new URL('../agent/sandbox/inside/', import.meta.url)
 
 /**
- * Copied, because the sandbox may hide the directory of this program. Several sandboxes open at once, one for each MCP server, so
- * each file is replaced as a whole. Rejects with a system error.
+ * Copied, because the sandbox may hide the directory of this program. Several processes may do it at once, so each file is
+ * replaced as a whole. Rejects with a system error.
  */
 async function installPrograms(directory: string): Promise<void> {
   await installCliShim(directory, [process.execPath, join(directory, 'hermes.mjs')])
@@ -41,28 +39,31 @@ async function installPrograms(directory: string): Promise<void> {
     writeFileAtomic(join(directory, name), await readFile(new URL(name, insideDirectory)), 0o644)
 }
 
-/**
- * Creates the working directory if it is the one of the gateway: before any child process starts in it, in a sandbox or without one.
- * Rejects with a system error.
- */
-export async function prepareWorkingDirectory(home: HomeLayout, cwd: string): Promise<void> {
-  if (cwd === home.workspace) await mkdir(cwd, { recursive: true, mode: 0o700 })
+/** For the commands of the agent. Undefined when no sandbox is wanted. Rejects with a system error when the home cannot be written. */
+export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | undefined> {
+  return (await openSandboxes(deps))?.(join(deps.home.cache, 'sandbox', 'tmp'))
 }
 
-/** Undefined when no sandbox is wanted. Rejects with a system error when the home cannot be written. */
-export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | undefined> {
+/**
+ * As `openSandbox`, for several programs, each with a directory of its own as `/tmp`. The folders and the programs of the sandbox
+ * are prepared once, and the machine is tried once.
+ */
+export async function openSandboxes(
+  deps: OpenSandboxDeps,
+): Promise<((temporaryDirectory: string) => Sandbox) | undefined> {
   const { home, environment, log } = deps
   const { terminal } = deps.settings()
   const cwd = deps.cwd()
-  await prepareWorkingDirectory(home, cwd)
+  prepareProcessFolder(home, cwd)
   const setting = terminal.backend === 'bwrap' ? 'bwrap' : terminal.sandbox
   if (setting === 'off') return undefined
   const binDirectory = join(home.cache, 'sandbox', 'bin')
-  await mkdir(home.skills, { recursive: true, mode: 0o700 })
+  const temporaryDirectory = join(home.cache, 'sandbox', 'tmp')
+  ensureDirectory(home.skills)
   await installPrograms(binDirectory)
   const forwarder = await openForwarder(deps, binDirectory)
   const { values } = environment()
-  const sandbox = await detectSandbox({
+  const sandboxes = await detectSandboxes({
     setting,
     home: home.root,
     userHome: values['HOME'] || home.root,
@@ -75,16 +76,16 @@ export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | unde
     sharesNetwork: terminal.sandbox_network === 'on' || terminal.sandbox_network === true,
     ...(forwarder === undefined ? {} : { forwarder }),
     binDirectory,
-    temporaryDirectory: deps.temporaryDirectory ?? join(home.cache, 'sandbox', 'tmp'),
+    temporaryDirectory,
     maxProcesses: terminal.max_processes,
     maxMemoryMb: terminal.max_memory_mb,
     platform: process.platform,
     log,
   })
-  const { kind, reason } = sandbox
+  const { kind, reason } = sandboxes(temporaryDirectory)
   if (kind === 'none') log.error({ event: 'sandbox.missing', reason }, 'no sandbox works on this machine')
   else log.info({ event: 'sandbox.ready', kind }, 'commands run in a sandbox')
-  return sandbox
+  return sandboxes
 }
 
 /** Undefined where commands share the network or have none, also because the proxy could not listen. */

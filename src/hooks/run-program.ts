@@ -4,6 +4,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { messageOf } from '../lib/errors.ts'
+import { ensureDirectory } from '../lib/files.ts'
 import { signalProcessGroup } from '../lib/process-group.ts'
 import { spawnFailure } from '../lib/spawn-failure.ts'
 
@@ -11,6 +12,7 @@ export interface ProgramOptions {
   readonly argv: readonly [string, ...string[]]
   readonly input: string
   readonly env: Readonly<Record<string, string>>
+  /** A folder of the gateway; created if it is missing. */
   readonly cwd: string
   readonly timeoutMs: number
 }
@@ -43,6 +45,7 @@ export async function runProgram(program: ProgramOptions): Promise<ProgramResult
 
 function spawnAndWait({ argv, input, env, cwd, timeoutMs }: ProgramOptions): Promise<ProgramResult> {
   const [file, ...args] = argv
+  ensureDirectory(cwd)
   // A process group of its own, so that its child processes can be killed with it.
   const child = spawn(file, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
   return new Promise((resolve) => {

@@ -34,7 +34,7 @@ export interface HostOptions {
   readonly modules: readonly HostModule[]
   /** The complete environment of the child. Python itself sets LC_CTYPE if neither it nor LANG is given. */
   readonly env: Readonly<Record<string, string>>
-  /** The working directory. */
+  /** The working directory: a folder of the gateway, created if it is missing. */
   readonly cwd: string
   /** The interpreter: a path, or a name in the PATH of `env`. The current Node or `python3` if omitted. */
   readonly command?: string

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { toError } from '../lib/errors.ts'
+import { ensureDirectory } from '../lib/files.ts'
 import { signalProcessGroup } from '../lib/process-group.ts'
 import { spawnFailure } from '../lib/spawn-failure.ts'
 import { withTimeout } from '../lib/timers.ts'
@@ -27,6 +28,7 @@ const pipeDrainMs = 100
 
 export interface HostChildOptions extends HostCommand {
   readonly env: Readonly<Record<string, string>>
+  /** A folder of the gateway; created if it is missing. */
   readonly cwd: string
   readonly maxFrameBytes: number
   readonly output: HostOutput
@@ -130,6 +132,7 @@ function spawnChild({ command, args, dataLimitMb, env, cwd }: HostChildOptions):
     ? [shell, '-c', limitThenExecScript, String(dataLimitMb * 1024), ...commandLine]
     : commandLine
   try {
+    ensureDirectory(cwd)
     const child = spawn(program, rest, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] })
     return { child }
   } catch (error) {

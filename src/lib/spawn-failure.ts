@@ -11,6 +11,8 @@ export interface SpawnRequest {
   readonly program: string
   /** Absolute. */
   readonly cwd: string
+  /** The kind of the sandbox whose program it is. */
+  readonly sandbox?: string | undefined
 }
 
 /** An error with a clause without a period, such as `there is no program rg`. The error of the system is its cause. Never throws. */
@@ -18,13 +20,14 @@ export function spawnFailure(error: unknown, request: SpawnRequest): Error {
   return new Error(describe(error, request), { cause: error })
 }
 
-function describe(error: unknown, { program, cwd }: SpawnRequest): string {
+function describe(error: unknown, { program, cwd, sandbox }: SpawnRequest): string {
   const code = systemCode(error)
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') {
     const directory = statSync(cwd, { throwIfNoEntry: false })
     if (directory === undefined) return `the working directory ${cwd} does not exist`
     if (!directory.isDirectory()) return `the working directory ${cwd} is not a directory`
   }
+  if (sandbox !== undefined) return `the sandbox (${sandbox}) cannot be started: ${describe(error, { program, cwd })}`
   if (code === 'EACCES') return `the program ${program} cannot be run: permission denied`
   if (code !== 'ENOENT') return messageOf(error)
   const isPath = program.includes('/')

@@ -2,11 +2,13 @@
  * `hermes mcp`: servers are added, shown, tried and removed, and config.yaml keeps its comments.
  */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { runCommand } from '../../src/cli/main.ts'
 import { startHttpServer } from '../agent/mcp/http-server.ts'
+import { sandboxSkip } from '../agent/sandbox/victim.ts'
+import { removeFolder } from '../kit/remove-folder.ts'
 import { assertFailed, createTestContext, homeWith, runInProcess } from './support.ts'
 
 test('a server is added with its tools, listed, and removed with all that belongs to it', async (t) => {
@@ -112,4 +114,32 @@ test('a login stores tokens, after which the server answers', async (t) => {
   assert.equal(await runCommand(['mcp', 'login', 'notes'], context), 0, String(context.errors.read()))
   const after = await runInProcess(root, ['mcp', 'test', 'notes', '--json'])
   assert.equal(JSON.parse(after.stdout).tools.length, 3)
+})
+
+test('the test of a server that ends at its start shows the first line of its error', async (t) => {
+  const script =
+    'echo "the notes file is missing" >&2; for n in 1 2 3 4 5 6 7 8 9; do echo "    at $n" >&2; done; exit 1'
+  const { root } = homeWith(
+    t,
+    JSON.stringify({ mcp_servers: { notes: { command: '/bin/sh', args: ['-c', script], sandbox: false } } }),
+  )
+  const { stderr } = await runInProcess(root, ['mcp', 'test', 'notes'])
+  assert.match(stderr, /the notes file is missing/)
+  assert.doesNotMatch(stderr, /sandbox/)
+})
+
+const noSandbox = (await sandboxSkip('landlock')) && (await sandboxSkip('bwrap'))
+
+test('the test of a server that cannot start in its sandbox names the sandbox', { skip: noSandbox }, async (t) => {
+  const script = 'echo "the notes file is missing" >&2; exit 1'
+  // Not in a folder for temporary files, which some kinds of sandbox show.
+  const root = mkdtempSync(join(import.meta.dirname, '../../.victim-'))
+  t.after(() => removeFolder(root))
+  const servers = { notes: { command: '/bin/sh', args: ['-c', script] } }
+  writeFileSync(join(root, 'config.yaml'), JSON.stringify({ mcp_servers: servers }), { mode: 0o600 })
+  const result = await runInProcess(root, ['mcp', 'test', 'notes'], {
+    environment: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+  })
+  assertFailed(result, 'cli/failed', 'the notes file is missing')
+  assert.match(result.stderr, /sandbox \((?:bwrap|landlock)\).*mcp_servers\.notes\.sandbox: off/s)
 })

@@ -5,10 +5,11 @@
  * opens no connection itself: everything goes through a proxy of the gateway, which checks each address and connects to the address
  * that it has checked. A redirect, a part of a page, a WebSocket and a service worker take the same way.
  */
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
 import type { Browser, BrowserContext } from 'playwright-core'
+import { ensureDirectory } from '../../lib/files.ts'
 import { BrowserFailure, toBrowserFailure } from './failure.ts'
 
 export interface BrowserProcess {
@@ -197,7 +198,7 @@ function toProcess(
 
 /** Only one gateway works in a home, so that all other profiles are left over. */
 async function createProfile(directory: string): Promise<string> {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  ensureDirectory(directory)
   const leftOver = await readdir(directory)
   await Promise.all(
     leftOver.map((name) => rm(join(directory, name), { recursive: true, force: true }).catch(() => undefined)),

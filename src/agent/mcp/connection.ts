@@ -8,7 +8,6 @@ import {
   SdkErrorCode,
   SdkHttpError,
   StreamableHTTPClientTransport,
-  type Transport,
 } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import type { Logger } from '../../lib/log.ts'
@@ -21,13 +20,14 @@ import { createErrorLines, type ErrorLines } from './error-lines.ts'
 import { McpFailure } from './failure.ts'
 import type { AnswerSampling } from './sampling.ts'
 import { toCallFailure, toStartFailure } from './sdk-errors.ts'
+import type { ServerTransport } from './transport.ts'
 
 export interface ConnectionDeps {
   readonly name: string
   readonly settings: McpServerConfig
   readonly version: string
   /** The transport to the server. Rejects when it cannot be made. */
-  open(onErrorLine: (line: string) => void): Promise<Transport>
+  open(onErrorLine: (line: string) => void): Promise<ServerTransport>
   /** Answers requests of the server for a text of a model; absent where it may not ask. */
   readonly answerSampling?: AnswerSampling
   /** The server has listed what it offers: at each start, and when it says that it has changed. */
@@ -60,7 +60,7 @@ export interface ServerConnection {
 
 interface Session {
   readonly client: Client
-  readonly transport: Transport
+  readonly transport: ServerTransport
   readonly startedAt: number
   readonly errorLines: ErrorLines
   catalogue: ServerCatalogue
@@ -129,7 +129,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       followChanges(deps, started, () => session === started)
       return started
     } catch (error) {
-      const failure = toStartFailure(name, error, '')
+      const failure = toStartFailure(name, error)
       // The server has not failed: no one waited for it any more.
       if (!closing.signal.aborted) failed(failure.message)
       throw failure
@@ -315,7 +315,7 @@ async function startSession(
     () => ending.abort(new Error(`it did not start within ${settings.connect_timeout} seconds`)),
     time,
   )
-  let transport: Transport | undefined
+  let transport: ServerTransport | undefined
   try {
     transport = await openTransport(deps.open(errorLines.add), signal)
     await raceAbort(client.connect(transport, { timeout: time }), signal)
@@ -325,7 +325,7 @@ async function startSession(
   } catch (error) {
     await client.close().catch(() => undefined)
     await transport?.close().catch(() => undefined)
-    throw toStartFailure(name, error, errorLines.last())
+    throw toStartFailure(name, error, { sandbox: transport?.sandbox, said: errorLines.summary() })
   } finally {
     clearTimeout(late)
     ending.release()
@@ -333,7 +333,7 @@ async function startSession(
 }
 
 /** A transport that comes after the signal is closed. */
-async function openTransport(opening: Promise<Transport>, signal: AbortSignal): Promise<Transport> {
+async function openTransport(opening: Promise<ServerTransport>, signal: AbortSignal): Promise<ServerTransport> {
   try {
     return await raceAbort(opening, signal)
   } catch (error) {
@@ -347,7 +347,7 @@ async function openTransport(opening: Promise<Transport>, signal: AbortSignal): 
 }
 
 /** Ends the connection when the server sends messages without end. */
-function limitMessages(transport: Transport, end: () => void): void {
+function limitMessages(transport: ServerTransport, end: () => void): void {
   const receive = transport.onmessage
   let windowStart = 0
   let count = 0

@@ -39,15 +39,31 @@ export function toCallFailure(server: string, error: unknown, timeoutSeconds: nu
   )
 }
 
+export interface StartDetails {
+  /** The kind of the sandbox in which the program was started. */
+  readonly sandbox?: string | undefined
+  /** A sentence with what it wrote, after a space; '' for nothing. */
+  readonly said: string
+}
+
 /** What an error while a server starts means. */
-export function toStartFailure(server: string, error: unknown, details: string): McpFailure {
+export function toStartFailure(
+  server: string,
+  error: unknown,
+  { sandbox, said }: StartDetails = { said: '' },
+): McpFailure {
   if (error instanceof McpFailure) return error
   if (error instanceof UnauthorizedError) return loginNeeded(server)
   const isUnauthorized = error instanceof SdkHttpError && error.status === 401
   const hint = isUnauthorized ? ' It asks for a login: set its `headers`, or `auth: oauth`.' : ''
-  const said = details === '' ? '' : ` It wrote: ${details}`
+  const where =
+    sandbox === undefined
+      ? ''
+      : ` It was started in a sandbox (${sandbox}), which hides much of this machine from it; \`mcp_servers.${server}.sandbox: off\` starts it without one.`
   const text = `The MCP server ${server} cannot be reached: ${reasonOf(error)}.${hint}${said}`
-  return new McpFailure('unreachable', cleanText(text.replaceAll('..', '.'), maxReasonChars), { cause: error })
+  return new McpFailure('unreachable', `${cleanText(text.replaceAll('..', '.'), maxReasonChars)}${where}`, {
+    cause: error,
+  })
 }
 
 /** With the code of the system, which `fetch` hides in the cause. */

@@ -16,13 +16,17 @@ import { lazyConnection } from './lazy-connection.ts'
 import type { StorePicture } from './result-pictures.ts'
 import type { AnswerSampling } from './sampling.ts'
 import { createServerTools } from './server-tools.ts'
-import type { Transport } from './transport.ts'
+import type { ServerTransport } from './transport.ts'
 
 export interface McpServersDeps {
   readonly settings: () => McpConfig
   readonly version: string
   readonly cache: CatalogueCache
-  openTransport(server: string, settings: McpServerConfig, onErrorLine: (line: string) => void): Promise<Transport>
+  openTransport(
+    server: string,
+    settings: McpServerConfig,
+    onErrorLine: (line: string) => void,
+  ): Promise<ServerTransport>
   /** Absent: no server may ask for texts. */
   createSampling?(server: string, settings: McpServerConfig): AnswerSampling
   /** Why this person may not use the server; undefined if they may. */
@@ -36,6 +40,8 @@ export interface McpServersDeps {
   /** ms */
   readonly clock: () => number
   readonly random: () => number
+  /** Between two tries to start a server. Default: a timer. */
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
   readonly log: Logger
 }
 
@@ -67,13 +73,17 @@ interface Entry {
   readonly connection: ServerConnection
   /** Undefined until the server has listed its tools. */
   catalogue: ServerCatalogue | undefined
+  /** The first try to read its tools. */
   discovery: Promise<void> | undefined
+  isDiscovering: boolean
 }
 
 /** A message waits no longer for a server that was never asked. Its tools are then offered to later conversations. */
 const maxWaitMs = 10_000
 const minRetryMs = 1_000
 const maxRetryMs = 600_000
+/** They take about ten minutes. The next message begins again, and does not wait. */
+const maxTries = 10
 
 export function createMcpServers(deps: McpServersDeps): McpServers {
   const { cache, log } = deps
@@ -98,6 +108,7 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
       settings,
       catalogue: cache.read(server, settings),
       discovery: undefined,
+      isDiscovering: false,
       connection: lazyConnection({
         ...deps,
         name: server,
@@ -140,8 +151,15 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
     current().flatMap(({ server, entry }) => {
       if (entry.catalogue !== undefined) return []
       const isCurrent = () => entries.get(server) === entry && entry.catalogue === undefined
-      entry.discovery ??= discover(deps, server, entry.connection, { isCurrent, stopping: stopping.signal })
-      return [entry.discovery]
+      if (!entry.isDiscovering) {
+        entry.isDiscovering = true
+        const { first, ended } = discover(deps, server, entry.connection, { isCurrent, stopping: stopping.signal })
+        entry.discovery ??= first
+        void ended.then(() => {
+          entry.isDiscovering = false
+        })
+      }
+      return entry.discovery === undefined ? [] : [entry.discovery]
     })
 
   return {
@@ -197,30 +215,38 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
   }
 }
 
-/** Tries until the server has listed its tools. Resolves after the first try. */
+interface Discovery {
+  /** Resolves after the first try. */
+  readonly first: Promise<void>
+  /** Resolves after the last one. */
+  readonly ended: Promise<void>
+}
+
+/** Tries until the server has listed its tools, with growing pauses and at most `maxTries` times. Nothing rejects. */
 function discover(
-  { random, log }: McpServersDeps,
+  { random, log, sleep: pause = sleep }: McpServersDeps,
   server: string,
   connection: ServerConnection,
   { isCurrent, stopping }: { isCurrent(): boolean; readonly stopping: AbortSignal },
-): Promise<void> {
+): Discovery {
   const first = Promise.withResolvers<void>()
   const work = async () => {
     for (let attempt = 1; isCurrent() && !stopping.aborted; attempt += 1) {
       try {
         await connection.catalogue(stopping)
       } catch (error) {
+        const isLast = attempt === maxTries
         log.info(
-          { event: 'mcp.not_known', server, reason: messageOf(error) },
+          { event: 'mcp.not_known', server, reason: messageOf(error), tries: attempt, again: !isLast },
           'the tools of an MCP server are not known yet',
         )
         first.resolve()
-        await sleep(minRetryMs + backoffMs(attempt, minRetryMs, maxRetryMs, random), stopping)
+        if (isLast) return
+        await pause(minRetryMs + backoffMs(attempt, minRetryMs, maxRetryMs, random), stopping)
       }
     }
   }
-  void work().finally(first.resolve)
-  return first.promise
+  return { first: first.promise, ended: work().finally(first.resolve) }
 }
 
 /** Of all settings. Only those of the connection decide whether what is stored counts. */

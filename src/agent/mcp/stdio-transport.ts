@@ -6,16 +6,19 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
-import { deserializeMessage, type JSONRPCMessage, serializeMessage, type Transport } from '@modelcontextprotocol/client'
+import { deserializeMessage, type JSONRPCMessage, serializeMessage } from '@modelcontextprotocol/client'
 import { messageOf } from '../../lib/errors.ts'
 import { terminateProcessGroup } from '../../lib/process-group.ts'
 import { watchProcessGroup } from '../../lib/process-group-watch.ts'
 import { spawnFailure } from '../../lib/spawn-failure.ts'
+import type { ServerTransport } from './transport.ts'
 
 export interface StdioTransportOptions {
   readonly argv: readonly string[]
   /** As this machine sees it. */
   readonly cwd: string
+  /** The kind of the sandbox whose program `argv` begins with. Absent: the program runs without one. */
+  readonly sandbox?: string
   /** All variables of the program. */
   readonly env: Readonly<Record<string, string>>
   /** One line that the program wrote to its error output. */
@@ -41,7 +44,7 @@ const inputGraceMs = 200
 
 type ServerProcess = ChildProcessByStdio<Writable, Readable, Readable>
 
-export function createStdioTransport(options: StdioTransportOptions): Transport {
+export function createStdioTransport(options: StdioTransportOptions): ServerTransport {
   const { maxMessageBytes, maxLines, maxInvalidLines } = options.limits ?? defaultLimits
   let child: ServerProcess | undefined
   let endWatch: (() => void) | undefined
@@ -83,7 +86,8 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
     transport.onmessage?.(message)
   }
 
-  const transport: Transport = {
+  const transport: ServerTransport = {
+    ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
     async start() {
       child = await startProcess(options)
       const onWatchError = (error: Error) =>
@@ -129,11 +133,11 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
 }
 
 /** Rejects with an error that says what is missing when the program cannot be started. */
-function startProcess({ argv, cwd, env }: StdioTransportOptions): Promise<ServerProcess> {
+function startProcess({ argv, cwd, env, sandbox }: StdioTransportOptions): Promise<ServerProcess> {
   const [program = '', ...args] = argv
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
   return new Promise((resolve, reject) => {
-    const fail = (error: Error) => reject(spawnFailure(error, { program, cwd }))
+    const fail = (error: Error) => reject(spawnFailure(error, { program, cwd, sandbox }))
     child.once('error', fail)
     child.once('spawn', () => {
       child.off('error', fail)
@@ -153,6 +157,11 @@ async function endProcess(child: ServerProcess, graceMs: number): Promise<void> 
   }
   // Also after its end: it may have started others.
   if (pid !== undefined) await terminateProcessGroup(pid, graceMs)
+  // Its last words may not have been read yet. A process outside of the group may keep the pipe open.
+  if (!child.stderr.readableEnded && !child.stderr.destroyed) {
+    const ended = new Promise<void>((resolve) => child.stderr.once('close', resolve))
+    await Promise.race([ended, wait(inputGraceMs, undefined, { ref: false })])
+  }
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy()
 }
 

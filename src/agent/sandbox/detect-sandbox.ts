@@ -83,19 +83,31 @@ const maxTemporaryAgeMs = 7 * 86_400_000
 
 /** Never rejects: what went wrong is in `reason` of the kind `none`. */
 export async function detectSandbox(options: DetectSandboxOptions): Promise<Sandbox> {
-  const { setting, platform } = options
-  prepareTemporaryDirectory(options.temporaryDirectory, options.log)
+  return (await detectSandboxes(options))(options.temporaryDirectory)
+}
+
+/**
+ * As `detectSandbox`, for several sandboxes that differ in what commands see as `/tmp`. The machine is tried once, with the
+ * directory of the options. The result creates the directory that it is called with if it is missing.
+ */
+export async function detectSandboxes(options: DetectSandboxOptions): Promise<(temporaryDirectory: string) => Sandbox> {
+  const { setting, platform, log } = options
+  prepareTemporaryDirectory(options.temporaryDirectory, log)
   const failures: string[] = []
   for (const candidate of candidates) {
     if (setting !== 'auto' && setting !== candidate.kind) continue
     if (platform !== candidate.platform) continue
-    const failure = await findFailure(candidate, options)
-    if (typeof failure !== 'string') return failure
-    failures.push(`${candidate.kind}: ${failure}`)
+    const found = await tryCandidate(candidate, options)
+    if (typeof found !== 'string')
+      return (temporaryDirectory) => {
+        prepareTemporaryDirectory(temporaryDirectory, log)
+        return createSandbox(candidate.kind, found.program, { ...options, temporaryDirectory })
+      }
+    failures.push(`${candidate.kind}: ${found}`)
   }
   const tried = failures.length === 0 ? `${setting} does not exist on ${platform}` : failures.join('; ')
   const view = computeSandboxView({ ...options, privateTmp: undefined })
-  return {
+  const none: Sandbox = {
     kind: 'none',
     reason: `${tried}. Install bubblewrap (apt-get install bubblewrap), or set terminal.sandbox: off to run commands without a sandbox`,
     view,
@@ -105,16 +117,19 @@ export async function detectSandbox(options: DetectSandboxOptions): Promise<Sand
     accessOf: (path) => accessOf(view, path),
     hiddenReason: (path) => hiddenReason(view, path),
   }
+  return () => none
 }
 
-/** The sandbox, or why it does not work. */
-async function findFailure({ kind, programName }: Candidate, options: DetectSandboxOptions): Promise<Sandbox | string> {
+/** The program of the sandbox, or why it does not work. */
+async function tryCandidate(
+  { kind, programName }: Candidate,
+  options: DetectSandboxOptions,
+): Promise<{ readonly program: string } | string> {
   const program = findSystemProgram(programName, options)
   if (program === undefined) return `${programName} is not installed`
   if (kind === 'landlock' && !options.sharesNetwork) return 'it cannot restrict the network'
-  const sandbox = createSandbox(kind, program, options)
-  const failure = await tryOut(sandbox, options.temporaryDirectory)
-  if (failure === undefined) return sandbox
+  const failure = await tryOut(createSandbox(kind, program, options), options.temporaryDirectory)
+  if (failure === undefined) return { program }
   options.log.info({ event: 'sandbox.unusable', kind, reason: failure }, 'a kind of sandbox does not work here')
   return failure
 }

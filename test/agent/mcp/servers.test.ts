@@ -120,6 +120,70 @@ test('a server that cannot be reached is named, and the others are offered', asy
   assert.match(setting.servers.problems().join(), /bad cannot be reached: it is broken/)
 })
 
+test('a server whose first start fails is tried again after growing pauses, and its tools are offered then', async (t) => {
+  let starts = 0
+  let now = 0
+  const pauses: number[] = []
+  const changed = Promise.withResolvers<void>()
+  const setting = open(
+    t,
+    { late: command },
+    {
+      clock: () => now,
+      async sleep(ms) {
+        pauses.push(ms)
+        now += 600_000
+      },
+      onToolsChanged: changed.resolve,
+      async openTransport() {
+        starts += 1
+        if (starts < 4) throw new Error('it is not there yet')
+        const [ours, theirs] = InMemoryTransport.createLinkedPair()
+        await createTestServer().connect(theirs)
+        return ours
+      },
+    },
+  )
+  setting.servers.discover()
+  await changed.promise
+  assert.equal(starts, 4)
+  assert.equal(pauses.length, 3)
+  assert.deepEqual(
+    pauses,
+    pauses.toSorted((one, other) => one - other),
+  )
+  assert.equal((await namesOf(setting)).length, 3)
+  assert.deepEqual(setting.servers.problems(), [])
+})
+
+test('a server that never starts is tried a limited number of times, and again with the next message', async (t) => {
+  let starts = 0
+  let now = 0
+  const setting = open(
+    t,
+    { bad: command },
+    {
+      clock: () => now,
+      async sleep() {
+        now += 600_000
+      },
+      async openTransport() {
+        starts += 1
+        throw new Error('it is broken')
+      },
+    },
+  )
+  setting.servers.discover()
+  while (starts < 10) await new Promise(setImmediate)
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
+  assert.equal(starts, 10)
+  now += 600_000
+  assert.deepEqual(await namesOf(setting), [])
+  while (starts < 20) await new Promise(setImmediate)
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
+  assert.equal(starts, 20)
+})
+
 test('a tool whose name is taken by another server is left out, and the owner is told', async (t) => {
   const setting = open(t, { 'a.b': command, a_b: command })
   assert.equal((await namesOf(setting)).length, 3)
