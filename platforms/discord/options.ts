@@ -62,7 +62,7 @@ export function parseOptions(values: JsonRecord): DiscordOptions {
     allowedMentions: {
       everyone: booleanOption(mentions, 'everyone', false),
       roles: booleanOption(mentions, 'roles', false),
-      users: booleanOption(mentions, 'users', true),
+      users: booleanOption(mentions, 'users', false),
       repliedUser: booleanOption(mentions, 'replied_user', true),
     },
     allowBots: values['allow_bots'] === 'mentions' || values['allow_bots'] === 'all' ? values['allow_bots'] : 'none',

@@ -16,15 +16,16 @@ export async function escapeGrowingMarkdown(text: string): Promise<string> {
 }
 
 /**
- * An invisible character after `<` prevents that `<!channel>`, `<@U1>` and `<#C1>` mention anyone.
+ * An invisible character after `<` prevents that `<!channel>`, `<@U1>` and `<#C1>` mention anyone, also where `<` is a character
+ * reference, which Markdown decodes.
  *
  * The escaped start of a text is the start of the escaped text, if `withoutPartialMention` has cut it.
  */
 function escapeMentions(text: string): string {
-  return text.replace(/<(?=[!@#])/g, '<\u2060')
+  return text.replace(/(<|&(?:lt|#0{0,5}60|#x0{0,5}3c);)(?=[!@#])/gi, '$1\u2060')
 }
 
-/** Removes a trailing `<`, because the next character decides whether it must be escaped. */
+/** Removes a trailing `<` or character reference, because the next character decides whether it must be escaped. */
 function withoutPartialMention(text: string): string {
-  return text.endsWith('<') ? text.slice(0, -1) : text
+  return text.replace(/(?:<|&[#\w]{0,9};?)$/, '')
 }

@@ -198,11 +198,11 @@ function linkHtml({ href, text, tokens, autolink }: TokenOf<'link'>): string {
 }
 
 /**
- * Only URLs that Telegram opens become links. Of the `tg:` URLs these are links to users only: the others trigger actions
- * (set a proxy, sign in, join), which a label must not hide.
+ * Only web addresses become links. A link `tg://user?id=` would notify the person, whoever made the model write it. The other `tg:`
+ * URLs trigger actions (set a proxy, sign in, join), which a label must not hide.
  */
 function anchor(href: string, label: string): string {
-  if (/^https?:\/\/\S|^tg:\/\/user\?id=\d+$/i.test(href)) return `<a href="${escapeHtml(href)}">${label}</a>`
+  if (/^https?:\/\/\S/i.test(href)) return `<a href="${escapeHtml(href)}">${label}</a>`
   const address = href.replace(/^mailto:/i, '')
   return stripHtml(label) === address || address === '' ? label : `${label} (${escapeHtml(address)})`
 }

@@ -44,7 +44,7 @@ describe('options', () => {
       ],
       ['t', 'https://discord.com/api', false, true, true, false],
     )
-    assert.deepEqual(options.allowedMentions, { everyone: false, roles: false, users: true, repliedUser: true })
+    assert.deepEqual(options.allowedMentions, { everyone: false, roles: false, users: false, repliedUser: true })
     assert.equal(options.allowBots, 'none')
   })
 

@@ -4,7 +4,7 @@ import { renderedLength, toDiscordMarkdown } from '../../../../platforms/discord
 import { nonceOf, renderEdit, renderMessage } from '../../../../platforms/discord/outbound/render.ts'
 import type { OutboundMessage } from '../../../../src/message/outbound.ts'
 
-const noMentions = { everyone: false, roles: false, users: true, repliedUser: true }
+const noMentions = { everyone: false, roles: false, users: false, repliedUser: true }
 const target = { platform: 'discord', account: 'default', chatId: '1180000000000000010' }
 const inThread = { ...target, threadId: '1182000000000000020' }
 
@@ -86,10 +86,10 @@ describe('Markdown for Discord', () => {
 })
 
 describe('the body of a message', () => {
-  test('only named users are notified, and every send has a nonce', async () => {
-    assert.deepEqual(await render({ text: 'Hello @everyone' }), {
-      content: 'Hello @everyone',
-      allowed_mentions: { parse: ['users'], replied_user: true },
+  test('a mention in the text notifies no one, and every send has a nonce', async () => {
+    assert.deepEqual(await render({ text: 'Hello @everyone, <@1180000000000000001>' }), {
+      content: 'Hello @everyone, <@1180000000000000001>',
+      allowed_mentions: { parse: [], replied_user: true },
       nonce: nonceOf('d1'),
       enforce_nonce: true,
     })

@@ -108,6 +108,10 @@ test('text of the model never mentions a user or a channel', async () => {
     '<',
     '>',
     '&lt;',
+    '&#60;',
+    '&#X3C;',
+    '!channel>',
+    '@U0ADA00001>',
     'text ',
     '```\n',
   )
@@ -115,13 +119,13 @@ test('text of the model never mentions a user or a channel', async () => {
     const text = words.join('')
     const rendered = await render(text)
     assert.doesNotMatch(rendered, /<[!@#]/, text)
-    assert.doesNotMatch(await escapeMarkdown(text), /<[!@#]/, text)
+    assert.doesNotMatch(await escapeMarkdown(text), /(?:<|&lt;|&#60;|&#x3c;)[!@#]/i, text)
   })
   await fc.assert(property, { seed: 20_261_121, numRuns: 300 })
 })
 
 test('the text of each frame is a prefix of the next one', async () => {
-  const text = 'a <!channel> b <@U1> c << d <!'
+  const text = 'a <!channel> b <@U1> c << d &lt;!here> e & f &#60;@U1> g <!'
   let shown = ''
   for (let end = 0; end <= text.length; end += 1) {
     const frame = await escapeGrowingMarkdown(text.slice(0, end))

@@ -38,7 +38,9 @@ describe('Markdown on Telegram', () => {
     ['quotes', '> a\n> b\n\nc', '<blockquote>a\nb</blockquote>\n\nc'],
     ['a quote in a quote keeps its mark', '> a\n> > b', '<blockquote>a\n&gt; b</blockquote>'],
     ['links', '[a & b](https://e.org/?x=1&y="2")', '<a href="https://e.org/?x=1&amp;y=&quot;2&quot;">a &amp; b</a>'],
-    ['a link to a person', '[Ada](tg://user?id=42)', '<a href="tg://user?id=42">Ada</a>'],
+    ['a link to a person is no link, which would notify them', '[Ada](tg://user?id=42)', 'Ada (tg://user?id=42)'],
+    ['nor is a picture of it', '![Ada](tg://user?id=42)', '🖼 Ada (tg://user?id=42)'],
+    ['nor is its HTML', '<a href="tg://user?id=42">Ada</a>', '&lt;a href=&quot;tg://user?id=42&quot;&gt;Ada&lt;/a&gt;'],
     [
       'an address that changes the app of its reader is shown',
       '[Free](tg://proxy?server=x)',
@@ -156,7 +158,7 @@ test('any Markdown renders to HTML that Telegram parses, within the counted leng
       ')',
       '![',
       'https://e.org/',
-      'tg://',
+      'tg://user?id=1',
       '|',
       '|--|--|',
       '# ',
@@ -176,6 +178,7 @@ test('any Markdown renders to HTML that Telegram parses, within the counted leng
       const { text: sent, isHtml } = await renderText(text)
       if (!isHtml) return assert.equal(sent, text.trim())
       assert.equal(parseHtml(sent).text, stripHtml(sent).trim())
+      assert.doesNotMatch(sent, /href="tg:/i)
     }),
     { seed: 20_261_121, numRuns: 500 },
   )
