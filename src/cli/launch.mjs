@@ -1,9 +1,8 @@
 /**
  * Sets the runtime up before the first TypeScript file is loaded: the V8 flags, the compile cache and the resolver.
  */
-import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { runtimeSetup } from '../config/runtime-setup.mjs'
+import { enablePrivateCache, runtimeSetup } from '../config/runtime-setup.mjs'
 import { compileCacheDirectory } from '../packages/bundled-packages.mjs'
 import { missingPackageAdvice } from '../packages/missing-package.mjs'
 import { registerResolver } from '../packages/register-resolver.mjs'
@@ -15,7 +14,7 @@ export async function launch(process) {
   // Without a listener Node opens its debugger for this signal, on a port where every user of the machine can run code in this
   // process. The flag --disable-sigusr1 would block the signal, so that no later listener would receive it.
   process.on('SIGUSR1', () => undefined)
-  if (setup.compileCache !== undefined) enableCompileCache(setup.compileCache)
+  enablePrivateCache(setup.compileCache)
 
   registerResolver()
 

@@ -2,6 +2,7 @@
  * Decides what must be known before any other file is loaded: the V8 flags, the memory allocator and the compile cache.
  */
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { enableCompileCache, getCompileCacheDir } from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
@@ -77,6 +78,25 @@ function isPrivate(directory) {
   if (uid !== process.getuid?.()) return (mode & 0o022) === 0
   chmodSync(directory, mode & 0o700)
   return true
+}
+
+/**
+ * Turns the cache on. Node creates the directory of this version in it with the mode of the umask, and may have done so before,
+ * for `NODE_COMPILE_CACHE` or in an earlier version: that directory becomes private, too.
+ * @param {string | undefined} directory undefined: Node itself has turned it on, or there is none
+ */
+export function enablePrivateCache(directory) {
+  if (directory !== undefined) {
+    const umask = process.umask(0o077)
+    enableCompileCache(directory)
+    process.umask(umask)
+  }
+  const used = getCompileCacheDir()
+  try {
+    if (used !== undefined) isPrivate(used)
+  } catch {
+    // Node could not create it, so that nothing is read from it.
+  }
 }
 
 /**

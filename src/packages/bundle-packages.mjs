@@ -176,7 +176,8 @@ try {
   await bundle()
 } catch (error) {
   await rm(outdir, { recursive: true, force: true })
-  await mkdir(outdir, { recursive: true })
+  // Code that runs: no other user may write it, whatever the umask is.
+  await mkdir(outdir, { recursive: true, mode: 0o755 })
   warn('Packages could not be bundled; the gateway will start more slowly.', error)
 }
 try {

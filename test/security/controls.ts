@@ -147,6 +147,7 @@ export const controls: readonly Control[] = [
       'Files are private to the user of the gateway (0600, directories 0700) under any umask, and wider ones are narrowed.',
     proofs: [
       testsOf('walk through all files of a gateway under umask 000', 1, 'test/security/error-paths.test.ts', 'private'),
+      testsOf('walks through what commands, tools and the compile cache create', 3, 'test/security/file-modes.test.ts'),
       testsOf('tests of the token', 7, 'test/http/gateway-token.test.ts'),
       testsOf('tests of files and the home', 8, 'test/lib/files.test.ts'),
       testsOf('tests of the compile cache', 5, 'test/config/runtime-setup.test.ts'),

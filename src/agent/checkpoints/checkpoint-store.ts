@@ -60,7 +60,7 @@ export function createCheckpointStore(deps: CheckpointStoreDeps) {
     const repository = repositoryOf(folder)
     const place = placeOf(folder)
     await mkdir(place, { recursive: true, mode: 0o700 })
-    await writeFile(join(place, 'folder.json'), JSON.stringify({ folder }))
+    await writeFile(join(place, 'folder.json'), JSON.stringify({ folder }), { mode: 0o600 })
     return await withLock(join(place, 'lock'), () => work(repository), signal)
   }
 

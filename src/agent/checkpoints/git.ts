@@ -38,6 +38,8 @@ const settings = [
     'protocol.allow=never',
     'advice.detachedHead=false',
   ],
+  // The modes of its own files, whatever the umask is.
+  'core.sharedRepository=0600',
   ...['diff.external=', 'core.pager=cat', 'safe.directory=*', 'core.logAllRefUpdates=false'],
 ]
 

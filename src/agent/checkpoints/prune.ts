@@ -19,7 +19,7 @@ const megabyte = 1024 * 1024
 
 export async function markPruned(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  await writeFile(join(directory, lastPruneFile), '')
+  await writeFile(join(directory, lastPruneFile), '', { mode: 0o600 })
 }
 
 /** `orphans`: also those of folders that are gone, which may be on a disk that is not mounted now. */

@@ -67,8 +67,8 @@ export function createRepository(deps: RepositoryDeps) {
     await mkdir(join(gitDirectory, 'info'), { recursive: true, mode: 0o700 })
     const isNew = await stat(join(gitDirectory, 'HEAD')).catch(undefinedIfMissing)
     if (isNew === undefined) await git(['init', '-q', '--template='], { signal })
-    await writeFile(join(gitDirectory, 'info', 'exclude'), `${excludedPatterns.join('\n')}\n`)
-    await writeFile(join(gitDirectory, 'info', 'attributes'), attributes)
+    await writeFile(join(gitDirectory, 'info', 'exclude'), `${excludedPatterns.join('\n')}\n`, { mode: 0o600 })
+    await writeFile(join(gitDirectory, 'info', 'attributes'), attributes, { mode: 0o600 })
   }
 
   /** The newest first. */
