@@ -28,7 +28,7 @@ export async function startEmbeddedGateway(
   const errorHandlers = installProcessErrorHandlers({
     source: process,
     exit: process.exit,
-    errors: context.errors,
+    print: async (error) => (await import('./safe-errors.ts')).printUncaught(error, context),
     pluginDirectories: pluginDirectories(home).map(({ path }) => path),
   })
   // Plugins run in this process, and stdout belongs to the answers.

@@ -30,10 +30,17 @@ const configErrorPrefixes = [
   'http/token-unusable',
 ]
 
-/** Writes the error to stderr and returns the exit code. Never throws. */
-export function reportError(error: unknown, { errors }: Pick<CliContext, 'errors'>): number {
+/**
+ * Writes the error to stderr and returns the exit code. Never rejects.
+ * @param withoutSecrets takes the secrets of the home out of the text
+ */
+export async function reportError(
+  error: unknown,
+  { errors }: Pick<CliContext, 'errors'>,
+  withoutSecrets = async (text: string) => text,
+): Promise<number> {
   if (isCommanderError(error)) return error.exitCode === 0 ? 0 : exitCodes.usage
-  errors.write(`hermes: ${describeError(error)}\n`)
+  errors.write(`hermes: ${await withoutSecrets(describeError(error))}\n`)
   if (!isHermesError(error)) return exitCodes.failed
   if (error.code === 'cli/usage') return exitCodes.usage
   if (error.code === 'cli/no-daemon') return exitCodes.noDaemon

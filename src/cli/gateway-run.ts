@@ -56,7 +56,7 @@ export async function gatewayRun(
     errorHandlers = installProcessErrorHandlers({
       source: process,
       exit: process.exit,
-      errors: context.errors,
+      print: async (error) => (await import('./safe-errors.ts')).printUncaught(error, context),
       pluginDirectories: pluginDirectories(home).map(({ path }) => path),
     })
     gateway = await startGateway({

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { CliContext } from './context.ts'
 
-type Process = Pick<NodeJS.Process, 'argv' | 'stdout' | 'stderr' | 'env' | 'exit'> & {
+type Process = Pick<NodeJS.Process, 'argv' | 'stdout' | 'stderr' | 'env' | 'exit' | 'on' | 'listenerCount'> & {
   exitCode?: number | string | null | undefined
 }
 
@@ -19,6 +19,7 @@ export async function main(process: Process): Promise<void> {
   }
   const context = await openContext(process, version, args)
   if (context === undefined) return
+  handleUncaughtErrors(process, context)
   let outputExitCode = 0
   handleOutputErrors(process.stdout, (reason) => {
     outputExitCode = 1
@@ -31,6 +32,23 @@ export async function main(process: Process): Promise<void> {
   if (context.exitsAfterCommand !== true) return
   await Promise.all([flushOutput(process.stdout), flushOutput(process.stderr)])
   process.exit()
+}
+
+/**
+ * Node would print an error that no code has caught with all its secrets. A gateway in this process has listeners of its own, which
+ * know which errors only affect a plugin.
+ */
+function handleUncaughtErrors(process: Process, context: CliContext): void {
+  let isEnding = false
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error: unknown) => {
+      if (isEnding || process.listenerCount(event) > 1) return
+      isEnding = true
+      void import('./safe-errors.ts')
+        .then(({ printUncaught }) => printUncaught(error, context))
+        .finally(() => process.exit(1))
+    })
+  }
 }
 
 /** Undefined when the selected profile cannot be used; the reason is reported then. */
@@ -50,7 +68,7 @@ async function openContext(
     return createContext(version, selected)
   } catch (error) {
     const { reportError } = await import('./exit-codes.ts')
-    process.exitCode = reportError(error, { errors: process.stderr })
+    process.exitCode = await reportError(error, { errors: process.stderr })
     return undefined
   }
 }
@@ -75,7 +93,8 @@ export async function runCommand(args: readonly string[], context: CliContext): 
     await program.parseAsync(words, { from: 'user' })
     return context.exitCode
   } catch (error) {
-    return reportError(error, context)
+    const { withoutSecrets } = await import('./safe-errors.ts')
+    return await reportError(error, context, (text) => withoutSecrets(text, context))
   }
 }
 

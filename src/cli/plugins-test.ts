@@ -6,6 +6,7 @@ import { cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { pluginDirectories } from '../app/compose-plugins.ts'
 import { startGateway } from '../gateway.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { ensureDirectory, writeFileAtomic } from '../lib/files.ts'
@@ -21,6 +22,7 @@ import type { CliContext } from './context.ts'
 import { createDisplay, type Display, toSingleLine } from './display.ts'
 import { exitCodes } from './exit-codes.ts'
 import { findPlugin, type KnownPlugin, type KnownPlugins, loadKnownPlugins } from './known-plugins.ts'
+import { installProcessErrorHandlers } from './process-errors.ts'
 
 export interface PluginsTestOptions {
   readonly message?: string
@@ -140,6 +142,12 @@ async function runTest(context: CliContext, home: HomeLayout, id: string, messag
   const { version, environment, platformDirectories, program: commandLine } = context
   const firings: CallbackTrace[] = []
   const warnings: string[] = []
+  const errorHandlers = installProcessErrorHandlers({
+    source: process,
+    exit: process.exit,
+    print: async (error) => (await import('./safe-errors.ts')).printUncaught(error, context),
+    pluginDirectories: pluginDirectories(home).map(({ path }) => path),
+  })
   const gateway = await startGateway({
     home,
     version,
@@ -148,8 +156,13 @@ async function runTest(context: CliContext, home: HomeLayout, id: string, messag
     commandLine,
     onlyPlatforms: ['cli'],
     onPluginCall: (firing) => firings.push(firing),
+    runAsPlugin: errorHandlers.runAsPlugin,
     log: { stream: { write: (text: string) => warnings.push(...parseWarnings(text)) }, pretty: false },
+  }).catch((error: unknown) => {
+    errorHandlers.uninstall()
+    throw error
   })
+  errorHandlers.logTo(gateway.log)
   try {
     await gateway.initialConnectsDone()
     const plugin = findPlugin(id, await gateway.plugins())
@@ -159,6 +172,7 @@ async function runTest(context: CliContext, home: HomeLayout, id: string, messag
     return { plugin, firings, answer, failure, warnings }
   } finally {
     await gateway.stop(AbortSignal.abort())
+    errorHandlers.uninstall()
   }
 }
 

@@ -27,8 +27,8 @@ export interface ProcessErrorHandlersDeps {
     off(event: 'unhandledRejection' | 'uncaughtException', listener: (error: unknown) => void): unknown
   }
   exit(code: number): void
-  /** Receives an error that ends the process before there is a log. */
-  readonly errors: { write(text: string): unknown }
+  /** Prints an error that ends the process before there is a log. Never rejects. */
+  print(error: unknown): Promise<void>
   /** Directories that contain plugins. */
   readonly pluginDirectories: readonly string[]
 }
@@ -40,7 +40,7 @@ const maxBuffered = 50
 export function installProcessErrorHandlers({
   source,
   exit,
-  errors,
+  print,
   pluginDirectories,
 }: ProcessErrorHandlersDeps): ProcessErrorHandlers {
   const storage = new AsyncLocalStorage<string>()
@@ -69,8 +69,8 @@ export function installProcessErrorHandlers({
     const event = 'process.uncaught_exception'
     if (plugin !== undefined) return logError(event, error, plugin, 'uncaught exception in a plugin, which continues')
     const what = 'uncaught exception; the process exits'
-    if (log === undefined) errors.write(`${what}: ${messageOf(error)}\n`)
-    else logError(event, error, undefined, what)
+    if (log === undefined) return void print(error).finally(() => exit(1))
+    logError(event, error, undefined, what)
     exit(1)
   }
   source.on('unhandledRejection', onRejection)

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { withoutPython } from '../hosts/support.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
-import { assertFailed, hermes, homeWith, runInProcess } from './support.ts'
+import { assertFailed, hermes, homeWith, quietConfig, runInProcess } from './support.ts'
 
 const hook = `ctx.registerHook('post_llm_call', () => undefined)`
 
@@ -132,6 +132,33 @@ test('plugins test shows no value of .env, whatever its name', async (t) => {
     assert.doesNotMatch(stdout + stderr, /elephant/)
   }
 })
+
+for (const [what, code] of Object.entries({
+  'an error': 'throw Object.assign(new Error(`refused: ${value}`, { cause: new Error(value) }), { value })',
+  'a rejection': 'void Promise.reject(`refused: ${value}`)',
+}))
+  test(`${what} that a plugin throws after its test is printed without the values of .env`, async (t) => {
+    const { root, plugins, envFile } = homeWith(t, `${quietConfig}plugins: {entries: {late: {key: "\${A_KEY}"}}}\n`)
+    writeFileSync(envFile, 'COLOUR=blue-elephant-4711\nA_KEY=ab1de\n', { mode: 0o600 })
+    writeFiles(
+      plugins,
+      pluginFiles(
+        'late',
+        `const value = 'blue-elephant-4711 and ab1de'
+         const timer = setInterval(() => {
+           if (process.listenerCount('uncaughtException') > 1) return
+           clearInterval(timer)
+           ${code}
+         }, 5)`,
+      ),
+    )
+    const { code: exitCode, stdout, stderr } = await hermes(t, ['plugins', 'test', 'late', '--message', 'Reply exactly hm'], {
+      home: root,
+    })
+    assert.equal(exitCode, 1)
+    assert.match(stderr, /refused/)
+    assert.doesNotMatch(stdout + stderr, /elephant|ab1de/)
+  })
 
 test('enable and disable accept the id or the short name, and keep the rest of the file', async (t) => {
   const { root, plugins, configFile } = homeWith(

@@ -6,6 +6,7 @@ import { EventEmitter } from 'node:events'
 import { realpathSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { installProcessErrorHandlers } from '../../src/cli/process-errors.ts'
+import { messageOf } from '../../src/lib/errors.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { createRecordingLog, writeFiles } from '../hosts/support.ts'
 import { tempHome } from '../kit/temp-home.ts'
@@ -21,7 +22,9 @@ function withErrorHandlers(t: TestContext, { logged = true } = {}) {
   const handlers = installProcessErrorHandlers({
     source,
     exit: (code) => exits.push(code),
-    errors: { write: (text) => written.push(text) },
+    async print(error) {
+      written.push(messageOf(error))
+    },
     pluginDirectories: [folder],
   })
   if (logged) handlers.logTo(log)
@@ -108,7 +111,7 @@ test('an unhandled rejection never ends the process', (t) => {
   )
 })
 
-test('errors before the log exists are logged later; an error that ends the process is written at once', (t) => {
+test('errors before the log exists are logged later; an error that ends the process is written at once', async (t) => {
   const { source, thrown, exits, handlers, log, written } = withErrorHandlers(t, { logged: false })
   source.emit('unhandledRejection', errorFrom('early', ours))
   assert.deepEqual(log.records, [])
@@ -119,7 +122,8 @@ test('errors before the log exists are logged later; an error that ends the proc
   )
   const other = withErrorHandlers(t, { logged: false })
   other.thrown(errorFrom('boom', ours))
-  assert.deepEqual([other.exits, other.written.length], [[1], 1])
+  await new Promise(setImmediate)
+  assert.deepEqual([other.exits, other.written], [[1], ['boom']])
   thrown(errorFrom('late', '/app/x.ts:1:1'))
   assert.deepEqual([exits, written], [[1], []])
 })
