@@ -3,10 +3,11 @@
  */
 import type { CliContext } from './context.ts'
 import { type Cell, createDisplay, type Display, reportEmptyList } from './display.ts'
-import { findHook, type KnownHook, loadKnownHooks } from './known-hooks.ts'
+import { findHook, type KnownHook, loadKnownHooks, withoutSecrets } from './known-hooks.ts'
 
 export async function hooksList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
-  const { daemon, hooks } = await loadKnownHooks(context)
+  const { daemon, hooks: known, redact } = await loadKnownHooks(context)
+  const hooks = known.map((hook) => withoutSecrets(hook, redact))
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(hooks)
   if (hooks.length === 0) {
@@ -38,8 +39,8 @@ export async function hooksInfo(
   name: string,
   { json }: { readonly json: boolean },
 ): Promise<void> {
-  const { hooks } = await loadKnownHooks(context)
-  const hook = findHook(name, hooks)
+  const { hooks, redact } = await loadKnownHooks(context)
+  const hook = withoutSecrets(findHook(name, hooks), redact)
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(hook)
   display.fields(hookFields(hook, display).filter(([, value]) => value !== ''))

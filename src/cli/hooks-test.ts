@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { sampleContext } from '../hooks/sample-contexts.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { LogFields, Logger } from '../lib/log.ts'
-import type { Redactor } from '../lib/redact.ts'
+import { type Redactor, redactTexts } from '../lib/redact.ts'
 import { hookEventNames } from '../message/hook-events.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, toSingleLine } from './display.ts'
@@ -65,14 +65,6 @@ function withoutSecrets(result: TestResult, redact: Redactor): TestResult {
     stack: redact(stack),
     said: said.map((text) => redact(text)),
   }
-}
-
-/** A copy of plain data. Names of fields are redacted, too. */
-function redactTexts(value: unknown, redact: Redactor): unknown {
-  if (typeof value === 'string') return redact(value)
-  if (Array.isArray(value)) return value.map((item) => redactTexts(item, redact))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [redact(name), redactTexts(item, redact)]))
 }
 
 /** The first event in the hook's manifest, or an event that matches its first pattern. */

@@ -7,7 +7,7 @@ import { createCommandRegistry } from '../commands/registry.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
 import { HermesError } from '../lib/errors.ts'
 import { type Logger, silentLog } from '../lib/log.ts'
-import { createRedactor, type Redactor } from '../lib/redact.ts'
+import { createRedactor, type Redactor, redactTexts } from '../lib/redact.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { readSettings } from './settings.ts'
@@ -85,6 +85,11 @@ export async function loadKnownHooks(context: CliContext): Promise<KnownHooks> {
     throw new HermesError('cli/incompatible-response', '', { cause: response.error })
   }
   return { daemon, hooks: response.data.hooks, redact, createRegistry }
+}
+
+/** The hook as it may be printed: a command line may contain a value of `.env`. */
+export function withoutSecrets(hook: KnownHook, redact: Redactor): KnownHook {
+  return hookSchema.parse(redactTexts(hook, redact))
 }
 
 /** Throws `cli/not-found`. */

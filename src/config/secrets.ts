@@ -48,16 +48,30 @@ export interface EnvironmentSecretsOptions {
 
 /**
  * Returns the values of variables with secret names, the passwords in URLs, and the values of `.env` under any name, except
- * public ones and what is too short or too common to be a secret.
+ * public ones and what is everyday text. `isFindableSecret` decides which of them are long enough to be found.
  */
 export function findEnvironmentSecrets({ values, file, isPublic }: EnvironmentSecretsOptions): string[] {
   const named = Object.entries({ ...file, ...values }).flatMap(([name, value]) =>
     isSecretName(name) ? [value] : findUrlPasswords(value),
   )
   const unnamed = Object.entries(file).flatMap(([name, value]) =>
-    commonVariables.test(name) || isPublic(name) || !isDistinctiveSecret(value) ? [] : [value],
+    commonVariables.test(name) || isPublic(name) || isEverydayText(value) ? [] : [value],
   )
   return [...new Set([...named, ...unnamed])]
+}
+
+const everydayText = [
+  // Numbers, dates, times and versions.
+  /^[\d.,:\s+-]*$/,
+  /^\d+(?:\.\d+)?\s?(?:%|ms|s|sec|m|min|h|d|k|[kmgt]i?b)$/i,
+  // Words.
+  /^\p{Lu}?\p{Ll}+(?:[-_ ./]\p{Lu}?\p{Ll}+)*$/u,
+  /^\p{Lu}+$/u,
+]
+
+/** Whether a value of `.env` whose name does not say that it is a secret occurs in text about something else. */
+function isEverydayText(value: string): boolean {
+  return value.length < 12 && everydayText.some((pattern) => pattern.test(value))
 }
 
 /** Variables of the system, not of a service. */

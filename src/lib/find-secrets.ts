@@ -8,8 +8,18 @@
 /** From (included) and to (excluded), in UTF-16 units. */
 export type TextRange = readonly [from: number, to: number]
 
-/** A shorter secret occurs in everyday text. */
-export const minSecretLength = 6
+/** A shorter secret is found only where it stands alone: it occurs in everyday words. */
+const minPartLength = 6
+/** A shorter secret is not found: it occurs in everyday text. */
+const minSecretLength = 4
+
+/** Words that say that there is no secret. Without them, text about something else would be unreadable. */
+const placeholders = /^(?:true|false|none|null|auto|dummy|empty|local|test)$/i
+
+/** Whether a value of a key or a variable that holds a secret is removed from text. */
+export function isFindableSecret(value: string): boolean {
+  return value.length >= minSecretLength && (value.length >= minPartLength || !placeholders.test(value))
+}
 
 export interface SecretMatcher {
   /** Sorted by their beginning. */
@@ -34,11 +44,30 @@ const shiftTableSize = 16_384
  * @param toText how a form occurs in the texts that are searched
  */
 export function createSecretMatcher(secrets: readonly string[], toText = (form: string) => form): SecretMatcher {
-  const forms = new Set<string>()
-  for (const secret of secrets) {
-    if (secret.length < minSecretLength) continue
-    for (const form of encodedForms(secret)) if (form.length >= minSecretLength) forms.add(toText(form))
-  }
+  const findable = secrets.filter(isFindableSecret)
+  const short = findable.filter(({ length }) => length < minPartLength)
+  const matcher = createPartMatcher(new Set(findable.flatMap(encodedForms).filter(isPart).map(toText)))
+  if (short.length === 0) return matcher
+  const words = createWordFinder(new Set(short.flatMap(plainForms).map(toText)))
+  const find = (text: string) => [...matcher.find(text), ...words(text)].sort(([one], [other]) => one - other)
+  return { ...matcher, find, maxLength: Math.max(matcher.maxLength, minPartLength * 2) }
+}
+
+const isPart = ({ length }: { readonly length: number }) => length >= minPartLength
+
+/**
+ * Finds forms that stand alone: no letter, digit or `_` beside them, other than those of an escape sequence. A number is not found
+ * where it may be a part of a time, an address, a version or a list, such as `"ms":4711,`.
+ */
+function createWordFinder(forms: ReadonlySet<string>): (text: string) => TextRange[] {
+  const before = String.raw`(?<=^|[^\p{L}\p{N}_]|\\[bfnrt]|\[[\d;]{0,10}m)`
+  const after = String.raw`(?![\p{L}\p{N}_])`
+  const notInNumber = (form: string) => (/^\d+$/.test(form) ? String.raw`(?<![.:,[+-])${form}(?![.:,-]\d)` : RegExp.escape(form))
+  const pattern = new RegExp(`${before}(?:${[...forms].map(notInNumber).join('|')})${after}`, 'gu')
+  return (text) => [...text.matchAll(pattern)].map(({ index, 0: { length } }) => [index, index + length])
+}
+
+function createPartMatcher(forms: ReadonlySet<string>): SecretMatcher {
   if (forms.size === 0) return noSecrets
   // Longest first, so that a secret that contains another one is found as a whole.
   const longestFirst = [...forms].sort((one, other) => other.length - one.length)
@@ -89,6 +118,11 @@ function shiftIndex(text: string, at: number): number {
 /** Two UTF-16 units as one number. */
 function blockAt(text: string, at: number): number {
   return text.charCodeAt(at) * 65_536 + text.charCodeAt(at + 1)
+}
+
+/** The secret itself, in JSON and in a URL. */
+function plainForms(secret: string): string[] {
+  return [secret, JSON.stringify(secret).slice(1, -1), percentEncoded(secret)]
 }
 
 /** The secret itself and its encodings: JSON, JSON inside JSON, URL, base64, hexadecimal; and reversed. */

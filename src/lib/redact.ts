@@ -6,7 +6,7 @@
 import {
   createSecretMatcher,
   findSecretRanges,
-  minSecretLength,
+  isFindableSecret,
   noSecrets,
   type SecretMatcher,
   type TextRange,
@@ -20,7 +20,7 @@ import { toVisibleText } from './visible-text.ts'
 export type Redactor = (text: string, keeps?: (found: string) => boolean) => string
 
 export interface RedactorOptions {
-  /** The known secrets. Called for each text, so that a new configuration applies immediately. Secrets shorter than 6 characters are ignored. */
+  /** The known secrets. Called for each text, so that a new configuration applies immediately. See `isFindableSecret` for what is removed. */
   readonly secrets: () => readonly string[]
   /** Removes known secrets only. For text that must otherwise stay exact, such as source code. */
   readonly knownOnly?: boolean
@@ -46,7 +46,7 @@ export function createSecretRegistry(): SecretRegistry {
   let all: readonly string[] = []
   let distinctive: readonly string[] = []
   const replace = (source: string, values: Iterable<string>) => {
-    bySource.set(source, new Set([...values].filter((value) => value.length >= minSecretLength)))
+    bySource.set(source, new Set([...values].filter(isFindableSecret)))
     all = [...new Set([...[...bySource.values()].flatMap((secrets) => [...secrets]), ...former])]
     distinctive = all.filter(isDistinctiveSecret)
   }
@@ -77,6 +77,14 @@ export function createRedactor({ secrets, knownOnly = false }: RedactorOptions):
     ranges.push(...matcher().find(text))
     return replaceRanges(text, ranges, () => redactedText)
   }
+}
+
+/** A copy of plain data without secrets. Names of fields are redacted, too. */
+export function redactTexts(value: unknown, redact: Redactor): unknown {
+  if (typeof value === 'string') return redact(value)
+  if (Array.isArray(value)) return value.map((item) => redactTexts(item, redact))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [redact(name), redactTexts(item, redact)]))
 }
 
 /** What replaces a secret in text for other people. */

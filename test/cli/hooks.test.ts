@@ -166,6 +166,42 @@ test('the daemon reports the activity of its hooks without secrets', async (t) =
   assert.doesNotMatch(doctor.stdout, /super-secret-value/)
 })
 
+test('a value of .env with five characters appears neither in the log nor in the list of hooks', async (t) => {
+  const gateway = await startTestGateway(t, {
+    prepare: (home) => {
+      appendFileSync(home.envFile, 'SHORT_KEY=ab1de\n', { mode: 0o600 })
+      put(
+        join(home.hooks, 'leaky'),
+        'events: [agent:start]\n',
+        `export const handle = (event, context, { log }) => {
+          console.log('printed ab1de'); log.info('logged', { value: 'ab1de' }); throw new Error('thrown: ab1de')
+        }`,
+      )
+    },
+  })
+  await gateway.say('hello')
+  await gateway.waitForLog('hook.handler_failed')
+  const { stdout } = await runInProcess(gateway.home.root, ['hooks', 'list'])
+  assert.match(stdout, /thrown: \[redacted\]/)
+  assert.match(gateway.log.join(''), /printed \[redacted\]/)
+  assert.doesNotMatch(gateway.log.join('') + stdout, /ab1de/)
+})
+
+test('a value of .env in a hook of the configuration or in an error is not printed without a daemon', async (t) => {
+  const hooks = { 'agent:end': [{ type: 'command', command: '/opt/ab1de --now' }] }
+  const { root, envFile } = homeWith(t, JSON.stringify({ hooks }))
+  appendFileSync(envFile, 'SHORT_KEY=ab1de\n', { mode: 0o600 })
+  for (const words of [
+    ['hooks', 'list'],
+    ['hooks', 'list', '--json'],
+    ['hooks', 'info', 'ab1de'],
+  ]) {
+    const { stdout, stderr } = await runInProcess(root, words)
+    assert.match(stdout + stderr, /\[redacted\]/, words.join(' '))
+    assert.doesNotMatch(stdout + stderr, /ab1de/, words.join(' '))
+  }
+})
+
 test('hermes status shows failing hooks with the reason until they are resumed', async (t) => {
   const gateway = await startTestGateway(t, {
     prepare: (home) => {

@@ -71,6 +71,38 @@ describe('the collected secrets', () => {
     assert.deepEqual(findEnvironmentSecrets({ values, file: {}, isPublic: () => false }), ['six', 'seven'])
   })
 
+  it('are the values of .env under any name, but for public ones and everyday text', () => {
+    const secret = {
+      SHORT_KEY: 'ab1de',
+      WORD_TOKEN: 'geheim',
+      PIN_PASS: '4711',
+      UNNAMED: 'ab1de',
+      MIXED: 'HunterTwo',
+      SIGNED: 'hunter!two',
+      LONG: 'correct horse battery',
+      CHAT: '-1001234567890',
+    }
+    const everyday = {
+      FLAG: 'true',
+      DIGIT: '1',
+      MODE: 'production',
+      REGION: 'eu-west',
+      PERSON: 'Ada Byron',
+      DAY: '2026-11-24',
+      WAIT: '500ms',
+      SIZE: '10 MB',
+      PORT: '8080',
+      PUBLIC: 'gpt-4o',
+      TZ: 'Pacific/Chatham',
+      EMPTY: '',
+    }
+    const isPublic = (name: string) => name === 'PUBLIC'
+    assert.deepEqual(
+      findEnvironmentSecrets({ values: {}, file: { ...secret, ...everyday }, isPublic }).toSorted(),
+      [...new Set(Object.values(secret))].toSorted(),
+    )
+  })
+
   it('are found in what MCP servers are given, under any name', () => {
     const headers = { 'X-Workspace': 'ws-7f3a9c1e22', Accept: 'application/json', 'X-Version': '2025-06-18' }
     const env = {
@@ -86,7 +118,7 @@ describe('the collected secrets', () => {
 
   it('stay redacted after they were replaced', () => {
     const secrets = createSecretRegistry()
-    secrets.set('config', ['old-secret', 'tiny'])
+    secrets.set('config', ['old-secret', 'tin', 'true'])
     secrets.set('token', ['other-secret'])
     const before = secrets.all()
     assert.equal(secrets.all(), before, 'the same array until something changes')

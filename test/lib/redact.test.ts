@@ -111,7 +111,7 @@ describe('ordinary text', () => {
 
 describe('a secret that is known', () => {
   const secret = 'p@ss "wörd"/1+\\x'
-  const redact = createRedactor({ secrets: () => [secret, 'plainsecret', 'short'] })
+  const redact = createRedactor({ secrets: () => [secret, 'plainsecret'] })
   const forms: readonly [string, string][] = [
     ['as it is', secret],
     ['in JSON', JSON.stringify({ text: secret })],
@@ -136,8 +136,37 @@ describe('a secret that is known', () => {
     })
   }
 
-  it('with fewer than six characters is not removed, because it would hide ordinary words', () => {
-    assert.equal(redact('in short: nothing'), 'in short: nothing')
+  it('with four or five characters is removed where it stands alone', () => {
+    const short = createRedactor({ secrets: () => ['ab1de', 'x"y1', '4711', 'geheim'] })
+    const removed = [
+      'the key ab1de was refused',
+      'key=ab1de',
+      '{"key":"ab1de","ok":true}',
+      'Bearer ab1de.',
+      'https://h/ab1de/x',
+      '/bin/sh -c --key=ab1de',
+      JSON.stringify({ text: 'first\nab1de\nlast' }),
+      JSON.stringify({ text: JSON.stringify({ text: 'first\nab1de' }) }),
+      '\u001b[31mab1de\u001b[0m',
+      JSON.stringify({ text: '\u001b[31mab1de\u001b[0m' }),
+      Buffer.from('ab1de').toString('base64'),
+    ]
+    for (const text of removed) assert.doesNotMatch(short(text), /ab1de|YWIxZGU/, text)
+    assert.doesNotMatch(short(JSON.stringify({ text: 'x"y1' })), /y1/)
+    assert.equal(short('pin 4711 was refused, "4711"'), 'pin [redacted] was refused, "[redacted]"')
+    const kept = [
+      'cab1de and ab1dex and ab1de_2',
+      '{"ms":4711,"list":[4711,1]}',
+      '127.0.0.1:4711',
+      'in 0.4711 seconds, 4711.5 and 2026-4711',
+      '47110',
+    ]
+    for (const text of kept) assert.equal(short(text), text)
+  })
+
+  it('with fewer than four characters, or that says that there is none, is not removed', () => {
+    const none = createRedactor({ secrets: () => ['1', 'abc', 'true', 'none', 'test', ''] })
+    assert.equal(none('{"test":true,"a":"abc","n":1} none'), '{"test":true,"a":"abc","n":1} none')
   })
 
   it('that is a part of an unknown secret does not hide the rest of it from the patterns', () => {
