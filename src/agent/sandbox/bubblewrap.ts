@@ -56,7 +56,7 @@ function mountArguments(view: SandboxView, exposed: readonly string[]): readonly
   for (const path of exposed) mounts.set(path, { path, kind: 'exposed' })
   // A mount point cannot be renamed.
   for (const path of directoriesAround(view))
-    if (!mounts.has(path) && !isReplacedBySandbox(path, view)) mounts.set(path, { path, kind: 'writable' })
+    if (!mounts.has(path)) mounts.set(path, { path, kind: 'writable' })
   // It is mounted first. Here it would put the processes and devices of the machine back.
   mounts.delete('/')
   const sorted = [...mounts.values()]

@@ -101,8 +101,8 @@ function isListed(view: SandboxView, path: string): boolean {
 export function directoriesAround(view: SandboxView): ReadonlySet<string> {
   const found = new Set<string>()
   for (const path of [...view.hidden, ...view.readOnly]) {
-    if (!view.writable.some((entry) => isWithin(path, entry))) continue
-    for (let parent = dirname(path); parent !== dirname(parent); parent = dirname(parent))
+    const isInWritable = (one: string) => view.writable.some((entry) => isWithin(one, entry))
+    for (let parent = dirname(path); isInWritable(parent) && parent !== dirname(parent); parent = dirname(parent))
       if (!view.writable.includes(parent) && !isAroundTemporary(parent) && accessOf(view, parent) === 'writable')
         found.add(parent)
   }

@@ -1,8 +1,20 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createFileGuard } from '../../../src/agent/command-policy/file-guard.ts'
+import { bubblewrapCommand } from '../../../src/agent/sandbox/bubblewrap.ts'
 import { landlockCommand } from '../../../src/agent/sandbox/landlock.ts'
 import { accessOf } from '../../../src/agent/sandbox/sandbox.ts'
 import { seatbeltProfile } from '../../../src/agent/sandbox/seatbelt.ts'
@@ -29,8 +41,7 @@ describe('the view of the sandbox', () => {
     for (const name of ['.hermes', '.hermes/.env', '.ssh/id_ed25519', '.config/autostart/b'])
       assert.equal(accessOf(view, join(userHome, name)), 'hidden', name)
     assert.equal(accessOf(view, '/etc/shadow'), 'hidden')
-    for (const path of [userHome, join(userHome, '.zshenv'), join(userHome, 'bin')])
-      assert.equal(accessOf(view, path), 'readOnly', path)
+    for (const path of [userHome, join(userHome, '.zshenv'), join(userHome, 'bin')]) assert.equal(accessOf(view, path), 'readOnly', path)
     assert.equal(accessOf(view, join(userHome, 'documents/thesis.txt')), 'writable')
   })
 
@@ -130,6 +141,22 @@ describe('the view of the sandbox', () => {
     assert.deepEqual(
       writable.filter((path) => path.startsWith(userHome)),
       [cwd],
+    )
+  })
+
+  test('a directory around a hidden path is a mount point also in a writable folder of /tmp, so that it cannot be renamed', (t) => {
+    const root = realpathSync(mkdtempSync('/tmp/hermes-around-'))
+    t.after(() => rmSync(root, { recursive: true }))
+    const [work, secret] = [join(root, 'work'), join(root, 'work/share/keyrings')]
+    mkdirSync(secret, { recursive: true })
+    const view = { hidden: [secret], readOnly: [], writable: [work], privateTmp: root }
+    const options = { program: 'bwrap', sharesNetwork: true, isRoot: false }
+    const mounted = bubblewrapCommand(view, options, ['true'], { cwd: work })
+    const around = join(work, 'share')
+    assert.ok(mounted.join(' ').includes(`--bind ${around} ${around} `))
+    const hiddenOnly = { ...view, writable: [], hidden: [work] }
+    assert.ok(
+      !bubblewrapCommand(hiddenOnly, options, ['true'], { cwd: '/' }).join(' ').includes(`--bind ${root} ${root} `),
     )
   })
 
