@@ -3,7 +3,16 @@
  */
 import { accessSync, constants } from 'node:fs'
 import { dirname } from 'node:path'
-import { directoriesAround, findEntry, isTemporary, isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
+import {
+  accessOf,
+  directoriesAround,
+  findEntry,
+  isTemporary,
+  isWithin,
+  realPath,
+  type SandboxView,
+  type WrapOptions,
+} from './sandbox.ts'
 
 export interface BubblewrapOptions {
   readonly program: string
@@ -40,8 +49,14 @@ export function bubblewrapCommand(
       ? []
       : ['--bind', view.privateTmp, '/tmp', '--bind', view.privateTmp, '/var/tmp']),
     ...mountArguments(view, exposed),
-    ...['--chdir', cwd, '--', ...argv],
+    ...['--chdir', visiblePath(view, cwd), '--', ...argv],
   ]
+}
+
+/** A link in a hidden directory is not there, unless the view has it. */
+function visiblePath(view: SandboxView, path: string): string {
+  const isLinked = view.links?.some((link) => isWithin(path, link.path)) === true
+  return accessOf(view, path) === 'hidden' && !isLinked ? realPath(path) : path
 }
 
 type Mount = { readonly path: string; readonly kind: 'hidden' | 'readOnly' | 'writable' | 'exposed' }
@@ -55,8 +70,7 @@ function mountArguments(view: SandboxView, exposed: readonly string[]): readonly
   }
   for (const path of exposed) mounts.set(path, { path, kind: 'exposed' })
   // A mount point cannot be renamed.
-  for (const path of directoriesAround(view))
-    if (!mounts.has(path)) mounts.set(path, { path, kind: 'writable' })
+  for (const path of directoriesAround(view)) if (!mounts.has(path)) mounts.set(path, { path, kind: 'writable' })
   // It is mounted first. Here it would put the processes and devices of the machine back.
   mounts.delete('/')
   const sorted = [...mounts.values()]
@@ -72,7 +86,8 @@ function mountArguments(view: SandboxView, exposed: readonly string[]): readonly
     return added
   })
   // Only now, because other mounts may lie inside.
-  return [...args, ...hiddenDirectories.flatMap((path) => ['--remount-ro', path])]
+  const links = (view.links ?? []).flatMap(({ path, target }) => ['--symlink', target, path])
+  return [...args, ...links, ...hiddenDirectories.flatMap((path) => ['--remount-ro', path])]
 }
 
 function mountOf({ path, kind }: Mount, around: Mount | undefined, view: SandboxView): readonly string[] {

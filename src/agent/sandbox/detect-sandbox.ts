@@ -11,6 +11,7 @@ import { bubblewrapCommand } from './bubblewrap.ts'
 import { landlockCommand, withLandlockScopes } from './landlock.ts'
 import {
   accessOf,
+  currentView,
   hiddenReason,
   type Sandbox,
   type SandboxKind,
@@ -143,12 +144,12 @@ function createSandbox(kind: Kind, program: string, options: DetectSandboxOption
   const perl = kind === 'bwrap' && sharesNetwork && !isSetuid(program) ? findSystemProgram('perl', options) : undefined
   const wrapWith = {
     bwrap(argv: readonly string[], more: WrapOptions) {
-      const command = bubblewrapCommand(view, { program, sharesNetwork, isRoot }, argv, more)
+      const command = bubblewrapCommand(currentView(view), { program, sharesNetwork, isRoot }, argv, more)
       return perl === undefined ? command : withLandlockScopes(perl, command)
     },
     seatbelt: (argv: readonly string[], more: WrapOptions) =>
-      seatbeltCommand(view, { program, sharesNetwork, socketDirectory: options.binDirectory }, argv, more),
-    landlock: (argv: readonly string[], more: WrapOptions) => landlockCommand(view, program, argv, more),
+      seatbeltCommand(currentView(view), { program, sharesNetwork, socketDirectory: options.binDirectory }, argv, more),
+    landlock: (argv: readonly string[], more: WrapOptions) => landlockCommand(currentView(view), program, argv, more),
   }
   // The number of processes counts for the whole user where there is no namespace of its own.
   const limits = [

@@ -4,8 +4,7 @@
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { findEntry, isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
-import { listDirectory } from './view.ts'
+import { findEntry, isWithin, listDirectory, type SandboxView, type WrapOptions } from './sandbox.ts'
 
 const script = fileURLToPath(new URL('landlock.pl', import.meta.url))
 

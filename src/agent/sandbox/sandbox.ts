@@ -1,8 +1,8 @@
 /**
  * The contract of a sandbox: what the commands and the file tools of the agent see of this machine.
  */
-import { lstatSync, type Stats } from 'node:fs'
-import { dirname } from 'node:path'
+import { lstatSync, readdirSync, realpathSync, type Stats } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 
 export type SandboxKind = 'bwrap' | 'seatbelt' | 'landlock' | 'none'
 
@@ -17,8 +17,20 @@ export interface SandboxView {
   readonly hidden: readonly string[]
   readonly readOnly: readonly string[]
   readonly writable: readonly string[]
+  /**
+   * Homes that are not hidden as a whole. What begins with a dot in one is hidden, also if it appears later, unless it is an entry
+   * itself.
+   */
+  readonly openHomes?: readonly string[]
+  /** Links in hidden directories that lead to visible entries. Their targets are real paths. */
+  readonly links?: readonly SandboxLink[]
   /** The directory of this machine that commands see as `/tmp`. Undefined where the kind of sandbox cannot replace `/tmp`. */
   readonly privateTmp: string | undefined
+}
+
+export interface SandboxLink {
+  readonly path: string
+  readonly target: string
 }
 
 export interface WrapOptions {
@@ -55,6 +67,8 @@ export type Access = 'hidden' | 'readOnly' | 'writable'
 export function accessOf(view: SandboxView, path: string): Access {
   let longest = -1
   let access: Access = 'readOnly'
+  const dotEntry = findDotEntry(view, path)
+  if (dotEntry !== undefined) [longest, access] = [dotEntry.length, 'hidden']
   // In the order of precedence, so that an equal entry does not replace an earlier one.
   for (const kind of ['hidden', 'readOnly', 'writable'] as const) {
     for (const entry of view[kind]) {
@@ -67,6 +81,30 @@ export function accessOf(view: SandboxView, path: string): Access {
   return longest === -1 && isTemporary(path) && view.privateTmp !== undefined ? 'writable' : access
 }
 
+/** The entry of an open home through which the path leads, if it begins with a dot and is not listed. */
+function findDotEntry(view: SandboxView, path: string): string | undefined {
+  for (const home of view.openHomes ?? []) {
+    if (path === home || !isWithin(path, home)) continue
+    const entry = join(home, path.slice(home.length).split('/').find(Boolean) ?? '')
+    if (basename(entry).startsWith('.') && !isEntry(view, entry)) return entry
+  }
+  return undefined
+}
+
+const isEntry = (view: SandboxView, path: string) =>
+  [view.hidden, view.readOnly, view.writable].some((entries) => entries.includes(path))
+
+/** The view with what has appeared in open homes since it was computed. */
+export function currentView(view: SandboxView): SandboxView {
+  const appeared = (view.openHomes ?? []).flatMap((home) =>
+    listDirectory(home)
+      .filter((name) => name.startsWith('.'))
+      .map((name) => join(home, name))
+      .filter((path) => !isEntry(view, path)),
+  )
+  return appeared.length === 0 ? view : { ...view, hidden: [...view.hidden, ...appeared] }
+}
+
 /** The path on this machine of a path that a command sees. */
 export function toHostPath(view: SandboxView, path: string): string {
   const { privateTmp } = view
@@ -74,11 +112,16 @@ export function toHostPath(view: SandboxView, path: string): string {
   return privateTmp + path.replace(/^(?:\/private)?(?:\/var)?\/tmp/, '')
 }
 
-/** As `Sandbox.hiddenReason`. A path in the real `/tmp`, which the sandbox replaces, is hidden if it exists there. */
+/**
+ * As `Sandbox.hiddenReason`. The place to which a path leads decides. A path in the real `/tmp`, which the sandbox replaces, is hidden
+ * if it exists there.
+ */
 export function hiddenReason(view: SandboxView, path: string): string | undefined {
   const hostPath = toHostPath(view, path)
   const isReplaced = hostPath !== path && findEntry(hostPath) === undefined && findEntry(path) !== undefined
-  if (!isReplaced && accessOf(view, path) !== 'hidden') return undefined
+  // In a replaced directory, the links of this machine mean nothing.
+  const place = hostPath === path ? realPath(path) : path
+  if (!isReplaced && accessOf(view, place) !== 'hidden') return undefined
   return `${path} is hidden by the sandbox. The owner of the gateway can show it with terminal.sandbox_read, or terminal.sandbox_write.`
 }
 
@@ -122,5 +165,26 @@ export function findEntry(path: string): Stats | undefined {
   } catch {
     // The commands run as the same user and cannot reach it either.
     return undefined
+  }
+}
+
+/** Resolves links in the part of the path that exists. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    // It does not exist, or may not be read.
+    const parent = dirname(path)
+    return parent === path ? path : join(realPath(parent), basename(path))
+  }
+}
+
+/** The names in a directory; none for one that cannot be read. */
+export function listDirectory(path: string): readonly string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    // Missing or not readable: nothing in it can be read by the agent either.
+    return []
   }
 }

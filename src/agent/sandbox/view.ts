@@ -2,13 +2,21 @@
  * Computes what the agent sees of this machine. Commands and file tools use the same view. Homes are empty but for what is named:
  * a list of what to hide would never be complete.
  */
-import { readdirSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { locateProfile } from '../../lib/profiles.ts'
 import { isSystemDirectory, privatePaths, startupDirectories, systemSecrets } from './hidden-paths.ts'
-import { findEntry, isTemporary, isWithin, type SandboxView } from './sandbox.ts'
+import {
+  accessOf,
+  findEntry,
+  isTemporary,
+  isWithin,
+  listDirectory,
+  realPath,
+  type SandboxLink,
+  type SandboxView,
+} from './sandbox.ts'
 import { toolchainPaths } from './toolchains.ts'
 
 export interface ViewOptions {
@@ -69,8 +77,6 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
   const isAllowed = (path: string) => !isOwnedByGateway(realPath(path), home)
   const read = options.read.map(expand).filter(isAllowed).map(realPath)
   const write = options.write.map(expand).filter(isAllowed).map(realPath)
-  const toolchains = toolchainPaths.map((name) => join(userHome, name)).filter(isDirectory)
-  const listed = new Set([...read, ...write, ...toolchains])
   // A plugin is hidden, except for its skills.
   const skills = (options.skills ?? [])
     .map(realPath)
@@ -79,6 +85,13 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
   const work = [options.cwd].filter(isAllowed).map(realPath)
   const roots = [...work.filter((path) => !isSystemDirectory(path)), ...write]
   const homes = findHomes(userHome, [...roots, ...read])
+  const isAroundHome = (path: string) => homes.closed.some((one) => isWithin(one, path))
+  const toolchains = toolchainPaths
+    .map((name) => realPath(join(userHome, name)))
+    .filter((path) => isDirectory(path) && isAllowed(path) && !isAroundHome(path))
+    // What a setting makes writable stays so.
+    .filter((path) => !write.some((root) => isWithin(path, root)))
+  const listed = new Set([...read, ...write, ...toolchains])
   // The other profiles are below the root home.
   const gatewayHomes = [home, locateProfile(home).rootHome, join(userHome, '.hermes')]
   const hidden = [
@@ -98,14 +111,14 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
   ]
   const programs = options.searchPath.split(delimiter).filter((path) => isAbsolute(path) && !roots.includes(path))
   const code = codeOf(options.program ?? programDirectory, process.execPath)
-  const readOnly = [...workHomes, ...programs, ...code]
-    // Elsewhere they are readable, and not writable, as everything is.
-    .filter((path) => [...writable, ...homes.closed].some((root) => isWithin(path, root)))
+  const isInWritable = (path: string) => writable.some((root) => isWithin(path, root))
+  // In a hidden home, commands need Node and the programs of the PATH, and not the directory of this program.
+  const shown = [...programs, dirname(process.execPath)].filter((path) =>
+    homes.closed.some((root) => isWithin(path, root)),
+  )
+  const readOnly = [...[...workHomes, ...programs, ...code].filter(isInWritable), ...shown]
     // An entry below the home of the gateway would show what is hidden, and so would one that is a home or contains one.
-    .filter(
-      (path) =>
-        !gatewayHomes.some((root) => isWithin(path, root)) && !homes.closed.some((root) => isWithin(root, path)),
-    )
+    .filter((path) => !gatewayHomes.some((root) => isWithin(path, root)) && !isAroundHome(path))
     .concat(
       options.binDirectory ?? [],
       // The agent works where it works, also when skills are there.
@@ -114,7 +127,37 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
       read.filter((path) => exists(path) || !writable.some((root) => isWithin(path, root))),
       privateTmp === undefined ? [] : [programDirectory].filter(isTemporary),
     )
-  return { hidden: unique(hidden), readOnly: unique(readOnly), writable: unique(writable), privateTmp }
+  const view = {
+    hidden: unique(hidden),
+    readOnly: unique(readOnly),
+    writable: unique(writable),
+    openHomes: homes.open,
+    privateTmp,
+  }
+  const named = [...options.read, ...options.write, ...toolchainPaths].map(expand)
+  return { ...view, links: findLinks(view, [options.cwd, ...named, ...programs]) }
+}
+
+/** Those of the paths that contain a link in a hidden directory and lead to something visible. */
+function findLinks(view: SandboxView, paths: readonly string[]): readonly SandboxLink[] {
+  const links: SandboxLink[] = []
+  for (const path of unique(paths).sort((one, other) => one.length - other.length)) {
+    const target = realPath(path)
+    const link = firstLinkOf(path)
+    if (link === undefined || !exists(target) || links.some((other) => isWithin(path, other.path))) continue
+    // A private `/tmp` lasts, and so would a link that is not in a mount of its own.
+    const isMounted = [...view.readOnly, ...view.writable].some((entry) => isWithin(path, entry))
+    if (view.privateTmp !== undefined && isTemporary(path) && !isMounted) continue
+    if (accessOf(view, link) === 'hidden' && accessOf(view, target) !== 'hidden') links.push({ path, target })
+  }
+  return links
+}
+
+/** The first link on the way to the path. */
+function firstLinkOf(path: string): string | undefined {
+  const parent = dirname(path)
+  const earlier = parent === path ? undefined : firstLinkOf(parent)
+  return earlier ?? (findEntry(path)?.isSymbolicLink() === true ? path : undefined)
 }
 
 interface Homes {
@@ -166,27 +209,6 @@ function temporaryDirectories(): readonly string[] {
 function withRealPath(path: string): readonly string[] {
   const real = realPath(path)
   return real === path ? [path] : [path, real]
-}
-
-/** Resolves links in the part of the path that exists. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    // It does not exist, or may not be read.
-    const parent = dirname(path)
-    return parent === path ? path : join(realPath(parent), basename(path))
-  }
-}
-
-/** The names in a directory; none for one that cannot be read. */
-export function listDirectory(path: string): readonly string[] {
-  try {
-    return readdirSync(path)
-  } catch {
-    // Missing or not readable: nothing in it can be read by the agent either.
-    return []
-  }
 }
 
 const exists = (path: string) => findEntry(path) !== undefined

@@ -55,6 +55,8 @@ export interface VictimOptions extends Partial<DetectSandboxOptions> {
   readonly workingDirectory?: string
   /** More files below the home directory of the victim, with their texts. They exist before the sandbox opens. */
   readonly files?: Readonly<Record<string, string>>
+  /** Changes the home directory of the victim before the sandbox opens. */
+  readonly prepare?: (userHome: string) => void
   /** The forwarder, for the directory of programs that commands see. */
   readonly forwarderOf?: (directory: string) => readonly string[]
 }
@@ -62,6 +64,7 @@ export interface VictimOptions extends Partial<DetectSandboxOptions> {
 export async function createVictim({
   workingDirectory,
   files = {},
+  prepare,
   forwarderOf,
   ...options
 }: VictimOptions = {}): Promise<Victim> {
@@ -78,6 +81,7 @@ export async function createVictim({
     mkdirSync(join(userHome, name, '..'), { recursive: true })
     writeFileSync(join(userHome, name), text, { mode: 0o755 })
   }
+  prepare?.(userHome)
   mkdirSync(cwd, { recursive: true })
   mkdirSync(join(home, 'cache/sandbox/bin'), { recursive: true })
   const sandbox = await detectSandbox({
