@@ -33,7 +33,7 @@ const insideDirectory = new URL('../agent/sandbox/inside/', import.meta.url)
  * Copied, because the sandbox may hide the directory of this program. Several processes may do it at once, so each file is
  * replaced as a whole. Rejects with a system error.
  */
-async function installPrograms(directory: string): Promise<void> {
+export async function installPrograms(directory: string): Promise<void> {
   await installCliShim(directory, [process.execPath, join(directory, 'hermes.mjs')])
   for (const name of ['hermes.mjs', 'forwarder.mjs'])
     writeFileAtomic(join(directory, name), await readFile(new URL(name, insideDirectory)), 0o644)

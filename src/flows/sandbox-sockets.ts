@@ -45,7 +45,7 @@ export function createSandboxSockets({ settings, log, turnAccess: accessDeps }: 
       if (seq === undefined || sessionKey === undefined || event === undefined) return {}
       const { createTurnAccess } = await import('./turn-access.ts')
       turnAccess ??= createTurnAccess({ ...accessDeps, directory, log })
-      return turnAccess.variablesOf({ seq, sessionKey, source: event.source, authority })
+      return turnAccess.variablesOf({ seq, sessionKey, source: event.source, authority }, sandbox?.kind !== 'landlock')
     },
     async close() {
       await turnAccess?.close()

@@ -3,6 +3,7 @@
  * only the environment of its commands contains, and which is worthless when the turn ends.
  */
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { type CommandOutput, createTurnSocket } from '../agent/sandbox/turn-socket.ts'
 import type { Logger } from '../lib/log.ts'
@@ -38,10 +39,18 @@ export interface TurnAccessDeps {
 }
 
 export interface TurnAccess {
-  /** The variables for a command of this turn; none when the turn is not running, or without a socket. Never rejects. */
-  variablesOf(turn: CommandTurn): Promise<Readonly<Record<string, string>>>
-  /** Closes the socket and removes it. */
+  /**
+   * The variables for a command of this turn; none when the turn is not running, or without a socket. `hasUnixSockets`: false for a
+   * command that reaches a port of 127.0.0.1 only. Never rejects.
+   */
+  variablesOf(turn: CommandTurn, hasUnixSockets: boolean): Promise<Readonly<Record<string, string>>>
+  /** Closes the sockets and removes that of the directory. */
   close(): Promise<void>
+}
+
+interface Listening {
+  close(): void
+  readonly variables: Readonly<Record<string, string>>
 }
 
 /** Tokens that are taken out of texts. Those of past turns are worthless, and few suffice. */
@@ -51,22 +60,38 @@ export function createTurnAccess({ directory, secrets, ended, run, log }: TurnAc
   const turns = new Map<string, CommandTurn>()
   const tokens = new Map<number, string>()
   let knownTokens: readonly string[] = []
-  let socket: Promise<(() => void) | undefined> | undefined
+  let socket: Promise<Listening | undefined> | undefined
+  let port: Promise<Listening | undefined> | undefined
 
-  const server = createTurnSocket({
-    log,
-    async run(token, args, signal) {
-      const turn = turns.get(token)
-      if (turn !== undefined) return run(turn, args, signal)
-      log.warn({ event: 'agent_command.rejected' }, 'a command called hermes without the token of a running turn')
-      return { output: '', errors: noTurn, exitCode: 1 }
-    },
+  const createServer = () =>
+    createTurnSocket({
+      log,
+      async run(token, args, signal) {
+        const turn = turns.get(token)
+        if (turn !== undefined) return run(turn, args, signal)
+        log.warn({ event: 'agent_command.rejected' }, 'a command called hermes without the token of a running turn')
+        return { output: '', errors: noTurn, exitCode: 1 }
+      },
+    })
+
+  const openSocket = async () => ({
+    close: await listenOnUnixSocket(createServer(), join(directory, 'hermes.sock')),
+    variables: {},
   })
 
+  /** Every program of this machine may connect. Without the token it learns nothing. */
+  async function openPort(): Promise<Listening> {
+    const server = createServer().listen({ port: 0, host: '127.0.0.1' })
+    await once(server, 'listening')
+    const address = server.address()
+    const number = typeof address === 'object' && address !== null ? address.port : 0
+    return { close: () => void server.close(), variables: { HERMES_TURN_PORT: String(number) } }
+  }
+
   /** A command must not fail because its `hermes` has no socket. */
-  async function listen(): Promise<(() => void) | undefined> {
+  async function listen(open: () => Promise<Listening>): Promise<Listening | undefined> {
     try {
-      return await listenOnUnixSocket(server, join(directory, 'hermes.sock'))
+      return await open()
     } catch (error) {
       log.error({ event: 'agent_command.no_socket', err: error }, 'commands cannot call hermes: the socket failed')
       return undefined
@@ -91,16 +116,19 @@ export function createTurnAccess({ directory, secrets, ended, run, log }: TurnAc
   }
 
   return {
-    async variablesOf(turn) {
-      socket ??= listen()
-      if ((await socket) === undefined) return {}
+    async variablesOf(turn, hasUnixSockets) {
+      if (hasUnixSockets) socket ??= listen(openSocket)
+      else port ??= listen(openPort)
+      const listening = await (hasUnixSockets ? socket : port)
+      if (listening === undefined) return {}
       const token = tokenOf(turn)
-      return token === undefined ? {} : { HERMES_TURN_TOKEN: token }
+      return token === undefined ? {} : { HERMES_TURN_TOKEN: token, ...listening.variables }
     },
     async close() {
-      const close = await socket
+      const opened = await Promise.all([socket, port])
       socket = undefined
-      close?.()
+      port = undefined
+      for (const one of opened) one?.close()
     },
   }
 }

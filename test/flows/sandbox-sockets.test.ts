@@ -6,12 +6,14 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Sandbox, SandboxKind } from '../../src/agent/sandbox/sandbox.ts'
+import { installPrograms } from '../../src/flows/open-sandbox.ts'
 import { createSandboxSockets } from '../../src/flows/sandbox-sockets.ts'
 import { isBearerToken } from '../../src/http/access.ts'
 import { brand } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { createSecretRegistry } from '../../src/lib/redact.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
+import { createVictim, sandboxSkip } from '../agent/sandbox/victim.ts'
 import { runServer, secret, sendRequest } from '../http/support.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
@@ -42,7 +44,7 @@ function openSockets(t: TestContext) {
     turnAccess: {
       secrets: createSecretRegistry(),
       ended: () => new Promise<void>(() => undefined),
-      run: async () => ({ output: '', errors: '', exitCode: 0 }),
+      run: async (_, [command = '']) => ({ output: `${command} of the turn\n`, errors: '', exitCode: 0 }),
     },
   })
   t.after(() => sockets.close())
@@ -65,4 +67,20 @@ test('the token of a turn opens nothing at the HTTP server', async (t) => {
     const { status } = await sendRequest(port, { path: '/token', headers: { authorization } })
     assert.equal(status, 401)
   }
+})
+
+const landlockSkip = await sandboxSkip('landlock')
+
+test('a command in Landlock, which has no Unix sockets, calls hermes with the token of its turn', {
+  skip: landlockSkip,
+}, async (t) => {
+  const victim = await createVictim({ setting: 'landlock' })
+  t.after(() => victim[Symbol.asyncDispose]())
+  const { binDirectory = '' } = victim.sandbox
+  await installPrograms(binDirectory)
+  const { variablesOf } = openSockets(t)
+  const variables = await variablesOf(turn, victim.sandbox)
+  const run = (more: object) => victim.run('hermes status', { variables: { ...variables, ...more } })
+  assert.equal((await run({})).output, 'status of the turn\n')
+  assert.match((await run({ HERMES_TURN_TOKEN: 'wrong' })).output, /its token is wrong/)
 })

@@ -48,7 +48,7 @@ async function openAccess(t: TestContext, run: RunAgentCommand = echo) {
     socketFile: join(directory, 'hermes.sock'),
     send,
     call: (token: string, ...args: string[]) => send(JSON.stringify({ token, args })),
-    tokenOf: async (turn: CommandTurn) => (await access.variablesOf(turn))['HERMES_TURN_TOKEN'] ?? '',
+    tokenOf: async (turn: CommandTurn) => (await access.variablesOf(turn, true))['HERMES_TURN_TOKEN'] ?? '',
     async end(seq: number) {
       ends.get(seq)?.resolve()
       await ends.get(seq)?.promise
@@ -91,7 +91,7 @@ test('the token of an ended turn and a forged one are refused, and the log says 
 
 test('a turn that is not running gets no token', async (t) => {
   const { access } = await openAccess(t)
-  assert.deepEqual(await access.variablesOf(turnOf(3, 'owner')), {})
+  assert.deepEqual(await access.variablesOf(turnOf(3, 'owner'), true), {})
 })
 
 test('a token counts as a secret of the gateway, and tokens displace no other secret', async (t) => {

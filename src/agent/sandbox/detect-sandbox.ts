@@ -21,6 +21,7 @@ import {
   type WrapOptions,
 } from './sandbox.ts'
 import { seatbeltCommand } from './seatbelt.ts'
+import { unixSocketFilter } from './socket-filter.ts'
 import { computeSandboxView, type ViewOptions } from './view.ts'
 
 export interface DetectSandboxOptions extends Omit<ViewOptions, 'privateTmp'> {
@@ -129,6 +130,8 @@ async function tryCandidate(
   const program = findSystemProgram(programName, options)
   if (program === undefined) return `${programName} is not installed`
   if (kind === 'landlock' && !options.sharesNetwork) return 'it cannot restrict the network'
+  if (kind === 'landlock' && unixSocketFilter(process.arch) === undefined)
+    return `it cannot restrict Unix sockets on ${process.arch}`
   const failure = await tryOut(createSandbox(kind, program, options), options.temporaryDirectory)
   if (failure === undefined) return { program }
   options.log.info({ event: 'sandbox.unusable', kind, reason: failure }, 'a kind of sandbox does not work here')

@@ -1,8 +1,8 @@
 # Restricts itself with Landlock and becomes another program:
 #
-#     perl landlock.pl <number of prctl> <rules> <access>:<path> ... -- <program> <argument> ...
+#     perl landlock.pl <number of prctl> <rules> <filter> <access>:<path> ... -- <program> <argument> ...
 #
-# <rules> is "files" or "none". With "files" the program reaches only the given paths; <access> is a sum of the bits of
+# <filter> is a program of seccomp in hexadecimal digits, or "-". <rules> is "files" or "none". With "files" the program reaches only the given paths; <access> is a sum of the bits of
 # LANDLOCK_ACCESS_FS. With both it may neither connect to abstract Unix sockets nor signal processes that it has not started
 # itself, where the kernel can restrict that (ABI 6, Linux 6.12). With "files" it exits with 125 when Landlock does not work here;
 # with "none" it then starts the program without it.
@@ -10,7 +10,7 @@
 # In Perl, because it can make system calls without a compiler, starts in 3 ms, and is a part of every Debian.
 use strict;
 
-my ( $prctl, $kind, @rest ) = @ARGV;
+my ( $prctl, $kind, $filter, @rest ) = @ARGV;
 
 # The numbers of these calls are the same on all architectures.
 my ( $create_ruleset, $add_rule, $restrict_self ) = ( 444, 445, 446 );
@@ -42,6 +42,13 @@ if ( defined $ruleset && $ruleset >= 0 ) {
     # The first call is PR_SET_NO_NEW_PRIVS, which the second one requires.
     my $applied = syscall( $prctl + 0, 38, 1, 0, 0, 0 ) == 0 && syscall( $restrict_self, $ruleset, 0 ) == 0;
     fail("the rules cannot be applied ($!)") if $kind eq 'files' && !$applied;
+}
+if ( $filter ne '-' ) {
+    my $code = pack( 'H*', $filter );
+    # A struct sock_fprog: the number of instructions, and a pointer to them after the padding.
+    my $program = pack( 'S x6 P', length($code) / 8, $code );
+    # PR_SET_SECCOMP with SECCOMP_MODE_FILTER.
+    syscall( $prctl + 0, 22, 2, $program, 0, 0 ) == 0 or fail("the filter cannot be applied ($!)");
 }
 no warnings 'exec';
 exec { $rest[0] } @rest or fail("$rest[0] cannot be started ($!)");

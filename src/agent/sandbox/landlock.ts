@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findEntry, isWithin, listDirectory, type SandboxView, type WrapOptions } from './sandbox.ts'
+import { unixSocketFilter } from './socket-filter.ts'
 
 const script = fileURLToPath(new URL('landlock.pl', import.meta.url))
 
@@ -31,7 +32,10 @@ const devices = ['/dev/null', '/dev/zero', '/dev/full', '/dev/tty', '/dev/ptmx',
 /** A directory with more entries is allowed or left out as a whole. */
 const maxEntries = 2_000
 
-/** Runs `argv` with the files of the view, and with the scopes of `withLandlockScopes`. `program` is Perl. */
+/**
+ * Runs `argv` with the files of the view, with the scopes of `withLandlockScopes`, and without Unix sockets unless one is listed
+ * itself: the kernel cannot tell them apart. `program` is Perl.
+ */
 export function landlockCommand(
   view: SandboxView,
   program: string,
@@ -46,7 +50,8 @@ export function landlockCommand(
     ...devices.flatMap((path) => allowAround(path, view, 'writable')),
     ...exposed.map((path) => ruleFor(path, 'readOnly')),
   ].filter((rule) => rule !== undefined)
-  return commandLine(program, 'files', rules, argv)
+  const mayConnect = [...view.readOnly, ...view.writable].some((path) => findEntry(path)?.isSocket() === true)
+  return commandLine(program, 'files', mayConnect ? undefined : unixSocketFilter(process.arch), rules, argv)
 }
 
 /**
@@ -54,16 +59,17 @@ export function landlockCommand(
  * the kernel can restrict them (Linux 6.12). `program` is Perl.
  */
 export function withLandlockScopes(program: string, argv: readonly string[]): readonly string[] {
-  return commandLine(program, 'none', [], argv)
+  return commandLine(program, 'none', undefined, [], argv)
 }
 
 function commandLine(
   program: string,
   kind: 'files' | 'none',
+  filter: string | undefined,
   rules: readonly string[],
   argv: readonly string[],
 ): readonly string[] {
-  return [program, script, String(prctlNumbers[process.arch] ?? 0), kind, ...rules, '--', ...argv]
+  return [program, script, String(prctlNumbers[process.arch] ?? 0), kind, filter ?? '-', ...rules, '--', ...argv]
 }
 
 /** Readable all the same, such as skills in the home of the gateway. */

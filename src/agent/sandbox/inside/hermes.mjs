@@ -8,7 +8,10 @@ import { connect } from 'node:net'
 process.chdir(import.meta.dirname)
 
 const request = { token: process.env['HERMES_TURN_TOKEN'] ?? '', args: process.argv.slice(2) }
-const socket = connect({ path: 'hermes.sock', allowHalfOpen: true })
+// A sandbox without Unix sockets has the number of a port instead.
+const port = process.env['HERMES_TURN_PORT']
+const place = port === undefined ? { path: 'hermes.sock' } : { host: '127.0.0.1', port: Number(port) }
+const socket = connect({ ...place, allowHalfOpen: true })
 socket.on('error', (error) => {
   process.stderr.write(`hermes: the gateway does not answer here (${error.message})\n`)
   process.exit(1)
