@@ -2,8 +2,9 @@
  * Takes the secrets of a home out of errors that a command prints, and prints those that no code has caught. Node itself would
  * print them as they are. Loaded with the first error.
  */
-import { interpolateVariables } from '../config/interpolate-variables.ts'
+
 import { readEnvironment } from '../config/environment.ts'
+import { interpolateVariables } from '../config/interpolate-variables.ts'
 import { findEnvironmentSecrets, findSecrets } from '../config/secrets.ts'
 import { messageOf, stackOf } from '../lib/errors.ts'
 import { readTextIfExists } from '../lib/files.ts'

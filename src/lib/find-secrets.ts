@@ -62,7 +62,8 @@ const isPart = ({ length }: { readonly length: number }) => length >= minPartLen
 function createWordFinder(forms: ReadonlySet<string>): (text: string) => TextRange[] {
   const before = String.raw`(?<=^|[^\p{L}\p{N}_]|\\[bfnrt]|\[[\d;]{0,10}m)`
   const after = String.raw`(?![\p{L}\p{N}_])`
-  const notInNumber = (form: string) => (/^\d+$/.test(form) ? String.raw`(?<![.:,[+-])${form}(?![.:,-]\d)` : RegExp.escape(form))
+  const notInNumber = (form: string) =>
+    /^\d+$/.test(form) ? String.raw`(?<![.:,[+-])${form}(?![.:,-]\d)` : RegExp.escape(form)
   const pattern = new RegExp(`${before}(?:${[...forms].map(notInNumber).join('|')})${after}`, 'gu')
   return (text) => [...text.matchAll(pattern)].map(({ index, 0: { length } }) => [index, index + length])
 }

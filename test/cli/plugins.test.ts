@@ -152,7 +152,11 @@ for (const [what, code] of Object.entries({
          }, 5)`,
       ),
     )
-    const { code: exitCode, stdout, stderr } = await hermes(t, ['plugins', 'test', 'late', '--message', 'Reply exactly hm'], {
+    const {
+      code: exitCode,
+      stdout,
+      stderr,
+    } = await hermes(t, ['plugins', 'test', 'late', '--message', 'Reply exactly hm'], {
       home: root,
     })
     assert.equal(exitCode, 1)
