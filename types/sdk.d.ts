@@ -1436,8 +1436,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
      * sub-agents and rejects with the signal's reason. Rejects with `DelegationRefused` before any of them has started.
      */
     export type Delegate = (tasks: readonly SubagentTask[], signal: AbortSignal) => Promise<readonly SubagentResult[]>;
-    /** Resolves with an id for each task once all are stored. Rejects with `DelegationRefused`, or as the inbox. */
-    export type DelegateInBackground = (tasks: readonly SubagentTask[]) => Promise<readonly string[]>;
+    /** Resolves with one sub-agent for each task once all are stored. Rejects with `DelegationRefused`, or as the inbox. */
+    export type DelegateInBackground = (tasks: readonly SubagentTask[]) => Promise<readonly StartedSubagent[]>;
     /** `orchestrator`: it may start sub-agents itself, as far as `delegation.max_spawn_depth` permits. */
     export type SubagentRole = 'leaf' | 'orchestrator';
     export interface SubagentTask {
@@ -1463,6 +1463,13 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly schemaValid?: boolean;
         /** The answer as JSON; absent unless it matches. */
         readonly output?: unknown;
+        /** What it did not get of what was asked for. */
+        readonly note?: string;
+    }
+    export interface StartedSubagent {
+        readonly id: string;
+        /** What it does not get of what was asked for; '' for nothing. */
+        readonly note: string;
     }
     /** The tasks cannot be given to sub-agents. None was started. The message is for the model. */
     export class DelegationRefused extends Error {
@@ -2166,8 +2173,8 @@ declare module 'hermes-gateway:lib/find-secrets' {
      */
     /** From (included) and to (excluded), in UTF-16 units. */
     export type TextRange = readonly [from: number, to: number];
-    /** A shorter secret occurs in everyday text. */
-    export const minSecretLength = 6;
+    /** Whether a value of a key or a variable that holds a secret is removed from text. */
+    export function isFindableSecret(value: string): boolean;
     export interface SecretMatcher {
         /** Sorted by their beginning. */
         find(text: string): TextRange[];
@@ -2370,7 +2377,7 @@ declare module 'hermes-gateway:lib/redact' {
      */
     export type Redactor = (text: string, keeps?: (found: string) => boolean) => string;
     export interface RedactorOptions {
-        /** The known secrets. Called for each text, so that a new configuration applies immediately. Secrets shorter than 6 characters are ignored. */
+        /** The known secrets. Called for each text, so that a new configuration applies immediately. See `isFindableSecret` for what is removed. */
         readonly secrets: () => readonly string[];
         /** Removes known secrets only. For text that must otherwise stay exact, such as source code. */
         readonly knownOnly?: boolean;
@@ -2390,6 +2397,8 @@ declare module 'hermes-gateway:lib/redact' {
     /** Short texts, and longer words and numbers, also occur in everyday text. */
     export function isDistinctiveSecret(value: string): boolean;
     export function createRedactor({ secrets, knownOnly }: RedactorOptions): Redactor;
+    /** A copy of plain data without secrets. Names of fields are redacted, too. */
+    export function redactTexts(value: unknown, redact: Redactor): unknown;
     /** What replaces a secret in text for other people. */
     export const withheldText = "[withheld: a secret of this gateway]";
     /** Takes the known secrets out of what leaves the gateway. */

@@ -202,13 +202,15 @@ describe('a host that cannot start', { timeout }, () => {
     }
   })
 
-  it('because its folder does not exist reports it', async (t) => {
+  it('because its folder cannot be created reports it', async (t) => {
+    const file = join(tempHome(t), 'file')
+    writeFileSync(file, '')
     const host = createHost({
       name: 'hooks',
       language: 'node',
       modules: [{ name: 'a', path: '/nowhere/a.mjs' }],
       env: {},
-      cwd: join(tempHome(t), 'gone'),
+      cwd: join(file, 'folder'),
       log: silentLog,
     })
     t.after(() => host.stop())

@@ -198,8 +198,8 @@ function linkHtml({ href, text, tokens, autolink }: TokenOf<'link'>): string {
 }
 
 /**
- * Only web addresses become links. A link `tg://user?id=` would notify the person, whoever made the model write it. The other `tg:`
- * URLs trigger actions (set a proxy, sign in, join), which a label must not hide.
+ * Only web addresses become links. A link `tg://user?id=` would notify the person, also where another one made the model write it. The
+ * other `tg:` URLs trigger actions (set a proxy, sign in, join), which a label must not hide.
  */
 function anchor(href: string, label: string): string {
   if (/^https?:\/\/\S/i.test(href)) return `<a href="${escapeHtml(href)}">${label}</a>`

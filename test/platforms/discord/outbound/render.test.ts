@@ -186,7 +186,7 @@ describe('the body of a message', () => {
     const body = await renderEdit(message({ text: '#### Done' }), noMentions)
     assert.deepEqual(body, {
       content: '**Done**',
-      allowed_mentions: { parse: ['users'], replied_user: true },
+      allowed_mentions: { parse: [], replied_user: true },
       components: [],
     })
   })
