@@ -89,8 +89,19 @@ const reservedKeys = [
   'extra',
 ] as const
 
+/** By file. Each command and each reload reads the manifests again, and they rarely change. */
+const parsedManifests = new Map<string, { readonly text: string; readonly result: ManifestResult }>()
+
 /** Validates a manifest and adds defaults. Unknown fields are ignored. Never throws. */
 export function parseManifest(text: string, file: string): ManifestResult {
+  const known = parsedManifests.get(file)
+  if (known?.text === text) return known.result
+  const result = readManifest(text, file)
+  parsedManifests.set(file, { text, result })
+  return result
+}
+
+function readManifest(text: string, file: string): ManifestResult {
   const yaml = parseYaml(text, file)
   if (yaml.issues.length > 0) {
     const issues = yaml.issues.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`)

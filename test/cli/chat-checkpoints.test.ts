@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { appendFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { findProgram } from '../../src/lib/find-program.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
-import { homeWith, quietConfig, runInProcess } from './support.ts'
+import { homeWith, runInProcess } from './support.ts'
 
 const skip = findProgram('git', process.env['PATH'] ?? '') === undefined ? 'git is not installed' : false
 
@@ -14,7 +15,9 @@ test('chat --checkpoints keeps the files that the agent changes', { skip }, asyn
     ],
   })
   t.after(() => model.stop())
-  const home = homeWith(t, `${quietConfig}provider: openai\nmodel: m\nbase_url: ${model.baseUrl}\napi_key: none\n`)
+  const home = homeWith(t, `provider: openai\nmodel: m\nbase_url: ${model.baseUrl}\napi_key: none\nhttp: {port: 0}\n`)
+  // Without a sandbox the agent works in the home of the user, which is too large for a checkpoint.
+  appendFileSync(home.configFile, `terminal: {sandbox: off, cwd: ${home.workspace}}\n`)
   const environment = { PATH: process.env['PATH'] ?? '' }
   const ask = (...words: string[]) => runInProcess(home.root, ['chat', '--session', 'mine', ...words], { environment })
   assert.match((await ask('--checkpoints', '-q', 'write')).stdout, /Written\./)

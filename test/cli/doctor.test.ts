@@ -88,7 +88,7 @@ test('status, doctor and config check say the same about an invalid configuratio
 
 test('doctor says which sandbox does not work, and what to do', async (t) => {
   const kind = process.platform === 'darwin' ? 'bwrap' : 'seatbelt'
-  const home = homeWith(t, `${quietConfig}terminal: {sandbox: ${kind}}\n`)
+  const home = homeWith(t, `http: {port: 0}\nterminal: {sandbox: ${kind}}\n`)
   const { code, stdout } = await runInProcess(home.root, ['doctor', '--offline'])
   assert.equal(code, 1)
   assert.match(
@@ -99,23 +99,23 @@ test('doctor says which sandbox does not work, and what to do', async (t) => {
 })
 
 test('doctor says that the agent may only read a work folder of the system', async (t) => {
-  const home = homeWith(t, `${quietConfig}terminal: {cwd: /}\n`)
+  const home = homeWith(t, `http: {port: 0}\nterminal: {cwd: /}\n`)
   const { stdout } = await runInProcess(home.root, ['doctor', '--offline'])
   assert.match(stdout, /^! Work folder: \/ .*\n {4}→ .*terminal\.cwd/m)
 })
 
 test('doctor finds a limited network that nothing enforces, and a list entry that is no host', async (t) => {
-  const home = homeWith(t, `${quietConfig}terminal: {sandbox: off, sandbox_network: [example.com]}\n`)
+  const home = homeWith(t, `http: {port: 0}\nterminal: {sandbox: off, sandbox_network: [example.com]}\n`)
   const { code, stdout } = await runInProcess(home.root, ['doctor', '--offline'])
   assert.equal(code, 1)
   assert.match(stdout, /^✗ Sandbox: .*sandbox_network.*off\n {4}→ .*auto/m)
   for (const entry of ['https://example.com', '10.0.0.1', '*', 'example.com/path', '"[::1]"', '*.']) {
-    writeFileSync(home.configFile, `${quietConfig}terminal: {sandbox_network: ['${entry.replaceAll('"', '')}']}\n`)
+    writeFileSync(home.configFile, `http: {port: 0}\nterminal: {sandbox_network: ['${entry.replaceAll('"', '')}']}\n`)
     assert.equal((await runInProcess(home.root, ['config', 'check'])).code, 78, entry)
   }
   writeFileSync(
     home.configFile,
-    `${quietConfig}terminal: {sandbox_network: ['a.example', '*.b.example', 'c.example:8443']}\n`,
+    `http: {port: 0}\nterminal: {sandbox_network: ['a.example', '*.b.example', 'c.example:8443']}\n`,
   )
   assert.equal((await runInProcess(home.root, ['config', 'check'])).code, 0)
 })

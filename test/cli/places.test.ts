@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sshdSkip } from '../kit/servers/sshd.ts'
-import { homeWith, quietConfig, runInProcess } from './support.ts'
+import { homeWith, runInProcess } from './support.ts'
 
 const places = [
   {
@@ -21,7 +21,7 @@ const places = [
 
 for (const { name, terminal, code, skip } of places)
   test(`doctor and config check name ${name} as the place of commands`, { skip }, async (t) => {
-    const home = homeWith(t, `${quietConfig}terminal: ${JSON.stringify(terminal)}\n`)
+    const home = homeWith(t, `http: {port: 0}\nterminal: ${JSON.stringify(terminal)}\n`)
     const { findings } = JSON.parse((await runInProcess(home.root, ['doctor', '--json'])).stdout)
     const found = findings.find(({ subject }: { subject: string }) => subject === 'Commands')
     assert.deepEqual([found.state, found.code], ['problem', code])

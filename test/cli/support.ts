@@ -31,8 +31,8 @@ const platforms = fileURLToPath(new URL('../../platforms', import.meta.url))
  */
 const compileCache = fileURLToPath(new URL('../../node_modules/.cache/hermes-test', import.meta.url))
 
-/** A free port for each daemon, and timeouts that are shorter than those of a test. */
-export const quietConfig = 'http: {port: 0}\nagent: {drain_timeout: 20, max_retries: 0}\n'
+/** A free port for each daemon, timeouts that are shorter than those of a test, and no sandbox, which not every machine has. */
+export const quietConfig = 'http: {port: 0}\nagent: {drain_timeout: 20, max_retries: 0}\nterminal: {sandbox: off}\n'
 
 /** A test, or a caller that runs the cleanup itself. */
 export interface CleanupOwner {

@@ -19,7 +19,7 @@ async function startAcp(t: TestContext) {
   t.after(() => server.stop())
   const home = homeWith(
     t,
-    `${quietConfig}provider: openai\nmodel: test-model\nbase_url: ${server.baseUrl}\napi_key: sk-test-0123456789\nterminal: {sandbox: off}\nplugins: {enabled: [loud]}\n`,
+    `${quietConfig}provider: openai\nmodel: test-model\nbase_url: ${server.baseUrl}\napi_key: sk-test-0123456789\nplugins: {enabled: [loud]}\n`,
   )
   const print = `console.log('printed'); process.stdout.write('written\\n'); ctx.registerHook?.('pre_llm_call', () => { console.log('printed'); process.stdout.write('written\\n') })`
   writeFiles(home.plugins, pluginFiles('loud', print))
