@@ -24,10 +24,10 @@ export interface MeasuredTest {
 }
 
 /** What the first tests of a file may take, in ms of processor time. A story is worth more: it shows the whole. */
-const shareMs = (file: string) => (file.startsWith('test/stories/') ? 600 : 200)
+const shareMs = (file: string) => (file.startsWith('test/stories/') ? 500 : 150)
 
 /** A test that takes less always runs. */
-const minMs = 80
+const minMs = 60
 
 /**
  * A test and a suite stay whole: what they contain may build on each other.
