@@ -7,6 +7,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { sandboxLanes } from '../agent/sandbox/victim.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { path, python, withoutPython } from './support.ts'
 
@@ -18,10 +19,14 @@ interface PostedRequest {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-async function runConversation(t: TestContext, language: 'python' | 'typescript') {
+async function runConversation(t: TestContext, language: 'python' | 'typescript', sandbox: string) {
   const gateway = await startTestGateway(t, {
     replies: [...Array.from({ length: 10 }, (_, number) => step(number)), { text: 'done at last' }],
-    config: { platforms: { telegram: { enabled: false } }, ...(python === undefined ? {} : { hooks: { python } }) },
+    config: {
+      platforms: { telegram: { enabled: false } },
+      terminal: { sandbox },
+      ...(python === undefined ? {} : { hooks: { python } }),
+    },
     startNow: false,
   })
   const { home } = gateway
@@ -63,10 +68,13 @@ async function runConversation(t: TestContext, language: 'python' | 'typescript'
   }
 }
 
-for (const language of ['python', 'typescript'] as const) {
-  const skip = language === 'python' ? withoutPython : false
-  test(`the hooks of the documentation run unchanged, in ${language}`, { skip }, async (t) => {
-    const { activity, usage, posted, log } = await runConversation(t, language)
+const cases = (await sandboxLanes()).flatMap((lane) => [
+  { language: 'python' as const, ...lane, skip: withoutPython || lane.missing },
+  { language: 'typescript' as const, ...lane, skip: lane.missing },
+])
+for (const { language, sandbox, skip } of cases) {
+  test(`the hooks of the documentation run unchanged, in ${language} (sandbox: ${sandbox})`, { skip }, async (t) => {
+    const { activity, usage, posted, log } = await runConversation(t, language, sandbox)
 
     assert.deepEqual(
       activity.map(({ event }) => event),

@@ -150,3 +150,12 @@ export async function sandboxSkip(kind: 'bwrap' | 'landlock' = 'bwrap'): Promise
   await using victim = await createVictim({ setting: kind })
   return victim.sandbox.kind === kind ? false : `this sandbox does not work here: ${victim.sandbox.reason}`
 }
+
+/** No sandbox and each kind of this system, with the reason for which its tests are skipped. */
+export async function sandboxLanes() {
+  return [
+    { sandbox: 'off', missing: false },
+    { sandbox: 'bwrap', missing: await sandboxSkip('bwrap') },
+    { sandbox: 'landlock', missing: await sandboxSkip('landlock') },
+  ] as const
+}
