@@ -7,9 +7,12 @@ import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { readPidFile } from '../../src/cli/daemon.ts'
+import { findProgram } from '../../src/lib/find-program.ts'
 import { homeWith } from './support.ts'
 
-test('SIGTERM to npm start stops the daemon', async (t) => {
+const skip = findProgram('npm', process.env['PATH'] ?? '') === undefined ? 'npm is not on the PATH' : false
+
+test('SIGTERM to npm start stops the daemon', { skip }, async (t) => {
   const home = homeWith(t)
   const npm = spawn('npm', ['start'], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),

@@ -143,14 +143,14 @@ async function waitForPause({ chat }: Pick<RestartContext, 'chat'>): Promise<voi
 /** Lets the time of all pauses pass. */
 function endPauses(home: string): void {
   if (!existsSync(join(home, 'state.db'))) return
-  const db = new DatabaseSync(join(home, 'state.db'))
+  const db = new DatabaseSync(join(home, 'state.db'), { timeout: 10_000 })
   db.exec('update inbox set available_at = 0')
   db.close()
 }
 
 function deadLettersIn(home: string): string[] {
   if (!existsSync(join(home, 'state.db'))) return []
-  const db = new DatabaseSync(join(home, 'state.db'), { readOnly: true })
+  const db = new DatabaseSync(join(home, 'state.db'), { readOnly: true, timeout: 10_000 })
   try {
     const rows = db.prepare("select json_extract(payload, '$.text') as text from inbox where state = 'dead'").all()
     return rows.map(({ text }) => String(text))

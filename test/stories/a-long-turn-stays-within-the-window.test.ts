@@ -52,7 +52,7 @@ const reads =
   (path: string) =>
   (at: number): ModelReply => ({ toolCalls: [{ name: 'read_file', arguments: { path, offset: at, limit: 40 } }] })
 
-/** A file of lines of a thousand characters, or fewer of a script whose characters are tokens. */
+/** In the working directory, because the length of an absolute path would count. A file of lines of a thousand characters, or fewer of a script whose characters are tokens. */
 function writeLongFile({ home }: TestGateway, character = 'x', chars = 1_000): void {
   const lines = Array.from({ length: 100 }, (_, at) => `${at} ${character.repeat(chars)}`)
   writeFileSync(join(home.root, 'long.txt'), lines.join('\n'))
@@ -63,7 +63,7 @@ test('a turn with many long results never exceeds the window, whether the provid
     const { gateway, sizes } = await gatewayWith(t, {
       calls: 8,
       counts,
-      reply: (at) => reads(join(gateway.home.root, 'long.txt'))(at),
+      reply: (at) => reads('long.txt')(at),
     })
     if (counts) writeLongFile(gateway)
     else writeLongFile(gateway, '漢', 270)
@@ -114,7 +114,7 @@ test('results that are too long even alone are shortened, and the turn goes on',
     reply: (at) => ({
       toolCalls: Array.from({ length: 4 }, (_, index) => ({
         name: 'read_file',
-        arguments: { path: join(gateway.home.root, 'long.txt'), offset: at * 4 + index, limit: 45 },
+        arguments: { path: 'long.txt', offset: at * 4 + index, limit: 45 },
       })),
     }),
   })
@@ -133,7 +133,7 @@ test('a gateway that ends after a compression within a turn goes on with the sho
       model: (request) => {
         if (asksForSummary(request)) return { text: 'the record' }
         const results = conversation(request).filter((one) => one.startsWith('tool:')).length
-        return results < 4 ? reads(join(gateway.home.root, 'long.txt'))(results + 1) : { text: 'the work is done' }
+        return results < 4 ? reads('long.txt')(results + 1) : { text: 'the work is done' }
       },
       gateway: {
         failpoint(reached) {
@@ -232,7 +232,7 @@ test('a summary that fails during a turn costs neither the turn nor the transcri
       const results = conversation(request).filter((one) => one.startsWith('tool:')).length
       if (!request.lastUserText.startsWith('work'))
         return { text: `noted ${request.lastUserText.slice(0, 'remember 0'.length)} ${'w'.repeat(7_000)}` }
-      return results < 4 ? reads(join(gateway.home.root, 'long.txt'))(results + 1) : { text: 'the work is done' }
+      return results < 4 ? reads('long.txt')(results + 1) : { text: 'the work is done' }
     },
   })
   writeLongFile(gateway)

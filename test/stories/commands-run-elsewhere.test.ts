@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { findProgram } from '../../src/lib/find-program.ts'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import { asArray, isRecord } from '../../src/sdk.ts'
 import type { RecordedRequest } from '../kit/servers/model-script.ts'
@@ -89,7 +90,12 @@ test('over ssh, a dangerous command asks first, and the file tools share the pla
   assert.ok(result.includes('over ssh') && result.includes('127.0.0.1'), result)
 })
 
-test('a host that cannot be reached is an error for the model, and no command runs on this machine', async (t) => {
+const withoutSsh =
+  findProgram('ssh', process.env['PATH'] ?? '') === undefined ? 'no ssh (apt-get install openssh-client)' : false
+
+test('a host that cannot be reached is an error for the model, and no command runs on this machine', {
+  skip: withoutSsh,
+}, async (t) => {
   const gateway = await startTestGateway(t, {
     config: {
       terminal: { backend: 'ssh', ssh_host: '127.0.0.1', ssh_port: 1, ssh_user: 'bot', ssh_key: '/dev/null' },

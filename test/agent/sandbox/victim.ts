@@ -12,6 +12,7 @@ import { createLocalEnvironment } from '../../../src/agent/environments/local-en
 import { type DetectSandboxOptions, detectSandbox } from '../../../src/agent/sandbox/detect-sandbox.ts'
 import type { Sandbox } from '../../../src/agent/sandbox/sandbox.ts'
 import { createLocalFiles } from '../../../src/agent/tools/support/local-files.ts'
+import { findProgram } from '../../../src/lib/find-program.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 
 export const canary = 'CANARY-7f3a9c'
@@ -145,8 +146,17 @@ export async function createVictim({
   }
 }
 
+const sandboxPrograms = {
+  bwrap: { program: 'bwrap', name: 'bubblewrap' },
+  landlock: { program: 'perl', name: 'perl' },
+}
+
 /** The reason for which tests of the real sandbox are skipped; `false` where it works. */
 export async function sandboxSkip(kind: 'bwrap' | 'landlock' = 'bwrap'): Promise<string | false> {
+  // The gateway looks into the directories of the system, but a run of the tests may only use what its PATH has.
+  const { program, name } = sandboxPrograms[kind]
+  if (findProgram(program, process.env['PATH'] ?? '') === undefined)
+    return `${name} is not on the PATH (apt-get install ${name})`
   await using victim = await createVictim({ setting: kind })
   return victim.sandbox.kind === kind ? false : `this sandbox does not work here: ${victim.sandbox.reason}`
 }
