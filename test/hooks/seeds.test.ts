@@ -72,8 +72,8 @@ const cases = (await sandboxLanes()).flatMap((lane) => [
   { language: 'python' as const, ...lane, skip: withoutPython || lane.missing },
   { language: 'typescript' as const, ...lane, skip: lane.missing },
 ])
-for (const { language, sandbox, skip } of cases) {
-  test(`the hooks of the documentation run unchanged, in ${language} (sandbox: ${sandbox})`, { skip }, async (t) => {
+for (const { language, sandbox, inSandbox, skip } of cases) {
+  test(`the hooks of the documentation run unchanged, in ${language}${inSandbox}`, { skip }, async (t) => {
     const { activity, usage, posted, log } = await runConversation(t, language, sandbox)
 
     assert.deepEqual(

@@ -72,9 +72,9 @@ const command = { name: 'terminal', arguments: { command: 'pwd' } }
 /** The folder that the example of `tool_request` names. */
 const demoFolder = '/tmp/hermes-middleware-demo'
 
-for (const { sandbox, missing } of await sandboxLanes()) {
+for (const { sandbox, missing, inSandbox } of await sandboxLanes()) {
   const skipHere = skip || missing
-  test(`the working directory that the example of tool_request sets is where the command runs (sandbox: ${sandbox})`, {
+  test(`the working directory that the example of tool_request sets is where the command runs${inSandbox}`, {
     skip: skipHere,
   }, async (t) => {
     mkdirSync(demoFolder, { recursive: true })
@@ -92,7 +92,7 @@ for (const { sandbox, missing } of await sandboxLanes()) {
     if (sandbox === 'bwrap') assert.match(await answerOf({}), /terminal\.sandbox_write/)
   })
 
-  test(`the plugins of the documentation run unchanged in one gateway (sandbox: ${sandbox})`, {
+  test(`the plugins of the documentation run unchanged in one gateway${inSandbox}`, {
     skip: skipHere,
   }, async (t) => {
     const { gateway, recorded } = await withSeeds(t, seeded, {

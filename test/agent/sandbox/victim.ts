@@ -161,11 +161,11 @@ export async function sandboxSkip(kind: 'bwrap' | 'landlock' = 'bwrap'): Promise
   return victim.sandbox.kind === kind ? false : `this sandbox does not work here: ${victim.sandbox.reason}`
 }
 
-/** No sandbox and each kind of this system, with the reason for which its tests are skipped. */
+/** No sandbox and each kind of this system, with the reason for which its tests are skipped, and the end of their names. */
 export async function sandboxLanes() {
   return [
-    { sandbox: 'off', missing: false },
-    { sandbox: 'bwrap', missing: await sandboxSkip('bwrap') },
-    { sandbox: 'landlock', missing: await sandboxSkip('landlock') },
+    { sandbox: 'off', missing: false, inSandbox: '' },
+    { sandbox: 'bwrap', missing: await sandboxSkip('bwrap'), inSandbox: ', in bubblewrap' },
+    { sandbox: 'landlock', missing: await sandboxSkip('landlock'), inSandbox: ', in Landlock' },
   ] as const
 }
