@@ -50,7 +50,7 @@ function namesIn(text: string): (string | RegExp)[] {
 
 function patternOf(template: string): RegExp {
   const parts = template.split(/\$\{[^}]*\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-  return new RegExp(`^${parts.join('(.+)')}$`)
+  return new RegExp(`^${parts.join('(.*)')}$`)
 }
 
 /** A sentence for each proof without a test. */

@@ -66,6 +66,8 @@ async function runLane(lane: Lane, time: number): Promise<boolean> {
   chmodSync(folder, 0o755)
   if (lane.user === 'unprivileged') {
     for (const owned of [clone, home, temporary]) giveTo(unprivilegedId, owned)
+    // Private to the user of this checkout. The user of the lane fills one of its own.
+    rmSync(join(clone, 'node_modules', '.hermes', 'compile'), { recursive: true, force: true })
   }
   const log = join(folder, 'log')
   const busy = Array.from({ length: lane.busyProcesses ?? 0 }, () => spawn(process.execPath, ['-e', 'for (;;) {}']))
