@@ -77,11 +77,11 @@ function isEverydayText(value: string): boolean {
 /** Variables of the system, not of a service. */
 const commonVariables = /^(?:PATH|HOME|USER|SHELL|TERM|TZ|LANG|LC_[A-Z]+|EDITOR|TMPDIR|NODE_ENV|NO_PROXY|no_proxy)$/
 
-/** A header or a variable of an MCP server: its name is the choice of the server, as `X-Workspace: 7f3a9c...`. */
-function isGivenToServer([section, , list = '', name]: readonly string[]): boolean {
-  return (
-    section === 'mcp_servers' && /^(?:headers|env)$/.test(list) && name !== undefined && !commonVariables.test(name)
-  )
+/** A header or a variable of a server: its name is the choice of the server, as `X-Workspace: 7f3a9c...`. */
+function isGivenToServer([section = '', , list = '', name]: readonly string[]): boolean {
+  if (name === undefined || commonVariables.test(name)) return false
+  if (section === 'mcp_servers') return /^(?:headers|env)$/.test(list)
+  return /^(?:custom_)?providers$/.test(section) && list === 'extra_headers'
 }
 
 /** Neither a word, a number or a path, which appear in everyday text, nor an address, nor a reference to a variable. */

@@ -137,10 +137,11 @@ async function chooseModel(
 async function call(
   deps: AuxiliaryModelDeps,
   { provider, model }: MainModel,
-  { input, turn, triesOnce, signal }: AuxiliaryRequest,
+  { input, turn, triesOnce, countedFor, signal }: AuxiliaryRequest,
 ): Promise<AuxiliaryResponse> {
   const named = { ...input, model }
-  if (turn === undefined) return { ...(await callOnce({ provider, model }, named, signal)), provider, model }
+  if (turn === undefined)
+    return { ...(await callOnce({ provider, model }, named, signal, countedFor?.sessionId)), provider, model }
   const { name, apiMode, baseUrl } = provider
   const info = { ...turn, provider: name, apiMode, baseUrl, model }
   const retry = () => (triesOnce === true ? { windowMs: 0, maxRetries: 0 } : briefRetryRules(deps.settings()))
@@ -155,10 +156,11 @@ async function callOnce(
   { provider }: MainModel,
   input: Parameters<MainModel['provider']['buildRequest']>[0],
   signal: AbortSignal,
+  sessionId?: string,
 ): Promise<ModelOutput> {
   for (;;) {
     try {
-      const stream = provider.stream(provider.buildRequest(input), signal)
+      const stream = provider.stream(provider.buildRequest(input), signal, sessionId)
       for (;;) {
         const { done, value } = await stream.next()
         if (done !== true) continue

@@ -12,7 +12,7 @@ import type { ModelConfig } from '../agent/models/config.ts'
 import { createProvider, type ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ProviderMonitor } from '../agent/models/model-call-monitor.ts'
 import type { Provider } from '../agent/models/provider.ts'
-import { resolveProvider, selectionOfName } from '../agent/models/resolve-provider.ts'
+import { findServer, resolveProvider, selectionOfName } from '../agent/models/resolve-provider.ts'
 import type { Logger } from '../lib/log.ts'
 import type { SecretRegistry } from '../lib/redact.ts'
 import { withFileLock } from '../store/sqlite/file-lock.ts'
@@ -101,7 +101,7 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
   function providerWith({ secret, baseUrl }: Credential, selection: ProviderSettings, name: string): Provider {
     const withKey = { ...selection, provider: name, apiKey: secret, baseUrl: baseUrl || selection.baseUrl }
     const { variables: _variables, providers: _servers, ...scalars } = withKey
-    const id = JSON.stringify(scalars)
+    const id = JSON.stringify([scalars, findServer(selection.providers, name)?.server])
     const known = providers.get(id)
     if (known !== undefined) return known
     const created = createProvider(withKey, { monitor: deps.modelCalls, picturesFolder: deps.picturesFolder })

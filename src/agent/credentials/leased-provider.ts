@@ -21,13 +21,13 @@ export function createLeasedProvider(base: Provider, options: LeasedProviderOpti
   const sentWith = new WeakMap<object, Credential>()
   return {
     ...base,
-    async *stream(request, signal) {
+    async *stream(request, signal, sessionId) {
       lease ??= options.lease()
-      if (lease === undefined) return yield* base.stream(request, signal)
+      if (lease === undefined) return yield* base.stream(request, signal, sessionId)
       const { credential } = lease
       const end = lease.begin()
       try {
-        const response = yield* options.providerWith(credential).stream(request, signal)
+        const response = yield* options.providerWith(credential).stream(request, signal, sessionId)
         lease.succeeded(credential)
         return response
       } catch (error) {

@@ -17,12 +17,22 @@ const apiModes = ['chat_completions', 'codex_responses', 'anthropic_messages'] a
 
 const window = z.int().min(1_000)
 
+const timeoutSeconds = z.number().positive().max(86_400)
+
+const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]{1,200}$/, 'must be the name of an HTTP header')
+
+const headerValue = z.string().regex(/^[\t\x20-\x7e]*$/, 'must be one line of ASCII characters')
+
 const serverModels = z.union(
   [
     z.array(z.string().min(1)).transform((ids) => Object.fromEntries(ids.map((id) => [id, {}]))),
     z.record(
       z.string().min(1),
-      z.object({ context_length: window.optional(), supports_vision: z.boolean().optional() }),
+      z.object({
+        context_length: window.optional(),
+        supports_vision: z.boolean().optional(),
+        timeout_seconds: timeoutSeconds.optional(),
+      }),
     ),
   ],
   { error: 'expected a list of models, or models with their context_length' },
@@ -46,8 +56,24 @@ const serverFields = {
   models: serverModels
     .optional()
     .describe(
-      'The models to choose from, as a list or as `{<model>: {context_length, supports_vision}}`, where the server does not list them.',
+      'The models to choose from, as a list or as `{<model>: {context_length, supports_vision, timeout_seconds}}`, where the server does not list them.',
     ),
+  extra_headers: z
+    .record(headerName, headerValue)
+    .optional()
+    .describe('Headers of each request to the server. They take precedence over those of the gateway.'),
+  extra_body: z
+    .record(z.string().min(1), z.json())
+    .optional()
+    .describe('Fields of each request to the server, for example `service_tier`.'),
+  session_affinity_header: headerName
+    .optional()
+    .describe(
+      'The name of a header that carries the id of the conversation, for a proxy that keeps conversations apart.',
+    ),
+  request_timeout_seconds: timeoutSeconds
+    .optional()
+    .describe('Seconds without output of its models after which a call fails, in place of `agent.model_timeout`.'),
   context_length: window.optional().describe('The size of the window of its models in tokens.'),
   supports_vision: z
     .boolean()
@@ -75,6 +101,10 @@ function toServer(entry: z.output<z.ZodObject<typeof serverFields>>): NamedServe
     models: entry.models,
     context_length: entry.context_length,
     supports_vision: entry.supports_vision,
+    extra_headers: entry.extra_headers,
+    extra_body: entry.extra_body,
+    session_affinity_header: entry.session_affinity_header,
+    request_timeout_seconds: entry.request_timeout_seconds,
   }
 }
 

@@ -50,7 +50,7 @@ export function createProvider(settings: ProviderSettings, deps: ProviderDeps = 
 
 /** A provider that sends this key. The choice has been checked. */
 function createProviderWithKey(
-  { name, apiMode, baseUrl, quirks, isOfficial }: ProviderChoice,
+  { name, apiMode, baseUrl, quirks, isOfficial, server }: ProviderChoice,
   apiKey: string,
   settings: ProviderSettings,
   { fetch, now, monitor, picturesFolder: folder }: ProviderDeps,
@@ -66,7 +66,8 @@ function createProviderWithKey(
           isRefused: (model: string) => monitor?.pictureRefusals?.has(baseUrl, model) === true,
           onRefused: (model: string) => monitor?.pictureRefusals?.add(baseUrl, model),
         }
-  const options = createProviderOptions({ name, apiKey, baseUrl, quirks, ...limits, fetch, now, monitor, pictures })
+  const about = { name, apiKey, baseUrl, quirks, server }
+  const options = createProviderOptions({ ...about, ...limits, fetch, now, monitor, pictures })
   const create = {
     chat_completions: createOpenAiChatProvider,
     codex_responses: createOpenAiResponsesProvider,

@@ -16,7 +16,8 @@ export interface EphemeralPrompt {
 export function withEphemeralPrompt(provider: Provider, ephemeral: EphemeralPrompt): Provider {
   return {
     ...provider,
-    stream: (request, signal) => provider.stream(addEphemeralPrompt(provider.apiMode, request, ephemeral), signal),
+    stream: (request, signal, sessionId) =>
+      provider.stream(addEphemeralPrompt(provider.apiMode, request, ephemeral), signal, sessionId),
   }
 }
 

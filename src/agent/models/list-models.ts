@@ -33,14 +33,17 @@ const maxModels = 5_000
  * answer in time, `bad-response` when it answers something else than a list, `invalid-request` when it has no such list.
  */
 export async function listModels(
-  choice: Pick<ProviderChoice, 'apiMode' | 'baseUrl'>,
+  choice: Pick<ProviderChoice, 'apiMode' | 'baseUrl' | 'server'>,
   { apiKey, timeoutMs, fetch = httpFetch }: ListModelsOptions,
 ): Promise<readonly ListedModel[]> {
   const { host } = new URL(choice.baseUrl)
-  const context = { host, secrets: [apiKey], now: Date.now }
+  const ownHeaders = choice.server?.extra_headers ?? {}
+  const context = { host, secrets: [apiKey, ...Object.values(ownHeaders)], now: Date.now }
   const signal = AbortSignal.timeout(timeoutMs)
   try {
-    const response = await fetch(listAddress(choice), { headers: headersFor(choice, apiKey), signal })
+    const headers = new Headers(headersFor(choice, apiKey))
+    for (const [name, value] of Object.entries(ownHeaders)) headers.set(name, value)
+    const response = await fetch(listAddress(choice), { headers, signal })
     const text = await readText(response, host)
     if (!response.ok) throw failureToModelError(parseProviderFailure(parseJson(text) ?? text, response.status), context)
     return parseList(parseJson(text), host)

@@ -5,6 +5,7 @@ import type { ProviderQuirks } from './catalogue.ts'
 import { type FetchFunction, httpFetch } from './http-fetch.ts'
 import type { ProviderErrorContext } from './map-provider-error.ts'
 import type { ProviderMonitor } from './model-call-monitor.ts'
+import type { ServerRequestSettings } from './server-request.ts'
 
 export interface StreamLimits {
   /** Milliseconds without output of the model after which the call fails. */
@@ -29,6 +30,8 @@ export interface ProviderOptions {
   readonly apiKey: string
   /** Without a trailing slash. */
   readonly baseUrl: string
+  /** Its entry of `providers`, with what each request to it has. */
+  readonly server: ServerRequestSettings | undefined
   readonly limits: StreamLimits
   readonly fetch: FetchFunction
   /** Milliseconds since 1970, to read dates in `retry-after`. */
@@ -54,6 +57,7 @@ export interface ProviderOverrides {
   readonly quirks?: ProviderQuirks
   readonly apiKey: string
   readonly baseUrl: string
+  readonly server?: ServerRequestSettings | undefined
   readonly idleTimeoutMs?: number | undefined
   readonly totalTimeoutMs?: number | undefined
   readonly maxChars?: number | undefined
@@ -68,6 +72,7 @@ export function createProviderOptions({
   quirks = {},
   apiKey,
   baseUrl,
+  server,
   idleTimeoutMs = defaultStreamLimits.idleTimeoutMs,
   totalTimeoutMs = defaultStreamLimits.totalTimeoutMs,
   maxChars = defaultStreamLimits.maxChars,
@@ -77,7 +82,7 @@ export function createProviderOptions({
   pictures,
 }: ProviderOverrides): ProviderOptions {
   const limits = { idleTimeoutMs, totalTimeoutMs, maxChars }
-  return { name, quirks, apiKey, baseUrl, limits, fetch, now, monitor, pictures }
+  return { name, quirks, apiKey, baseUrl, server, limits, fetch, now, monitor, pictures }
 }
 
 export function providerErrorContext({ baseUrl, apiKey, now }: ProviderOptions): ProviderErrorContext {

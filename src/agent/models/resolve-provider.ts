@@ -3,7 +3,7 @@
  * that the daemon can report the name without loading them.
  */
 import { type CatalogueName, catalogue, findProvider, type ProviderEntry, type ProviderQuirks } from './catalogue.ts'
-import type { ApiMode } from './provider.ts'
+import type { ApiMode, JsonObject } from './provider.ts'
 
 export interface ProviderSelection {
   /**
@@ -38,9 +38,20 @@ export interface NamedServer {
   /** By name. */
   readonly models?:
     | Readonly<
-        Record<string, { readonly context_length?: number | undefined; readonly supports_vision?: boolean | undefined }>
+        Record<
+          string,
+          {
+            readonly context_length?: number | undefined
+            readonly supports_vision?: boolean | undefined
+            readonly timeout_seconds?: number | undefined
+          }
+        >
       >
     | undefined
+  readonly extra_headers?: Readonly<Record<string, string>> | undefined
+  readonly extra_body?: JsonObject | undefined
+  readonly session_affinity_header?: string | undefined
+  readonly request_timeout_seconds?: number | undefined
   /** Tokens. */
   readonly context_length?: number | undefined
   /** Whether its models read pictures. */
@@ -89,6 +100,8 @@ export interface ProviderChoice {
   /** Where a person puts the key: `OPENAI_API_KEY`. */
   readonly keyVariable: string
   readonly quirks: ProviderQuirks
+  /** The entry of `providers` whose address it is. What it adds to requests goes to no other address. */
+  readonly server?: NamedServer
 }
 
 export interface ProviderKey {
@@ -127,6 +140,7 @@ function toChoice(
   const address = configuredUrl || server?.base_url || ofEnvironment || vendorUrl
   const apiMode = configuredMode ?? server?.api_mode ?? modeOfAddress(address, entry)
   const baseUrl = trimUrl(address, apiMode)
+  const ownAddress = trimUrl(server?.base_url || ofEnvironment || vendorUrl, apiMode)
   const isOfficial = entry !== undefined && entry.isLocal === undefined && baseUrl === vendorUrl
   // A key that is configured with the address of another server keeps the keys of the vendor from that server.
   const isElsewhere = apiKey !== '' && server === undefined && baseUrl !== vendorUrl
@@ -146,6 +160,7 @@ function toChoice(
     keyVariable: names[0] ?? 'api_key',
     // A server that only speaks the vendor's protocol seldom follows its latest fields.
     quirks: isOfficial || server !== undefined ? (entry?.quirks ?? {}) : {},
+    ...(server !== undefined && baseUrl === ownAddress ? { server } : {}),
   }
 }
 

@@ -100,7 +100,7 @@ export async function runModelCall(deps: ModelCallDeps, options: RunModelCallOpt
         started.text = ''
         showText(options, started)
       },
-      stream: (request, until) => provider.stream(request, until),
+      stream: (request, until) => provider.stream(request, until, info.turn.sessionId),
       collector: () => provider.createCollector(),
       onChunk: (chunk) => started !== undefined && publishDelta(deps, options, started, chunk),
     })

@@ -18,6 +18,7 @@ import { withoutForeignItems } from './normalize-messages.ts'
 import { type JsonObject, ModelError, type ModelRequest, type Provider } from './provider.ts'
 import { type ProviderOptions, providerErrorContext, type StreamLimits } from './provider-options.ts'
 import { type ModelTransport, toWireRequest, type WireRequest } from './sdk-transport.ts'
+import { addServerSettings } from './server-request.ts'
 import { createSseReader, type SseReader } from './sse-reader.ts'
 import type { ResponseAggregator, WireFormat } from './wire-format.ts'
 
@@ -41,10 +42,10 @@ export function createStreamingProvider(format: WireFormat, send: ModelTransport
       const own = withoutForeignItems(input, baseUrl)
       return format.buildRequest(sees(input.model) ? { ...own, showsPictures: true } : own)
     },
-    stream: (request, signal) =>
+    stream: (request, signal, sessionId) =>
       streamResponse({
         send,
-        request,
+        request: addServerSettings(request, options.server, sessionId),
         signal,
         limits,
         aggregator: createAggregator(),
