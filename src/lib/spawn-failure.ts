@@ -28,9 +28,13 @@ function describe(error: unknown, { program, cwd, sandbox }: SpawnRequest): stri
     if (!directory.isDirectory()) return `the working directory ${cwd} is not a directory`
   }
   if (sandbox !== undefined) return `the sandbox (${sandbox}) cannot be started: ${describe(error, { program, cwd })}`
-  if (code === 'EACCES') return `the program ${program} cannot be run: permission denied`
-  if (code !== 'ENOENT') return messageOf(error)
   const isPath = program.includes('/')
+  // For a name, also where a directory of PATH cannot be read, whatever it contains.
+  if (code === 'EACCES')
+    return isPath
+      ? `the program ${program} cannot be run: permission denied`
+      : `there is no program ${program} that may be run`
+  if (code !== 'ENOENT') return messageOf(error)
   return isPath && existsSync(isAbsolute(program) ? program : resolve(cwd, program))
     ? `the interpreter that the program ${program} names does not exist`
     : `there is no program ${program}`

@@ -39,7 +39,17 @@ test('a hook program that does not exist is named', async (t) => {
     cwd,
     timeoutMs: 60_000,
   })
-  assert.equal(failure, 'there is no program no-such-program')
+  assert.match(`${failure}`, /^there is no program no-such-program/)
+})
+
+test('a hook program that this user may not run is named', async (t) => {
+  const cwd = newFolder(t)
+  const folder = tempHome(t)
+  writeFileSync(join(folder, 'a-tool'), '', { mode: 0o600 })
+  const start = (program: string) =>
+    runProgram({ argv: [program], input: '', env: { PATH: folder }, cwd, timeoutMs: 60_000 })
+  assert.equal((await start('a-tool')).failure, 'there is no program a-tool that may be run')
+  assert.match(`${(await start(join(folder, 'a-tool'))).failure}`, /a-tool cannot be run: permission denied/)
 })
 
 const handlers: Readonly<Record<HostLanguage, { file: string; text: string; skip: string | false }>> = {

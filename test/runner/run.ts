@@ -62,7 +62,11 @@ try {
 } catch (error) {
   problems.push(`The folder of the tests cannot be removed: ${error instanceof Error ? error.message : error}`)
 }
-costs.save({ record: values.record })
+try {
+  costs.save({ record: values.record })
+} catch (error) {
+  report.print(`The durations are not kept: ${error instanceof Error ? error.message : error}\n`)
+}
 if (values.costs) costs.print(process.stdout)
 process.exitCode = report.finish(problems) ? 1 : 0
 
