@@ -1,8 +1,7 @@
 /**
- * What the configuration accepts for the sake of a file of Hermes Agent: other spellings of keys, and keys without effect.
+ * What the configuration accepts for the sake of a file of Hermes Agent: other spellings of keys.
  */
 import type { KeyAlias } from '../config/key-aliases.ts'
-import type { UnusedKey } from '../config/unknown-keys.ts'
 import type { PlatformManifest } from '../platforms/manifest.ts'
 import { webConfig } from '../web/config.ts'
 
@@ -64,62 +63,3 @@ export function keyAliases(platforms: readonly PlatformManifest[]): KeyAlias[] {
     ...pluginAliases,
   ]
 }
-
-/** Keys that no module reads yet. Each one in the file is reported as a note. */
-const plannedKeys = [
-  'agent.gateway_timeout',
-  'always_log_local',
-  'approvals.gateway_timeout',
-  'auxiliary.*',
-  'browser.*',
-
-  'code_execution.mode',
-  'context_engine',
-  'curator',
-  'delegation.max_async_children',
-  'delegation.orchestrator_enabled',
-  'delegation.reasoning_effort',
-  'delegation.subagent_auto_approve',
-  'delivery_ledger',
-  'display.*',
-  'display.platforms.*.*',
-  'gateway.*',
-  'loop_watchdog',
-  'max_concurrent_sessions',
-  'mcp_servers.*.elicitation.timeout',
-  'mcp_servers.*.keepalive_interval',
-  'mcp_servers.*.sampling.log_level',
-  'mcp_servers.*.sampling.max_tool_rounds',
-  'memory.nudge_interval',
-  'message_timestamps',
-  'multiplex_profiles',
-  'platforms.*.channel_skill_bindings',
-  'platforms.*.proxy_url',
-  'profile',
-  'profile_routes',
-  'session_store_max_age_days',
-  'sessions_dir',
-  'skills.auto_load',
-  'skills.creation_nudge_interval',
-  'skills.guard_agent_created',
-  'skills.inline_shell',
-  'skills.inline_shell_timeout',
-  'skills.template_vars',
-  'smart_model_routing',
-  'stt.*',
-  'systemd_watchdog_seconds',
-  'trust_env',
-  'tts.*',
-  'voice.*',
-  'web.use_gateway',
-  'write_sessions_json',
-]
-
-/** Keys that restrict something in Hermes. Without their effect the gateway is degraded. */
-const unenforcedKeys = ['privacy', 'security']
-
-/** The first matching key counts. */
-export const unusedKeys: readonly UnusedKey[] = [
-  ...unenforcedKeys.map((key): UnusedKey => ({ key, kind: 'security' })),
-  ...plannedKeys.map((key): UnusedKey => ({ key, kind: 'planned' })),
-]

@@ -22,7 +22,8 @@ import type { PlatformManifest } from '../platforms/manifest.ts'
 import { pluginsConfig } from '../plugins/config.ts'
 import { sessionsConfig } from '../sessions/config.ts'
 import { webConfig } from '../web/config.ts'
-import { keyAliases, pluginAliases, unusedKeys } from './config-compatibility.ts'
+import { keyAliases, pluginAliases } from './config-compatibility.ts'
+import { unusedKeys } from './unused-keys.ts'
 
 /** The sections of all modules and of the installed platforms. */
 export function gatewayShapes(platforms: readonly PlatformManifest[]) {

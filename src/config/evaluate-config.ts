@@ -126,9 +126,12 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
   const leftOver = aliased.leftOver.map((key) => ({ ...key, unused: findUnusedKey(key.path, unusedKeys) }))
   const unusedIssues = (kind: UnusedKey['kind'], message: string): ConfigIssue[] =>
     [
-      ...separated.unused.filter((key) => key.kind === kind).map(({ path }) => keyIssue(place, path, message)),
-      ...leftOver.filter((key) => key.unused?.kind === kind).map(({ path }) => keyIssue(asWritten, path, message)),
-    ].sort(byLocation)
+      ...separated.unused.map((key) => ({ ...key, in: place })),
+      ...leftOver.flatMap(({ path, unused }) => (unused === undefined ? [] : [{ ...unused, path, in: asWritten }])),
+    ]
+      .filter((key) => key.kind === kind)
+      .map((key) => keyIssue(key.in, key.path, `${message}: ${key.reason}`))
+      .sort(byLocation)
   return {
     ...(valid.value === undefined ? {} : { value: valid.value }),
     // A variable of the environment may have set the value.
@@ -148,7 +151,7 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
         keyIssue(asWritten, path, `has no effect, because \`${dottedPath(by)}\` takes precedence`),
       ),
     ].sort(byLocation),
-    notes: unusedIssues('planned', 'known to Hermes, but does nothing here yet'),
+    notes: unusedIssues('unused', 'a key of Hermes without effect here'),
     unenforced: unusedIssues('security', 'a security setting of Hermes that is not enforced here'),
     secrets,
     holdsSecrets: findSecrets(aliased.tree, isHidden).some((secret) => !secret.includes('${')),

@@ -45,7 +45,8 @@ export function childType(type: z.ZodType, key: string | number): z.ZodType | un
 function childOf(type: z.ZodType, key: string | number): unknown {
   if (type instanceof z.ZodObject) return Object.hasOwn(type.shape, key) ? type.shape[key] : undefined
   if (type instanceof z.ZodRecord) return type.valueType
-  return type instanceof z.ZodArray ? type.element : undefined
+  // A mapping may stand where a list may stand, too.
+  return type instanceof z.ZodArray && /^\d+$/.test(String(key)) ? type.element : undefined
 }
 
 /** The keys of an object type. `undefined` if every key is allowed, or if the type is not an object. */

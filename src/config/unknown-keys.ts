@@ -20,12 +20,13 @@ export interface UnusedKey {
   /** Dotted, with all its content; `*` matches one part: `auxiliary.*`. */
   readonly key: string
   /** `security`: the key restricts something, so ignoring it degrades the gateway. */
-  readonly kind: 'planned' | 'security'
+  readonly kind: 'unused' | 'security'
+  /** Why, and what to use instead: a clause without a period. */
+  readonly reason: string
 }
 
-interface FoundUnusedKey {
+interface FoundUnusedKey extends Pick<UnusedKey, 'kind' | 'reason'> {
   readonly path: readonly PathPart[]
-  readonly kind: UnusedKey['kind']
 }
 
 export interface UnknownKeysResult {
@@ -54,7 +55,7 @@ export function splitUnknownKeys(
     const within = [...path, key]
     const match = findUnusedKey(within, unusedKeys)
     if (match !== undefined) {
-      unused.push({ path: within, kind: match.kind })
+      unused.push({ path: within, kind: match.kind, reason: match.reason })
       return false
     }
     const matching = patterns.filter(

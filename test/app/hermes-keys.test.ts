@@ -6,20 +6,23 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { z } from 'zod'
 import { gatewayShapes, gatewayVariables, openConfig } from '../../src/app/config.ts'
-import { keyAliases, unusedKeys } from '../../src/app/config-compatibility.ts'
+import { keyAliases } from '../../src/app/config-compatibility.ts'
+import { unusedKeys } from '../../src/app/unused-keys.ts'
 import { readEnvironment } from '../../src/config/environment.ts'
 import { dottedPath } from '../../src/config/issue.ts'
 import { applyKeyAliases } from '../../src/config/key-aliases.ts'
 import { typeAt } from '../../src/config/overrides.ts'
-import { knownKeys } from '../../src/config/schema-introspection.ts'
+import { childType, knownKeys } from '../../src/config/schema-introspection.ts'
 import { withValue } from '../../src/config/tree.ts'
 import { findUnusedKey } from '../../src/config/unknown-keys.ts'
-import { createHomeLayout } from '../../src/lib/home.ts'
+import { createHomeLayout, type HomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { createSecretRegistry } from '../../src/lib/redact.ts'
 import { discoverPlatforms } from '../../src/platforms/registry.ts'
 import { tempHome } from '../kit/temp-home.ts'
+import { hermesExampleKeys } from './hermes-example.ts'
 
 const found = await discoverPlatforms({
   directories: [fileURLToPath(new URL('../../platforms', import.meta.url))],
@@ -114,20 +117,65 @@ const contractKeys: Readonly<Record<string, unknown>> = {
   'privacy.redact_pii': true,
 }
 
-type Effect = 'read' | 'planned' | 'security' | 'unknown'
+type Effect = 'read' | 'unused' | 'security' | 'unknown'
+
+function effectOf(key: string): Effect {
+  const parts = key.split('.')
+  const aliased = applyKeyAliases(withValue({}, parts, 'x'), keyAliases(found.platforms))
+  const path = aliased.leftOver.length > 0 ? parts : pathIn(aliased.tree)
+  if (aliased.leftOver.length === 0 && isRead(path)) return 'read'
+  return findUnusedKey(path, unusedKeys)?.kind ?? 'unknown'
+}
 
 /** A key below a mapping with free names is read, too. */
-function effectOf(key: string): Effect {
-  const aliased = applyKeyAliases(withValue({}, key.split('.'), 'x'), keyAliases(found.platforms))
-  const path = pathIn(aliased.tree)
-  if (typeAt(shapes, path) !== undefined) return 'read'
-  return findUnusedKey(path, unusedKeys)?.kind ?? 'unknown'
+function isRead([section = '', ...parts]: readonly string[]): boolean {
+  let type: z.ZodType | undefined = Object.hasOwn(shapes, section)
+    ? Object.entries(shapes).find(([name]) => name === section)?.[1]
+    : undefined
+  for (const part of parts) {
+    if (type === undefined) return false
+    const child = childType(type, part)
+    if (child === undefined) return knownKeys(type) === undefined
+    type = child
+  }
+  return type !== undefined
 }
 
 function pathIn(tree: unknown): string[] {
   if (typeof tree !== 'object' || tree === null || Array.isArray(tree)) return []
   const [entry] = Object.entries(tree)
   return entry === undefined ? [] : [entry[0], ...pathIn(entry[1])]
+}
+
+test('every key of the example of Hermes has an effect, or a reason why it has none', () => {
+  assert.ok(hermesExampleKeys.length > 300)
+  const unknown = hermesExampleKeys.filter((key) => effectOf(key) === 'unknown')
+  assert.deepEqual(unknown, [])
+})
+
+test('a key without effect is reported with the reason, and with what to use instead', (t) => {
+  const home = createHomeLayout(tempHome(t))
+  writeFileSync(home.configFile, 'tool_loop_guardrails: {warnings_enabled: true}\nmodel: {streaming: false}\n')
+  const { notes, warnings } = stateOf(home)
+  assert.deepEqual(warnings, [])
+  assert.match(
+    notes.map(({ path, message }) => `${path} ${message}`).join('\n'),
+    /tool_loop_guardrails .*agent\.max_identical_calls/,
+  )
+  assert.match(notes.map(({ path, message }) => `${path} ${message}`).join('\n'), /model\.streaming .*always streamed/)
+})
+
+function stateOf(home: HomeLayout) {
+  const environment = readEnvironment(home.envFile, {})
+  const config = openConfig({
+    home,
+    environment: () => environment,
+    platforms: found.platforms,
+    secrets: createSecretRegistry(),
+    saveLastGood: false,
+    log: silentLog,
+  })
+  return config.state()
 }
 
 for (const [title, keys] of Object.entries({
@@ -148,31 +196,22 @@ test('a file with every key of the reference names exactly those without effect'
   const all = { ...seedReference, ...seedText, ...contractKeys }
   const tree = Object.entries(all).reduce<unknown>((rest, [key, value]) => withValue(rest, key.split('.'), value), {})
   writeFileSync(home.configFile, JSON.stringify(tree), { mode: 0o600 })
-  const environment = readEnvironment(home.envFile, {})
-  const config = openConfig({
-    home,
-    environment: () => environment,
-    platforms: found.platforms,
-    secrets: createSecretRegistry(),
-    saveLastGood: false,
-    log: silentLog,
-  })
-  const { problems, warnings, notes, degraded } = config.state()
+  const { problems, warnings, notes, degraded } = stateOf(home)
   assert.deepEqual(
     [...problems, ...warnings].map(({ path, message }) => `${path}: ${message}`),
     [],
   )
   const reported = new Set(notes.map(({ path }) => path))
-  const planned = Object.keys(all).filter((key) => effectOf(key) === 'planned')
+  const unused = Object.keys(all).filter((key) => effectOf(key) === 'unused')
   const isReported = (key: string) =>
     key.split('.').some((_, index, parts) => reported.has(dottedPath(parts.slice(0, index + 1))))
   assert.deepEqual(
-    planned.filter((key) => !isReported(key)),
+    unused.filter((key) => !isReported(key)),
     [],
   )
   for (const path of reported)
     assert.ok(
-      planned.some((key) => key === path || key.startsWith(`${path}.`)),
+      unused.some((key) => key === path || key.startsWith(`${path}.`)),
       path,
     )
   for (const key of Object.keys(all).filter((one) => effectOf(one) === 'security'))
@@ -184,11 +223,11 @@ test('a file with every key of the reference names exactly those without effect'
 
 test('no key that the gateway reads is listed as one without effect', () => {
   // A section can have keys with and without effect.
-  const isRead = (key: string) => {
+  const isReadWhole = (key: string) => {
     const type = typeAt(shapes, key.split('.'))
     return type !== undefined && knownKeys(type) === undefined
   }
-  const read = unusedKeys.filter(({ key }) => !key.includes('*') && isRead(key))
+  const read = unusedKeys.filter(({ key }) => !key.includes('*') && isReadWhole(key))
   assert.deepEqual(read, [])
 })
 

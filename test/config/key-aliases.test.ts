@@ -68,7 +68,10 @@ describe('another spelling', () => {
     write(
       'model:\n  default: gpt\n  provider: opanai\n  temprature: 1\n  api_mode: x\n  defualt: x\nchat:\n  tokn: x\n  token: [x]\n',
     )
-    const { config } = load({}, { keyAliases, unusedKeys: [{ key: 'model.api_mode', kind: 'planned' }] })
+    const { config } = load(
+      {},
+      { keyAliases, unusedKeys: [{ key: 'model.api_mode', kind: 'unused', reason: 'there is one' }] },
+    )
     const { problems, warnings, notes } = config.state()
     assert.equal(config.current().model, 'gpt')
     assert.deepEqual(pathsOf(problems), ['model.provider:3', 'chat.token:9'])

@@ -59,9 +59,9 @@ export const environmentBindings: readonly EnvironmentBinding[] = [
 ]
 
 export const unusedKeys: readonly UnusedKey[] = [
-  { key: 'compression', kind: 'planned' },
-  { key: 'http.proxy', kind: 'security' },
-  { key: 'platforms.*.extra', kind: 'planned' },
+  { key: 'compression', kind: 'unused', reason: 'there is none' },
+  { key: 'http.proxy', kind: 'security', reason: 'there is none' },
+  { key: 'platforms.*.extra', kind: 'unused', reason: 'there is none' },
 ]
 
 export interface LogLine extends LogFields {

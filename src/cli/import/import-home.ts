@@ -4,9 +4,7 @@
 import { existsSync, lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { unusedKeys } from '../../app/config-compatibility.ts'
 import { readProfileFacts } from '../../app/profile-facts.ts'
-import { findUnusedKey } from '../../config/unknown-keys.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { writeFileAtomic } from '../../lib/files.ts'
 import { prepareHome } from '../../lib/home.ts'
@@ -154,15 +152,13 @@ async function write(
   const { home, environment } = context
   const options: WriteOptions = { home, dryRun, overwrite }
   const planned = planSettings(findings.settings, { home, environment, catalogue: settings.catalogue }, overwrite)
-  const isCronPlanned = findUnusedKey(['cron'], unusedKeys) !== undefined
-  const note = isCronPlanned ? 'is kept, and runs once this gateway has a scheduler' : ''
   const { update } = findings.keys.length === 0 || dryRun ? noKeys : openKeys(settings, home.authFile)
   const entries = [
     ...findings.files.map((file) => writeFile(file, options)),
     ...findings.folders.map((folder) => writeFolder(folder, options)),
     ...writePeople(findings.people, options),
     ...(await writeKeys(findings.keys, options, update)),
-    ...writeJobs(findings.jobs, options, { note, now: new Date() }),
+    ...writeJobs(findings.jobs, options, new Date()),
     ...(findings.conversations === undefined ? [] : await writeConversations(findings.conversations, options)),
   ]
   return withoutRepeated([...writeSettings(planned, options), ...entries, ...findings.entries])

@@ -5,7 +5,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { gatewayShapes, gatewayVariables } from '../../app/config.ts'
-import { keyAliases, unusedKeys } from '../../app/config-compatibility.ts'
+import { keyAliases } from '../../app/config-compatibility.ts'
+import { unusedKeys } from '../../app/unused-keys.ts'
 import { parseDotenv } from '../../config/dotenv.ts'
 import { removeVariables } from '../../config/edit-dotenv.ts'
 import { readEnvironment } from '../../config/environment.ts'
@@ -300,7 +301,7 @@ function notesOf(settings: readonly Found[], evaluation: ConfigEvaluation<Config
   }
   note(evaluation.issues.filter(isUnsetVariable), ({ expected }) => `needs ${expected?.replace(' to be set', '')}`)
   note(evaluation.warnings.filter(isUnsetVariable), ({ expected }) => `needs ${expected?.replace(' to be set', '')}`)
-  note(evaluation.notes, () => 'has no effect here yet')
+  note(evaluation.notes, ({ message }) => message.replace(/^a key of Hermes without effect here/, 'has no effect here'))
   note(evaluation.unenforced, () => 'is not enforced here: the gateway reports that until the key is removed')
   return notes
 }

@@ -87,11 +87,10 @@ function sentTo(address: string): string {
 
 const jobsFile = 'cron/jobs.json'
 
-/** @param note what becomes of a job that is taken */
 export function writeJobs(
   jobs: readonly FoundJob[],
   { home, dryRun, overwrite }: WriteOptions,
-  { note, now }: { readonly note: string; readonly now: Date },
+  now: Date,
 ): ImportEntry[] {
   if (jobs.length === 0) return []
   return attempt('jobs', jobsFile, () => {
@@ -113,8 +112,7 @@ export function writeJobs(
         return { area: 'jobs', name, result: 'conflict', reason: `this home has another job with the id ${id}` }
       merged.set(id, plain(job))
       isChanged = true
-      const reason = [change, note].filter((part) => part !== '').join('; ')
-      return { area: 'jobs', name, result: change === '' ? 'taken' : 'changed', reason }
+      return { area: 'jobs', name, result: change === '' ? 'taken' : 'changed', reason: change }
     })
     if (isChanged && !dryRun) {
       ensureDirectory(home.cron)

@@ -2,7 +2,7 @@
  * A user with secrets and a gateway, on a disk of their own, and a sandboxed environment for the commands of the agent. Every
  * secret contains the canary.
  */
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,7 +15,8 @@ import { createLocalFiles } from '../../../src/agent/tools/support/local-files.t
 import { findProgram } from '../../../src/lib/find-program.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 
-export const canary = 'CANARY-7f3a9c'
+/** Another one in each test process: attacks search the whole machine, and find the victims of other processes. */
+export const canary = `CANARY-${randomBytes(4).toString('hex')}`
 export const searchPath = '/usr/local/bin:/usr/bin:/bin'
 
 /** Below the home directory of the victim. */

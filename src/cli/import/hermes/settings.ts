@@ -1,7 +1,8 @@
 /**
  * Reads config.yaml and `.env` of Hermes Agent. The spellings of its versions become the main spelling of this gateway.
  */
-import { keyAliases, unusedKeys } from '../../../app/config-compatibility.ts'
+import { keyAliases } from '../../../app/config-compatibility.ts'
+import { unusedKeys } from '../../../app/unused-keys.ts'
 import { parseDotenv } from '../../../config/dotenv.ts'
 import { dottedPath } from '../../../config/issue.ts'
 import { applyKeyAliases } from '../../../config/key-aliases.ts'
@@ -123,8 +124,9 @@ function readTree(source: SourceHome, platforms: readonly PlatformManifest[], en
   for (const { path, by } of shadowed)
     entries.push(left('settings', dottedPath(path), `${dottedPath(by)} takes precedence`))
   for (const { path } of leftOver) {
-    const isKnown = findUnusedKey(path, unusedKeys) !== undefined
-    entries.push(left('settings', dottedPath(path), isKnown ? 'has no effect here yet' : 'is not known here'))
+    const known = findUnusedKey(path, unusedKeys)
+    const reason = known === undefined ? 'is not known here' : `has no effect here: ${known.reason}`
+    entries.push(left('settings', dottedPath(path), reason))
   }
   return isTree(tree) ? tree : {}
 }
