@@ -640,8 +640,10 @@ declare module 'hermes-gateway:agent/models/provider' {
          * Calls the vendor once. Yields its chunks as they arrive and returns its final JSON, aggregated from the stream.
          * Throws `ModelError`. An aborted signal always throws and closes the connection; an incomplete response is never
          * returned.
+         *
+         * @param sessionId the conversation, for a server that wants to know it (`session_affinity_header`)
          */
-        stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<JsonObject, JsonObject, void>;
+        stream(request: ModelRequest, signal: AbortSignal, sessionId?: string): AsyncGenerator<JsonObject, JsonObject, void>;
         /**
          * Called after a call that failed. True: the provider refused the key, and the next call uses another one. Absent for a provider
          * with one key.

@@ -6,6 +6,7 @@ import { commandLine } from './generated/command-line.ts'
 import { configuration } from './generated/configuration.ts'
 import { errors } from './generated/errors.ts'
 import { events } from './generated/events.ts'
+import { hermesKeys } from './generated/hermes-keys.ts'
 import { homeFiles } from './generated/home-files.ts'
 import { middlewarePoints, middlewareTypes } from './generated/middleware.ts'
 import { pluginContext, pluginTypes } from './generated/plugin-context.ts'
@@ -34,6 +35,7 @@ export async function generatedPages(): Promise<readonly GeneratedPage[]> {
     'command-line': commandLine(),
     errors: errors(),
     events: events(),
+    'hermes-keys': hermesKeys(),
     'home-files': homeFiles(),
     'middleware-points': middlewarePoints(),
     'middleware-types': middlewareTypes(),
