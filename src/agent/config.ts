@@ -271,7 +271,9 @@ export const agentConfig = {
       env_passthrough: z
         .array(z.string())
         .default([])
-        .describe('Names of additional environment variables that commands receive.'),
+        .describe(
+          'Names of additional variables that commands receive: those of the environment of the gateway, and of .env. No name passes a credential of the gateway, of a model provider or of a platform.',
+        ),
       sandbox: z
         .enum(['auto', 'bwrap', 'seatbelt', 'landlock', 'off'])
         .default('auto')

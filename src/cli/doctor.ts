@@ -16,6 +16,7 @@ import { checkMedia } from './checks/media.ts'
 import { checkMemory } from './checks/memory.ts'
 import { checkModel } from './checks/model.ts'
 import { checkPairing } from './checks/pairing.ts'
+import { checkPassedVariables } from './checks/passed-variables.ts'
 import { checkPlace } from './checks/place.ts'
 import { checkPlatformModels } from './checks/platform-models.ts'
 import { checkPlugins } from './checks/plugins.ts'
@@ -52,6 +53,7 @@ const checks: readonly Check[] = [
   checkPrograms,
   checkBrowser,
   checkPlace,
+  checkPassedVariables,
   checkSandbox,
   checkWorkingDirectory,
   checkPromptFiles,

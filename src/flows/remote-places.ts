@@ -7,6 +7,8 @@ import type { AgentConfig } from '../agent/config.ts'
 import type { Environment } from '../agent/environments/environment.ts'
 import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../agent/environments/kind.ts'
 import { builtInBackends, type ConfiguredKind, loadEnvironmentKind } from '../agent/environments/kinds.ts'
+import { isGatewayCredential, withNamedVariables } from '../agent/environments/passed-variables.ts'
+import type { Environment as ConfigEnvironment } from '../config/environment.ts'
 import { isHermesError, messageOf } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
@@ -15,7 +17,7 @@ export interface RemotePlacesDeps {
   readonly home: Pick<HomeLayout, 'root' | 'cache' | 'media'>
   readonly settings: () => Pick<AgentConfig, 'terminal'>
   /** The variables of the process and of .env. */
-  readonly environment: () => { readonly process: Readonly<Record<string, string | undefined>> }
+  readonly environment: () => Pick<ConfigEnvironment, 'process' | 'file'>
   /** Names of variables that enter no place. */
   readonly withheld: readonly string[]
   /** The kinds that plugins have registered. */
@@ -110,11 +112,13 @@ function requestOf(
   { home, settings, environment, withheld, log }: RemotePlacesDeps,
 ): Omit<EnvironmentRequest<AgentConfig['terminal']>, 'sessionId'> {
   const { terminal } = settings()
-  const gatewayEnv = environment().process
+  const named = [...terminal.env_passthrough, ...terminal.docker_forward_env]
+  const gatewayEnv = withNamedVariables(environment(), named)
   const variables: Record<string, string> = {}
   for (const variable of terminal.env_passthrough) {
     const value = gatewayEnv[variable]
-    if (value !== undefined && !withheld.includes(variable)) variables[variable] = value
+    if (value !== undefined && !withheld.includes(variable) && !isGatewayCredential(variable))
+      variables[variable] = value
   }
   return {
     cwd: terminal.cwd,

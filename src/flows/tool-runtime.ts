@@ -11,6 +11,7 @@ import type { AgentConfig } from '../agent/config.ts'
 import { installCliShim } from '../agent/environments/cli-shim.ts'
 import type { EnvironmentKind } from '../agent/environments/kind.ts'
 import { createLocalEnvironment } from '../agent/environments/local-environment.ts'
+import { withNamedVariables } from '../agent/environments/passed-variables.ts'
 import { createProcessTable, type SessionResourcesDeps } from '../agent/environments/session-resources.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { Skills } from '../agent/skills/skills.ts'
@@ -77,7 +78,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     memory,
     terminal,
   } = deps.settings()
-  const { values, process } = environment()
+  const { values } = environment()
   const isHere = terminal.backend === 'local' || terminal.backend === 'bwrap'
   const places = isHere || terminal.backend === 'none' ? undefined : await openPlaces(deps)
   const sandboxOf = (workspace?: string) => () =>
@@ -132,9 +133,9 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
       return createLocalEnvironment({
         ...(terminal.backend === 'bwrap' && { kind: 'bwrap' }),
         cwd: workspace ?? deps.cwd(),
-        env: { ...process, HERMES_HOME: home.root },
+        env: { ...withNamedVariables(environment(), terminal.env_passthrough), HERMES_HOME: home.root },
         binDir,
-        passthrough: deps.settings().terminal.env_passthrough,
+        passthrough: terminal.env_passthrough,
         blocked: deps.withheld,
         sandbox,
         openFiles: async (resolve) => {

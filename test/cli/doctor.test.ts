@@ -166,3 +166,12 @@ test('doctor names files of the prompt that look like a prompt injection', async
   writeFileSync(home.soulFile, 'You are a pirate.')
   assert.match((await run()).stdout, /^✓ Prompt: SOUL\.md, .*AGENTS\.md$/m)
 })
+
+test('doctor names the variables that no command receives, and why', async (t) => {
+  const home = homeWith(t, 'terminal: {sandbox: off, env_passthrough: [SET_IN_FILE, OPENAI_API_KEY, NOT_SET]}\n')
+  writeFileSync(home.envFile, 'SET_IN_FILE=1\nOPENAI_API_KEY=sk-1\n', { mode: 0o600 })
+  const { stdout } = await runInProcess(home.root, ['doctor', '--offline'])
+  assert.match(stdout, /^! Variables of commands: .*OPENAI_API_KEY.*credential/m)
+  assert.match(stdout, /^! Variables of commands: .*NOT_SET.*not set\n {4}→ .*\.env/m)
+  assert.doesNotMatch(stdout, /SET_IN_FILE/)
+})

@@ -22,7 +22,7 @@ test('containers that an earlier run has left are looked for after terminal.back
   await recoverPlaces({
     home,
     settings: () => z.object(agentConfig).parse({}),
-    environment: () => ({ process: {} }),
+    environment: () => ({ process: {}, file: {} }),
     withheld: [],
     placeKinds: new Map(names.map((name) => [name, Promise.resolve(kind(name))])),
     log: silentLog,

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
-import { at, conversation, rowsIn, runCommand } from './support.ts'
+import { at, conversation, rowsIn, runCommand, terminalCall } from './support.ts'
 
 const ada = { user: 'ada', chat: 'ada-dm' }
 const bob = { user: 'bob', chat: 'bob-dm' }
@@ -167,4 +168,22 @@ test('the page and the terminal get all commands of the gateway, and run them', 
   for (const name of ['new', 'resume', 'undo', 'reasoning', 'disk']) assert.ok(names.includes(name), name)
   await gateway.post('/web/messages', { chat: 'main', id: 'message-1', text: '/disk' })
   await gateway.waitForLog({ event: 'quick_command.ended', command: 'disk', exitCode: 0 })
+})
+
+test('a command gets a variable of .env that is named, and no credential of the gateway', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { terminal: { env_passthrough: ['MY_SERVICE', 'OTHER', 'OPENROUTER_API_KEY'] } },
+    prepare: (home) =>
+      writeFileSync(home.envFile, 'MY_SERVICE=from-the-file\nOPENROUTER_API_KEY=sk-or-1\nUNNAMED=unnamed-1\n', {
+        mode: 0o600,
+      }),
+    gateway: { environment: { PATH: process.env['PATH'], OTHER: 'of-the-process' } },
+    replies: [terminalCall('env > seen'), { text: 'done' }],
+  })
+  await gateway.say('look')
+  await gateway.waitForReply('done')
+  const seen = readFileSync(join(gateway.home.root, 'seen'), 'utf8')
+  assert.match(seen, /^MY_SERVICE=from-the-file$/m)
+  assert.match(seen, /^OTHER=of-the-process$/m)
+  assert.doesNotMatch(seen, /OPENROUTER|UNNAMED/)
 })

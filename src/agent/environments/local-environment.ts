@@ -16,6 +16,7 @@ import { createBackgroundCommand, type ShellProcess } from './background-command
 import type { Environment, ExecuteOptions, ExecuteResult, SpawnOptions } from './environment.ts'
 import type { EnvironmentFiles } from './files.ts'
 import { createOutputBuffer } from './output-buffer.ts'
+import { isGatewayCredential } from './passed-variables.ts'
 
 /** How long to wait for the output pipe after the shell has exited; another process may keep it open. */
 const drainMs = 150
@@ -273,9 +274,6 @@ const defaultPath = '/usr/local/bin:/usr/bin:/bin'
 const allowedNames = new Set(['PATH', 'HOME', 'USER', 'LANG', 'TERM', 'TZ', 'TMPDIR', 'SHELL', 'PWD', 'HERMES_HOME'])
 const isAllowed = (name: string) => allowedNames.has(name) || name.startsWith('LC_')
 
-/** Credentials of the gateway. No configuration passes them to a command. */
-const gatewayCredential = /^(?:HERMES|OPENAI|ANTHROPIC)_\w*(?:KEY|TOKEN|SECRET|PASSWORD)$/
-
 interface FilterEnvironmentOptions {
   readonly env: EnvironmentVariables
   /** Additional names (`terminal.env_passthrough`). */
@@ -296,7 +294,7 @@ export function filterEnvironment(options: FilterEnvironmentOptions): Record<str
   const blocked = new Set(options.blocked)
   const selected: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || blocked.has(name) || gatewayCredential.test(name)) continue
+    if (value === undefined || blocked.has(name) || isGatewayCredential(name)) continue
     if (isAllowed(name) || passthrough.has(name)) selected[name] = value
   }
   const path = env['PATH'] ?? defaultPath

@@ -4,7 +4,7 @@
  */
 import { createLruCache } from '../../lib/lru-cache.ts'
 import type { ChatMessage, ToolMessage } from '../../message/transcript.ts'
-import { catalogue } from '../models/catalogue.ts'
+import { isGatewayCredential } from '../environments/passed-variables.ts'
 import { invocationLine } from './invocation.ts'
 import type { Skill, SkillVariable } from './skill.ts'
 
@@ -46,10 +46,6 @@ interface LoadedVariables {
 
 const nothingLoaded: LoadedVariables = { names: [], examined: 0 }
 
-/** Credentials of the gateway itself, of model providers, and of memory providers. */
-const gatewayCredential =
-  /^(?:HERMES|GATEWAY|OPENAI|ANTHROPIC|OPENROUTER|NOUS|DEEPSEEK|GEMINI|GOOGLE_AI|AZURE_OPENAI|XAI|ZAI|GLM|KIMI|MOONSHOT|MINIMAX|MISTRAL|GROQ|MEM0|HONCHO)_/
-const providerKeys: ReadonlySet<string> = new Set(Object.values(catalogue).flatMap(({ keyVariables }) => keyVariables))
 const maxSessions = 1_000
 
 export function createSkillVariables({ environment, withheld, credentials }: SkillVariablesDeps): SkillVariables {
@@ -57,8 +53,9 @@ export function createSkillVariables({ environment, withheld, credentials }: Ski
   const withheldNames = new Set(withheld)
   const isWithheld = (name: string) =>
     withheldNames.has(name) ||
-    gatewayCredential.test(name) ||
-    providerKeys.has(name) ||
+    isGatewayCredential(name) ||
+    // A skill may be from elsewhere: it sets no switch of the gateway.
+    /^(?:HERMES|GATEWAY)_/.test(name) ||
     credentials().includes(environment()[name] ?? '')
 
   function describeMissing({ name, prompt, help, requiredFor }: SkillVariable): string[] {
