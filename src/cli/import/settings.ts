@@ -220,7 +220,7 @@ function checkSettings(found: readonly Found[], input: CheckInput): Checked {
   for (let round = 0; round < maxRounds; round++) {
     const evaluation = evaluate(settings, input)
     const rejected = new Map<Found, ConfigIssue>()
-    for (const issue of [...evaluation.issues, ...evaluation.warnings]) {
+    for (const issue of [...evaluation.issues, ...evaluation.warnings, ...evaluation.notes]) {
       if (isUnsetVariable(issue)) continue
       for (const one of settings) if (concerns(one, issue) && !rejected.has(one)) rejected.set(one, issue)
     }
@@ -301,7 +301,6 @@ function notesOf(settings: readonly Found[], evaluation: ConfigEvaluation<Config
   }
   note(evaluation.issues.filter(isUnsetVariable), ({ expected }) => `needs ${expected?.replace(' to be set', '')}`)
   note(evaluation.warnings.filter(isUnsetVariable), ({ expected }) => `needs ${expected?.replace(' to be set', '')}`)
-  note(evaluation.notes, ({ message }) => message.replace(/^a key of Hermes without effect here/, 'has no effect here'))
   note(evaluation.unenforced, () => 'is not enforced here: the gateway reports that until the key is removed')
   return notes
 }

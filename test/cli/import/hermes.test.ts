@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { readAuthFile } from '../../../src/agent/credentials/auth-file.ts'
 import { entriesOf } from '../../../src/agent/credentials/state.ts'
+import { runInProcess } from '../support.ts'
 import { hermesHomes } from './hermes-homes.ts'
 import {
   contentOf,
@@ -73,6 +74,23 @@ test('extensions, memories, people, keys and jobs arrive as they were', async (t
   for (const path of ['config.yaml', '.env', 'auth.json', 'SOUL.md'])
     assert.equal(modeOf(join(homes.target, path)), 0o600, path)
   assert.ok(namesOf(report, 'failed').some((name) => name.startsWith('cron/jobs.json, job 2')))
+})
+
+test('plugins that were enabled by the name in their manifest are enabled after the import', async (t) => {
+  const homes = homesWith(t, {
+    'config.yaml': 'plugins: {enabled: [weather, clock], disabled: [noisy]}\n',
+    'plugins/weather-tool/plugin.yaml': 'name: weather\n',
+    'plugins/weather-tool/__init__.py': 'def register(ctx): pass\n',
+    'plugins/clock/plugin.yaml': 'name: clock\n',
+    'plugins/clock/__init__.py': 'def register(ctx): pass\n',
+    'plugins/noisy-one/plugin.yaml': 'name: noisy\n',
+    'plugins/noisy-one/__init__.py': 'def register(ctx): pass\n',
+  })
+  await runImport(homes, 'hermes')
+  assert.deepEqual(await problemsOf(homes.target), [])
+  const { stdout } = await runInProcess(homes.target, ['plugins', 'list', '--json'])
+  const states = Object.fromEntries(JSON.parse(stdout).map(({ id, state }: Record<string, string>) => [id, state]))
+  assert.partialDeepStrictEqual(states, { 'weather-tool': 'enabled', clock: 'enabled', 'noisy-one': 'disabled' })
 })
 
 test('an import keeps the keys in use that this home has under the name that Hermes gives to a provider', async (t) => {
