@@ -194,8 +194,8 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
     for (const { name, text } of build.instructions.slice(begin + 1)) {
       if (name === 'USER') as = users[text] ?? assert.fail(`the test does not know the user ${text}`)
       else if (name === 'RUN') {
-        const script = text.replaceAll('/app', app)
-        await run('/bin/sh', ['-euc', script], { cwd: app, env: { PATH: searchPath }, ...as })
+        const script = text.replaceAll('/app', '"$APP"')
+        await run('/bin/sh', ['-euc', script], { cwd: app, env: { PATH: searchPath, APP: app }, ...as })
       } else assert.fail(`the test does not know ${name}`)
     }
   }

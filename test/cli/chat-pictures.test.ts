@@ -67,7 +67,7 @@ test('the line after /image has the picture, and so has a line that begins with 
 test('paths are understood as terminals and people write them', async (t) => {
   const { pictures, file } = await setUp(t)
   const path = file('a b.png')
-  for (const line of [path.replace(' ', '\\ '), `"${path}"`, `'${path}'`, pathToFileURL(path).href, "'~/a b.png'"]) {
+  for (const line of [path.replaceAll(' ', '\\ '), `"${path}"`, `'${path}'`, pathToFileURL(path).href, "'~/a b.png'"]) {
     assert.ok(pictures.isNamedIn(line), line)
     assert.equal((await pictures.read(line)).text, '', line)
     assert.equal(pictures.take().length, 1, line)

@@ -12,7 +12,7 @@ test('a pending approval survives a crash', { timeout: 120_000 }, async (t) => {
   const { home, chat, gateway, untilSent } = await testChatGateway(t, ({ body, lastUserText }, { home }) => {
     const messages = Array.isArray(body['messages']) ? body['messages'] : []
     if (messages.at(-1)?.role === 'tool') return { text: `It was done: ${lastUserText.trim()}.`, delayMs: 1 }
-    const command = `echo ${lastUserText.trim()} >> ${join(home, 'effects.log')}`
+    const command = `echo ${lastUserText.trim()} >> '${join(home, 'effects.log')}'`
     return { toolCalls: [{ name: 'terminal', arguments: { command } }], delayMs: 1 }
   })
   const effects = join(home, 'effects.log')

@@ -68,7 +68,7 @@ test('runs and responses survive a crash', { timeout: 120_000 }, async (t) => {
   await t.test('a run goes on, its command runs once, and its readers are told what is missed', async () => {
     await gateway.arm('tool:effect-done')
     const effects = join(gateway.home, 'effects.log')
-    const { run_id: id } = await read(send(gateway, '/v1/runs', { input: `run echo once | tee -a ${effects}` }))
+    const { run_id: id } = await read(send(gateway, '/v1/runs', { input: `run echo once | tee -a '${effects}'` }))
     await gateway.killed()
     await gateway.restart()
     const response = await send(gateway, `/v1/runs/${id}/events`, undefined, { 'last-event-id': '00000000-3-0' })
@@ -84,7 +84,7 @@ test('runs and responses survive a crash', { timeout: 120_000 }, async (t) => {
     const effects = join(gateway.home, 'allowed.log')
     await gateway.arm('approval:waiting')
     // Commands of this kind need an approval.
-    const input = `run rm -rf ${join(gateway.home, 'nothing')}; echo allowed | tee -a ${effects}`
+    const input = `run rm -rf '${join(gateway.home, 'nothing')}'; echo allowed | tee -a '${effects}'`
     const { run_id: id } = await read(send(gateway, '/v1/runs', { input }))
     await gateway.killed()
     await gateway.restart()

@@ -208,7 +208,7 @@ function longReply({ body, lastUserText: text }: RecordedRequest, effects: strin
   const messages = Array.isArray(body['messages']) ? body['messages'] : []
   const results = messages.filter(({ role }) => role === 'tool').length
   if (pondered === undefined || results >= 2) return undefined
-  const command = `echo p${pondered}.${results} >> ${effects}; head -c 40000 /dev/zero | tr '\\0' x`
+  const command = `echo p${pondered}.${results} >> '${effects}'; head -c 40000 /dev/zero | tr '\\0' x`
   return { toolCalls: [{ name: 'terminal', arguments: { command } }] }
 }
 
@@ -247,7 +247,7 @@ function modelReply(effects: string, chat: ChatServer): (request: RecordedReques
     }
     const effect = /^effect (\w+)$/.exec(lastUserText.trim())?.[1]
     if (effect !== undefined && !toolDone) {
-      const toolCalls = [{ name: 'terminal', arguments: { command: `echo ${effect} >> ${effects}` } }]
+      const toolCalls = [{ name: 'terminal', arguments: { command: `echo ${effect} >> '${effects}'` } }]
       return { text: interimText(effect), toolCalls, delayMs: 1 }
     }
     return {

@@ -125,7 +125,7 @@ test('the test of the how-to page passes with the command of the page', async (t
   const { blocks } = await readPage(path, textOf(path))
   const command = blocks.find(({ text }) => text.includes('--test'))?.text
   assert.ok(command)
-  const [program, ...args] = command.replace('~/.hermes', home.root).split(' ')
+  const [program, ...args] = command.split(' ').map((word) => word.replace('~/.hermes', home.root))
   assert.equal(program, 'node')
   const ended = await new Promise<{ readonly code: unknown; readonly output: string }>((resolve) => {
     // Without the variables that would make it part of this test run.

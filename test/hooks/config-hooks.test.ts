@@ -25,7 +25,7 @@ function withCommand(t: TestContext, event: string, body: string, more: Readonly
   const hooks = createTestHooks(t, {})
   hooks.settings.hooks = {
     ...hooks.settings.hooks,
-    [event]: [{ command: program(hooks, 'hook.js', body), timeout: 10, ...more }],
+    [event]: [{ command: `'${program(hooks, 'hook.js', body)}'`, timeout: 10, ...more }],
   }
   hooks.registry.discoverAndLoad()
   return hooks
@@ -134,7 +134,7 @@ test('a matcher must match the whole command, or else the whole platform', async
 
 test('a program runs only after it was accepted, and then without a restart', async (t) => {
   const hooks = createTestHooks(t, { acceptsAll: false })
-  const file = program(hooks, 'hook.js', 'console.log(JSON.stringify({ decision: "handled" }))')
+  const file = `'${program(hooks, 'hook.js', 'console.log(JSON.stringify({ decision: "handled" }))')}'`
   hooks.settings.hooks = { ...hooks.settings.hooks, 'command:*': [{ command: file }] }
   hooks.registry.discoverAndLoad()
   assert.equal(hooks.status('command:*/hook.js').state, 'not-accepted')

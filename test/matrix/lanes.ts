@@ -32,7 +32,7 @@ export const lanes: readonly Lane[] = [
     purpose: 'a time zone 12:45 hours ahead, and a language with other capital letters',
     environment: { TZ: 'Pacific/Chatham', LANG: 'tr_TR.UTF-8', LC_ALL: undefined, LANGUAGE: undefined },
   },
-  { name: 'folders', purpose: 'folders with spaces and letters outside of ASCII', folders: 'Das Häuschen für ü' },
+  { name: 'folders', purpose: 'folders with spaces and letters outside of ASCII', folders: 'Mein ü' },
   { name: 'load', purpose: 'four busy processes, five times', busyProcesses: 4, times: 5 },
 ]
 

@@ -57,7 +57,7 @@ test('files follow the text that names them, in order, each as a separate messag
   const { outbox, sender, say } = bench
   const contents = recordContents(bench)
   await say(
-    `Here.\nMEDIA:${write('a.png')}\n![sea](https://example.org/b.jpg)\n[[audio_as_voice]]MEDIA:${write('c.ogg')}`,
+    `Here.\nMEDIA:"${write('a.png')}"\n![sea](https://example.org/b.jpg)\n[[audio_as_voice]]MEDIA:"${write('c.ogg')}"`,
   )
   await say('next')
   await outbox.whenIdle()
@@ -227,7 +227,7 @@ describe('the file that was checked is the one that is sent', () => {
 test('a file that the platform refuses is replaced with a line', async (t) => {
   const { bench, write } = withFiles(t)
   bench.sender.script.push(rejected)
-  await bench.say(`![A map](/${write('map.tiff').slice(1)})`)
+  await bench.say(`![A map](<${write('map.tiff')}>)`)
   await bench.outbox.whenIdle()
   assert.deepEqual(bench.sender.texts(), ['A map', 'A map\n📎 File not sent: map.tiff (the platform refused it)'])
   assert.deepEqual(

@@ -74,7 +74,7 @@ function modelReply(effects: string): (request: RecordedRequest) => ModelReply {
     const question = lastUserText.trim()
     const effect = /^effect (\w+)$/.exec(question)?.[1]
     if (effect !== undefined && messages.at(-1)?.role !== 'tool') {
-      return { toolCalls: [{ name: 'terminal', arguments: { command: `echo ${effect} >> ${effects}` } }], delayMs: 1 }
+      return { toolCalls: [{ name: 'terminal', arguments: { command: `echo ${effect} >> '${effects}'` } }], delayMs: 1 }
     }
     return { text: `Here is, with a few more words than needed, the answer to ${question}.`, delayMs: 2 }
   }

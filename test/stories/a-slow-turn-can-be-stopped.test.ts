@@ -26,7 +26,7 @@ test('/stop kills the command of a tool and its child processes', async (t) => {
   // The command writes to a pipe as soon as it runs.
   const pipe = join(gateway.home.root, 'pid')
   execFileSync('mkfifo', [pipe])
-  gateway.model.enqueue(terminalCall(`sleep 60 & echo $! > ${pipe}; wait`))
+  gateway.model.enqueue(terminalCall(`sleep 60 & echo $! > '${pipe}'; wait`))
   await (await gateway.start()).initialConnectsDone()
   await gateway.say('sleep a minute')
   const pid = Number(await readFile(pipe, 'utf8'))

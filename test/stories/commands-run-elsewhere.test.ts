@@ -100,7 +100,7 @@ test('a host that cannot be reached is an error for the model, and no command ru
     config: {
       terminal: { backend: 'ssh', ssh_host: '127.0.0.1', ssh_port: 1, ssh_user: 'bot', ssh_key: '/dev/null' },
     },
-    model: (request) => (hasResult(request) ? { text: resultIn(request) } : terminalCall(`touch ${marker()}`)),
+    model: (request) => (hasResult(request) ? { text: resultIn(request) } : terminalCall(`touch '${marker()}'`)),
   })
   const marker = () => join(gateway.home.root, 'ran-here')
   await gateway.say('go')

@@ -20,7 +20,9 @@ test('a command works in the workspace, runs scripts of skills, and its hermes d
   const gateway = await startTestGateway(t, {
     config: { terminal: { sandbox: 'auto' }, skills: { external_dirs: [skills] } },
     replies: [
-      terminalCall(`echo milk > list; hermes cron list; sh ${skills}/tea/scripts/boil.sh; hermes config show; echo $?`),
+      terminalCall(
+        `echo milk > list; hermes cron list; sh '${skills}/tea/scripts/boil.sh'; hermes config show; echo $?`,
+      ),
       { toolCalls: [{ name: 'read_file', arguments: { path: '../config.yaml' } }] },
       { text: 'done' },
     ],

@@ -56,7 +56,7 @@ test('what is said in an audio file is data, not words of its sender', async (t)
   await gateway.waitForReply('End of the transcript')
   assert.match(
     firstRequest(gateway)[0] ?? '',
-    /^user: \[Attached audio: \/\S+ \(talk\.ogg, audio\/ogg, \d+ bytes\)\. What is said.*:\]\nhello from the recording\n\[End of the transcript\]$/,
+    /^user: \[Attached audio: \/.+ \(talk\.ogg, audio\/ogg, \d+ bytes\)\. What is said.*:\]\nhello from the recording\n\[End of the transcript\]$/,
   )
 })
 
@@ -113,7 +113,7 @@ for (const [what, options, bytes, code, reason] of refusals) {
     await gateway.waitForReply('You said')
     assert.match(
       firstRequest(gateway)[0] ?? '',
-      /^user: \[The user sent a voice message: \/\S+\.ogg \(not transcribed: /,
+      /^user: \[The user sent a voice message: \/.+\.ogg \(not transcribed: /,
     )
     assert.match(firstRequest(gateway)[0] ?? '', reason)
     assert.match(gateway.replies()[0] ?? '', reason)
@@ -365,7 +365,7 @@ test('a voice message that arrives during a turn is steered into it once it is t
   const { gateway, vendor } = await startWithVoices(t, { config: { display: { busy_input_mode: 'steer' } } })
   const pipes = ['first', 'second'].map((name) => join(gateway.home.root, name))
   for (const pipe of pipes) execFileSync('mkfifo', [pipe])
-  gateway.model.enqueue(...pipes.map((pipe) => terminalCall(`cat ${pipe}`)), { text: 'done' })
+  gateway.model.enqueue(...pipes.map((pipe) => terminalCall(`cat '${pipe}'`)), { text: 'done' })
   const [first = '', second = ''] = pipes
   await gateway.say('work')
   await gateway.modelRequest(0)
@@ -398,7 +398,7 @@ test('a client of the API may send what its user says', async (t) => {
   assert.equal(response.status, 200)
   const [first, , third = ''] = firstRequest(gateway)
   assert.equal(first, 'user: [Attached audio of an earlier message: not transcribed]')
-  assert.match(third, /^user: \[The user sent a voice message, transcribed from \S+:\]\nhello from the recording\nso:$/)
+  assert.match(third, /^user: \[The user sent a voice message, transcribed from .+:\]\nhello from the recording\nso:$/)
   assert.ok(!JSON.stringify(rowsIn(gateway.home, 'select payload from inbox')).includes(voice.bytes.toString('base64')))
 })
 

@@ -14,7 +14,7 @@ type Capabilities = NonNullable<Parameters<typeof startTestGateway>[1]>['capabil
 async function askingForRemoval(t: TestContext, capabilities: Capabilities = []) {
   let folder = ''
   const gateway = await startTestGateway(t, {
-    model: (request) => (hasResult(request) ? { text: 'Finished.' } : terminalCall(`rm -r ${folder}`)),
+    model: (request) => (hasResult(request) ? { text: 'Finished.' } : terminalCall(`rm -r '${folder}'`)),
     capabilities,
     prepare(home) {
       folder = join(home.root, 'work', 'a')

@@ -47,7 +47,7 @@ const say = (gateway: TestGateway, id: string, text: string) =>
 async function withFolder(t: TestContext) {
   let folder = ''
   const gateway = await startTestGateway(t, {
-    model: (request) => (hasResult(request) ? { text: 'Done.' } : terminalCall(`rm -r ${folder}`)),
+    model: (request) => (hasResult(request) ? { text: 'Done.' } : terminalCall(`rm -r '${folder}'`)),
     config: { platforms: { web: { enabled: true } } },
     prepare(home) {
       folder = join(home.root, 'work', 'a')
@@ -76,7 +76,7 @@ test('of two presses on two pages the first counts, both pages show the result, 
 
   const remembered = async () => Object(await (await gateway.http('/api/approvals')).json())
   const ids: string[] = (await remembered()).map(({ id }: { id: string }) => id)
-  assert.deepEqual(ids, [`rm -r ${folder}`])
+  assert.deepEqual(ids, [`rm -r '${folder}'`])
   assert.equal((await gateway.http('/api/approvals', { headers: { authorization: 'Bearer wrong' } })).status, 401)
   for (const id of ids) assert.equal((await gateway.post('/api/approvals/revoke', { id })).status, 200)
   assert.equal((await gateway.post('/api/approvals/revoke', { id: 'g1' })).status, 404)

@@ -70,7 +70,7 @@ export function addQuickCommands({ home, current }: TestGateway, quick: Readonly
 export function createHeldCommand({ root }: HomeLayout): { readonly command: string; release(): Promise<void> } {
   const pipe = join(root, 'release')
   execFileSync('mkfifo', [pipe])
-  return { command: `cat ${pipe}`, release: () => writeFile(pipe, '') }
+  return { command: `cat '${pipe}'`, release: () => writeFile(pipe, '') }
 }
 
 /** A model response that calls the tool `terminal`. */

@@ -34,7 +34,7 @@ test('a running turn finishes its tool, waits, and goes on when the pause ends',
   const gateway = await startTestGateway(t, { ...owner, startNow: false })
   const [started, go, count] = ['started', 'go', 'count'].map((name) => join(gateway.home.root, name))
   execFileSync('mkfifo', [String(started), String(go)])
-  gateway.model.enqueue(terminalCall(`echo once >> ${count}; echo > ${started}; cat ${go}`), { text: 'done' })
+  gateway.model.enqueue(terminalCall(`echo once >> '${count}'; echo > '${started}'; cat '${go}'`), { text: 'done' })
   await (await gateway.start()).initialConnectsDone()
   await gateway.say('work')
   await readFile(String(started))

@@ -280,7 +280,7 @@ test('a stop of the gateway ends the removal of old checkpoints', { skip }, asyn
   const bin = await mkdtemp(join(tmpdir(), 'hermes-git-'))
   t.after(() => rm(bin, { recursive: true }))
   const git = findProgram('git', searchPath)
-  const script = `#!/bin/sh\ncase " $* " in *' gc '*) : > ${bin}/begun; exec sleep 1000;; esac\nexec ${git} "$@"\n`
+  const script = `#!/bin/sh\ncase " $* " in *' gc '*) : > '${bin}/begun'; exec sleep 1000;; esac\nexec '${git}' "$@"\n`
   await writeFile(join(bin, 'git'), script, { mode: 0o700 })
   await using bench = await setUp({}, `${bin}:${searchPath}`)
   await bench.put('a.txt', '1')

@@ -95,7 +95,7 @@ test('a command that exceeds its timeout is killed together with its descendants
   const born = join(directory, 'born')
   const late = join(directory, 'late')
   // The grandchild ignores SIGTERM: only SIGKILL to the whole group ends it.
-  const grandchild = `trap "" TERM; echo $BASHPID > ${born}; while [ ! -e ${directory}/go ]; do sleep 0.02; done; touch ${late}`
+  const grandchild = `trap "" TERM; echo $BASHPID > "${born}"; while [ ! -e "${directory}/go" ]; do sleep 0.02; done; touch "${late}"`
   const result = await local().execute(`bash -c '${grandchild}' & wait`, limits({ timeoutMs: 300 }))
   assert.equal(result.timedOut, true)
   assert.equal(result.exitCode, null)
@@ -107,14 +107,14 @@ test('a command that exceeds its timeout is killed together with its descendants
 test('an aborted command ends within a second and is reported as aborted', async () => {
   const stop = new AbortController()
   const started = join(directory, 'started')
-  const running = local().execute(`echo begun; touch ${started}; sleep 60`, limits({ signal: stop.signal }))
+  const running = local().execute(`echo begun; touch '${started}'; sleep 60`, limits({ signal: stop.signal }))
   await appears(started)
   stop.abort()
   assert.deepEqual(await running, { output: 'begun\n', exitCode: null, timedOut: false, aborted: true })
 })
 
 test('a command does not start when its signal has aborted already', async () => {
-  const result = await local().execute(`touch ${join(directory, 'no')}`, limits({ signal: AbortSignal.abort() }))
+  const result = await local().execute(`touch '${join(directory, 'no')}'`, limits({ signal: AbortSignal.abort() }))
   assert.equal(result.aborted, true)
   assert.ok(!existsSync(join(directory, 'no')))
 })
@@ -182,10 +182,10 @@ test('a background command accepts input and reports its output and exit', async
 test('killing a background command kills its whole process group', async () => {
   const environment = local()
   const file = join(directory, 'child-pid')
-  const command = await environment.spawn?.(`sleep 60 & echo $! > ${file}.new; mv ${file}.new ${file}; wait`, {})
+  const command = await environment.spawn?.(`sleep 60 & echo $! > '${file}.new'; mv '${file}.new' '${file}'; wait`, {})
   assert.ok(command)
   await appears(file)
-  const { output } = await environment.execute(`cat ${file}`, limits())
+  const { output } = await environment.execute(`cat '${file}'`, limits())
   command.kill()
   assert.deepEqual(await command.exited, { exitCode: null })
   while (isRunning(Number(output))) await sleep(5)

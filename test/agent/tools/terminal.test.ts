@@ -35,20 +35,20 @@ test('a command that takes too long is killed, and the result contains the limit
 test('stopping the turn kills the command', async () => {
   const stop = new AbortController()
   const file = join(bench.cwd, 'begun')
-  const running = bench.run('terminal', { command: `touch ${file}; sleep 60` }, { signal: stop.signal })
+  const running = bench.run('terminal', { command: `touch '${file}'; sleep 60` }, { signal: stop.signal })
   while (!existsSync(file)) await sleep(5)
   stop.abort()
   assert.equal((await running)['aborted'], true)
 })
 
 test('a forbidden command is refused and does not run', async () => {
-  const { rule } = await bench.run('terminal', { command: `touch ${bench.cwd}/ran; rm -rf /` })
+  const { rule } = await bench.run('terminal', { command: `touch '${bench.cwd}/ran'; rm -rf /` })
   assert.equal(rule, 'remove-vital')
   assert.ok(!existsSync(join(bench.cwd, 'ran')))
 })
 
 test('a command that needs approval is refused and does not run', async () => {
-  const { rule } = await bench.run('terminal', { command: `touch ${bench.cwd}/ran; rm -r build` })
+  const { rule } = await bench.run('terminal', { command: `touch '${bench.cwd}/ran'; rm -r build` })
   assert.equal(rule, 'remove-recursive')
   assert.ok(!existsSync(join(bench.cwd, 'ran')))
 })

@@ -12,17 +12,17 @@ case "$1${2:+ $2}" in
   'instance start')
     shift 2
     echo "$*" >> "$state/starts"
-    binds=
+    : > "$state/binds.new"
     while [ $# -gt 2 ]; do
       case $1 in
         --pids-limit) echo 'FATAL: container creation failed: cgroups are not available' >&2; exit 255 ;;
-        --bind) binds="$binds $2"; shift ;;
+        --bind) printf '%s\n' "$2" >> "$state/binds.new"; shift ;;
         --overlay|--network|--cpus|--memory) shift ;;
       esac
       shift
     done
     [ -e "$1" ] || { echo "FATAL: could not open image $1" >&2; exit 255; }
-    echo "$binds" > "$state/$2.instance" ;;
+    mv "$state/binds.new" "$state/$2.instance" ;;
   'instance list')
     names=$(cd "$state" && for f in *.instance; do [ -e "$f" ] && printf '{"instance":"%s"},' "${f%.instance}"; done)
     echo "{\"instances\":[${names%,}]}" ;;
@@ -39,10 +39,10 @@ case "$1${2:+ $2}" in
     name=${1#instance://}; shift
     [ -e "$state/$name.instance" ] || { echo 'FATAL: no instance found' >&2; exit 255; }
     set -- --chdir /workspace "$@"
-    for bind in $(cat "$state/$name.instance"); do
+    while IFS= read -r bind; do
       source=${bind%%:*}; rest=${bind#*:}
       case $rest in *:ro) set -- --ro-bind "$source" "${rest%:ro}" "$@" ;; *) set -- --bind "$source" "$rest" "$@" ;; esac
-    done
+    done < "$state/$name.instance"
     exec bwrap --clearenv --setenv PATH /usr/bin:/bin --setenv HOME /root --setenv FAKE_INSTANCE "$name" \
       --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
       --proc /proc --dev /dev --tmpfs /tmp --dir /root "$@" ;;

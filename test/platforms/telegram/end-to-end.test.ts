@@ -202,7 +202,7 @@ test('a received image is stored before the model is called', async (t) => {
   ]
   await bot.say('', { fields: { photo, caption: 'what is this?' } }).confirmed
   const { lastUserText } = await gateway.modelRequest(0)
-  const [, path = ''] = /\[Attached photo: (\S+)/.exec(lastUserText) ?? []
+  const [, path = ''] = /\[Attached photo: (.+) \(image/.exec(lastUserText) ?? []
   assert.ok(path.startsWith(join(gateway.home.root, 'media')), lastUserText)
   assert.deepEqual(readFileSync(path), dot)
 })

@@ -128,7 +128,7 @@ describe('containers', { skip: found === undefined ? `no engine runs containers 
       await keeper.start?.(never)
       const directory = `/workspace/${randomUUID()}`
       const environment = shared.create(requestOf({ sessionId: directory }))
-      await environment.execute(`mkdir ${directory}`, limits())
+      await environment.execute(`mkdir '${directory}'`, limits())
       return { environment, directory, close: async () => undefined }
     },
   })

@@ -56,7 +56,7 @@ test('a command that takes too long or was aborted is ended, with the processes 
   const stop = new AbortController()
   const [go, late] = [join(cwd, 'go'), join(cwd, 'late')]
   // What is left of a command goes on at this sign.
-  const rest = `(while [ ! -e ${go} ]; do sleep 0.05; done; touch ${late}) &`
+  const rest = `(while [ ! -e '${go}' ]; do sleep 0.05; done; touch '${late}') &`
   const command = (name: string) => `echo begun >${name}; ${rest} echo begun; sleep 60`
   const [slow, aborted] = await Promise.all([
     place.execute(command('slow'), { ...request, timeoutMs: 500 }),
@@ -85,7 +85,7 @@ test('a place that does not answer is asked again, and the command runs once', a
       return output
     },
   })
-  const { output, exitCode } = await place.execute(`echo x >>${file}; cat ${file}`, request)
+  const { output, exitCode } = await place.execute(`echo x >>'${file}'; cat '${file}'`, request)
   assert.deepEqual({ output, exitCode }, { output: 'x\n', exitCode: 0 })
 })
 

@@ -120,7 +120,7 @@ describe('commands on a host that ssh reaches', { skip: sshdSkip() }, () => {
   test('leave a process running that they have put into the background', async () => {
     await using environment = environmentOf()
     const file = join(directory, 'left-running')
-    const { output } = await environment.execute(`(sleep 1; touch ${file}) & echo begun`, request)
+    const { output } = await environment.execute(`(sleep 1; touch '${file}') & echo begun`, request)
     assert.ok(output.startsWith('begun\n'), output)
     while (!existsSync(file)) await wait(20)
   })
@@ -191,7 +191,7 @@ describe('commands on a host that ssh reaches', { skip: sshdSkip() }, () => {
   test('do not run here when the host cannot be reached', async () => {
     await using environment = environmentOf(kind(), { ssh_port: 1 })
     const file = join(directory, 'never')
-    await assert.rejects(environment.execute(`touch ${file}`, request), { code: 'environment/unreachable' })
+    await assert.rejects(environment.execute(`touch '${file}'`, request), { code: 'environment/unreachable' })
     assert.equal(existsSync(file), false)
   })
 
