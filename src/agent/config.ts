@@ -240,6 +240,12 @@ export const agentConfig = {
     .prefault({}),
   security: z
     .object({
+      allow_private_urls: z
+        .boolean()
+        .default(false)
+        .describe(
+          '`web_extract` and the browser may read pages of this machine and of private networks. Addresses of cloud metadata services stay forbidden.',
+        ),
       scan_soul: z
         .enum(['warn', 'block'])
         .default('warn')

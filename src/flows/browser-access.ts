@@ -17,12 +17,12 @@ import type { Logger } from '../lib/log.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import { MediaError } from '../media/media-error.ts'
 import { PictureRefused, picturePath, storePicture } from '../media/pictures.ts'
-import { addressScope, isPublicAddress } from '../media/public-address.ts'
+import { isReadableAddress } from '../media/public-address.ts'
 import { checkAddress } from '../media/safe-fetch.ts'
 
 export interface BrowserDeps {
   readonly home: HomeLayout
-  readonly settings: () => Pick<AgentConfig, 'browser'>
+  readonly settings: () => Pick<AgentConfig, 'browser' | 'security'>
   readonly environment: () => {
     readonly values: Readonly<Record<string, string | undefined>>
     readonly process: Readonly<Record<string, string | undefined>>
@@ -55,9 +55,9 @@ export function createBrowsers(deps: BrowserDeps): Browsers {
   const { home, settings, environment, log } = deps
   const resolve = deps.resolve ?? ((name: string) => lookup(name, { all: true }))
   const refused = createLruCache<true>(maxRefusedHosts)
-  const isPublic = deps.isAllowed ?? isPublicAddress
+  const allowsPrivate = () => settings().browser.allow_private_urls || settings().security.allow_private_urls
   const isAllowed = (address: string) =>
-    settings().browser.allow_private_urls ? addressScope(address) !== 'none' : isPublic(address)
+    isReadableAddress(address, allowsPrivate()) || deps.isAllowed?.(address) === true
 
   function checkText(text: string): void {
     if (deps.redact(text) !== text)
@@ -68,7 +68,7 @@ export function createBrowsers(deps: BrowserDeps): Browsers {
     // A text on the web can ask the model to send a key to another server.
     checkText(url)
     try {
-      await checkAddress(url, signal, { resolve, isAllowed, allowsLocalNames: settings().browser.allow_private_urls })
+      await checkAddress(url, signal, { resolve, isAllowed, allowsLocalNames: allowsPrivate() })
     } catch (error) {
       if (!(error instanceof MediaError)) throw error
       if (error.code === 'unreachable' || error.code === 'no-address')

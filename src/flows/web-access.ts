@@ -7,6 +7,7 @@ import type { WebAccess, WebPage } from '../agent/tools/tool.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { MediaError } from '../media/media-error.ts'
+import { isReadableAddress } from '../media/public-address.ts'
 import { type AddressRules, checkAddress, safeFetch } from '../media/safe-fetch.ts'
 import { extractBy, searchBy, WebError } from '../web/call-service.ts'
 import {
@@ -19,7 +20,7 @@ import { type FetchedPage, maxPageBytes, toPage } from '../web/read-page.ts'
 import type { ExtractedPage } from '../web/services.ts'
 
 export interface WebAccessDeps {
-  readonly settings: () => { readonly web: WebSettings }
+  readonly settings: () => { readonly web: WebSettings; readonly security: { readonly allow_private_urls: boolean } }
   readonly variables: () => Readonly<Record<string, string | undefined>>
   readonly auxiliary: Auxiliary
   /** Takes the gateway's own secrets out of a text. */
@@ -70,6 +71,12 @@ function failed(url: string, error: unknown): ExtractedPage {
   return { url, title: '', content: '', error: messageOf(error) }
 }
 
+function addressRules({ settings, addresses }: WebAccessDeps) {
+  const { allow_private_urls: allowsPrivate } = settings().security
+  const isAllowed = (address: string) => isReadableAddress(address, allowsPrivate)
+  return { isAllowed, allowsLocalNames: allowsPrivate, ...addresses }
+}
+
 async function readHere(
   deps: WebAccessDeps,
   urls: readonly string[],
@@ -96,7 +103,7 @@ async function fetchPage(deps: WebAccessDeps, url: string, signal: AbortSignal):
       chunks.push(bytes)
     },
     signal,
-    { ...fetchTimeouts, ...deps.addresses },
+    { ...fetchTimeouts, ...addressRules(deps) },
   )
   return { bytes: Buffer.concat(chunks), ...fetched }
 }
@@ -113,7 +120,7 @@ async function readThere(
   await Promise.all(
     urls.map(async (url) => {
       try {
-        await checkAddress(withoutSecret(deps, url, 'address'), signal, deps.addresses)
+        await checkAddress(withoutSecret(deps, url, 'address'), signal, addressRules(deps))
       } catch (error) {
         if (!(error instanceof MediaError || error instanceof WebError)) throw error
         problems.set(url, failed(url, error))

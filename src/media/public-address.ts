@@ -30,6 +30,12 @@ export function addressScope(address: string): AddressScope {
   return range === 'unicast' && ((bytes[0] ?? 0) & 0xe0) === 0x20 ? 'public' : 'none'
 }
 
+/** Whether a page may be read from the address. `allowsPrivate`: also from this machine and from private networks. */
+export function isReadableAddress(address: string, allowsPrivate: boolean): boolean {
+  const scope = addressScope(address)
+  return scope === 'public' || (allowsPrivate && scope !== 'none')
+}
+
 type ParsedAddress = ReturnType<typeof ipaddr.parse>
 
 function scopeOfV4(address: ParsedAddress): AddressScope {

@@ -18,7 +18,7 @@ function open(deps: Partial<WebAccessDeps> = {}, summary?: string) {
   const asked: AuxiliaryRequest[] = []
   const web = createWebAccess(
     {
-      settings: () => ({ web: unset }),
+      settings: () => ({ web: unset, security: { allow_private_urls: false } }),
       variables: () => ({}),
       auxiliary: (task) => ({
         isConfigured: async () => false,
@@ -159,7 +159,7 @@ test('no address on this machine or its network is read, also behind a redirect'
 test('a service is not asked to read such addresses either', async (t) => {
   const service = await startFileServer(t, (response) => response.end('{"results":[]}'))
   const { web } = open({
-    settings: () => ({ web: { ...unset, extract_backend: 'tavily' } }),
+    settings: () => ({ web: { ...unset, extract_backend: 'tavily' }, security: { allow_private_urls: false } }),
     variables: () => ({ TAVILY_API_KEY: 'k', TAVILY_API_URL: service.origin }),
     addresses: {
       resolve: async (name) => [{ address: name === 'intranet.example' ? '192.168.0.9' : '93.184.216.34', family: 4 }],
@@ -202,7 +202,31 @@ test('without a model for summaries, the beginning of a long page is used', asyn
 })
 
 test('a missing key of a configured service is named', async (t) => {
-  const { web } = open({ settings: () => ({ web: { ...unset, search_backend: 'exa' } }) })
+  const { web } = open({
+    settings: () => ({ web: { ...unset, search_backend: 'exa' }, security: { allow_private_urls: false } }),
+  })
   await assert.rejects(web.search('cats', 5, t.signal), /EXA_API_KEY/)
   await assert.rejects(open().web.search('cats', 5, t.signal), { code: 'not_configured' })
+})
+
+test('with security.allow_private_urls pages of the own network are read, and metadata services never', async (t) => {
+  const { origin } = await startFileServer(t, (response) => response.end('of the own network'))
+  const settings = () => ({ web: unset, security: { allow_private_urls: true } })
+  const { web } = open({ settings })
+  const [page, metadata] = await web.read([origin, 'http://169.254.169.254/latest/meta-data/'], t.signal)
+  assert.equal(page?.content, 'of the own network')
+  assert.match(`${metadata?.error}`, /not public/)
+  const [closed] = await open().web.read([origin], t.signal)
+  assert.match(`${closed?.error}`, /not public/)
+})
+
+test('no redirect and no name leads to a metadata service, also with security.allow_private_urls', async (t) => {
+  const { origin } = await startFileServer(t, (response) => {
+    response.writeHead(302, { location: 'http://169.254.169.254/' }).end()
+  })
+  const resolve = async () => [{ address: '169.254.169.254', family: 4 }]
+  const settings = () => ({ web: unset, security: { allow_private_urls: true } })
+  const { web } = open({ settings, addresses: { resolve } })
+  const pages = await web.read([origin, 'http://metadata.google.internal/'], t.signal)
+  for (const { error } of pages) assert.match(`${error}`, /not public/)
 })

@@ -60,7 +60,7 @@ function openWeb(variables: Readonly<Record<string, string>> = {}, backend: '' |
   const web = { backend: '', search_backend: '', extract_backend: backend } as const
   return createWebAccess(
     {
-      settings: () => ({ web }),
+      settings: () => ({ web, security: { allow_private_urls: false } }),
       variables: () => variables,
       auxiliary: noModel,
       ...{ redact, log: silentLog, addresses: testRules() },

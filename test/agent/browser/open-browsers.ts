@@ -49,7 +49,7 @@ export function openBrowsers(
   }
   const browsers = createBrowsers({
     home,
-    settings: () => ({ browser: opened.settings }),
+    settings: () => ({ browser: opened.settings, security: agentConfig.security.parse({}) }),
     environment: () => ({ values: process.env, process: { ...process.env, HERMES_TEST_SECRET: secret } }),
     redact: (text) => text.replaceAll(secret, '[REDACTED]'),
     log: silentLog,
