@@ -6,7 +6,14 @@ import { homeDirectory, type ProcessEnvironment, processEnvironment } from '../c
 import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
 import { readTextIfExists } from '../lib/files.ts'
 import { createHomeLayout } from '../lib/home.ts'
-import { defaultProfile, findProfileNameProblem, isProfileHome, locateProfile, profileHome } from '../lib/profiles.ts'
+import {
+  defaultProfile,
+  findProfileNameProblem,
+  isProfileHome,
+  locateProfile,
+  normalizeProfileName,
+  profileHome,
+} from '../lib/profiles.ts'
 
 export interface SelectedProfile {
   /** The home of `default`, below which the others are. */
@@ -42,10 +49,10 @@ export function takeProfileOption(args: readonly string[]): ProfileOption {
     } else words.push(word)
   }
   words.push(...args.slice(index))
-  const [profile] = names
   if (names.some((name) => name === '' || name.startsWith('-')))
     throw new HermesError('cli/usage', '--profile: expected the name of a profile.')
-  if (names.some((name) => name !== profile))
+  const [profile, ...others] = new Set(names.map(normalizeProfileName))
+  if (others.length > 0)
     throw new HermesError('cli/usage', `--profile: expected one profile, found ${names.join(' and ')}.`)
   return { words, profile }
 }
@@ -59,7 +66,7 @@ export function selectProfile(
   environment: ProcessEnvironment = processEnvironment(),
 ): SelectedProfile {
   const { rootHome, profile: located } = locateProfile(homeDirectory(environment))
-  const named = option ?? nonEmpty(environment['HERMES_PROFILE'])
+  const named = option ?? nonEmpty(normalizeProfileName(environment['HERMES_PROFILE'] ?? ''))
   const profile = named ?? (located === defaultProfile ? readStickyProfile(rootHome) : located)
   assertProfileName(profile)
   const home = profileHome(rootHome, profile)
@@ -101,6 +108,6 @@ function readStickyFile(rootHome: string): string | undefined {
   }
 }
 
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === undefined || text.trim() === '' ? undefined : text.trim()
+function nonEmpty(text: string): string | undefined {
+  return text === '' ? undefined : text
 }

@@ -23,6 +23,11 @@ export function findProfileNameProblem(name: string): string | undefined {
   return 'expected 1 to 64 lower-case letters, digits, - and _, beginning with a letter or a digit'
 }
 
+/** As Hermes reads a name: people type it with capital letters and blanks. The result may be invalid. */
+export function normalizeProfileName(text: string): string {
+  return text.trim().toLowerCase()
+}
+
 /** @param name a valid name */
 export function profileHome(rootHome: string, name: string): string {
   return name === defaultProfile ? rootHome : join(rootHome, profilesDirectoryName, name)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runCommand } from '../../src/cli/main.ts'
 import { selectProfile, takeProfileOption } from '../../src/cli/profile-selection.ts'
+import { readEnvironment } from '../../src/config/environment.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { lockHome } from '../../src/store/sqlite/lock.ts'
@@ -77,6 +78,34 @@ test('a new profile has a home of its own, and every profile sees all of them', 
   assert.equal(statSync(join(root, 'profiles', 'coder')).mode & 0o777, 0o700)
 })
 
+test('a name may be typed with capital letters and blanks', async (t) => {
+  const root = tempHome(t)
+  for (const words of [
+    ['create', ' Coder '],
+    ['use', 'CODER'],
+    ['show', 'Coder'],
+  ])
+    assert.equal(await runCommand(['profile', ...words], createTestContext(root)), 0, words.join(' '))
+  assert.deepEqual(await profileNames(root), ['default', 'coder'])
+  const environment = { HERMES_HOME: root }
+  assert.equal(selectProfile(takeProfileOption(['-p', 'Coder', 'status']), environment).profile, 'coder')
+  assert.equal(
+    selectProfile({ words: [], profile: undefined }, { ...environment, HERMES_PROFILE: 'Coder ' }).profile,
+    'coder',
+  )
+})
+
+test('a new profile has an .env that only names the variables of keys and tokens', async (t) => {
+  const root = tempHome(t)
+  await run(root, 'profile create coder')
+  const file = join(root, 'profiles', 'coder', '.env')
+  const text = readFileSync(file, 'utf8')
+  assert.match(text, /^#OPENAI_API_KEY=$[\s\S]*^#TELEGRAM_BOT_TOKEN=$/m)
+  assert.deepEqual(readEnvironment(file, {}).values, {})
+  assert.deepEqual(readEnvironment(file, {}).issues, [])
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+})
+
 test('profiles have different ports', async (t) => {
   const root = tempHome(t)
   for (const name of ['one', 'two']) await run(root, `profile create ${name}`)
@@ -127,7 +156,7 @@ test('the profile in use applies to every command until another one is named', a
 
 test('a name that could leave the folder of the profiles is refused', async (t) => {
   const root = tempHome(t)
-  const names = ['..', '.', 'a/b', '../x', 'a\\b', 'Coder', '-x', 'a'.repeat(65), 'all', 'ä', 'x\n']
+  const names = ['..', '.', 'a/b', '../x', 'a\\b', '-x', 'a'.repeat(65), 'all', 'ä', 'x y', ' ']
   for (const name of names) {
     const context = createTestContext(root)
     const code = await runCommand(['profile', 'create', '--', name], context)

@@ -4,6 +4,7 @@
 import { renameSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { catalogue } from '../../agent/models/catalogue.ts'
 import { gatewayVariables } from '../../app/config.ts'
 import { type ProfileFacts, writeProfileFacts } from '../../app/profile-facts.ts'
 import { removeVariables } from '../../config/edit-dotenv.ts'
@@ -44,9 +45,10 @@ export async function profileCreate(context: CliContext, name: string, options: 
       ? { config: '', left: [], paired: [] }
       : await copiedFiles({ ...context, home: source }, source)
   const port = await findFreePort(await usedPorts(context))
+  const { platforms } = (await readSettings(context)).catalogue
   writeHome(
     home,
-    { ...files, config: setPort(files.config, port) },
+    { env: emptyEnv(platforms), ...files, config: setPort(files.config, port) },
     { createdAt: new Date().toISOString(), clonedFrom, sessionNamespace: name },
   )
   output.write(`Created the profile ${name} in ${home.root}, on port ${port}.\n`)
@@ -78,8 +80,7 @@ async function copiedFiles(context: CliContext, source: HomeLayout): Promise<Pro
       hint: 'It is not known who of the allow lists was approved. Check who has access, delete the file, and try again.',
     })
   }
-  const { catalogue } = await readSettings(context)
-  const { platforms } = catalogue
+  const { platforms } = (await readSettings(context)).catalogue
   const isOwn = (path: readonly string[]) => isOwnSetting(path, platforms)
   const { text: config, removed } = edit(source.configFile, (text) =>
     editYamlValues(text, { remove: (path) => isOwn(path) }),
@@ -125,6 +126,22 @@ function isOwnSetting(path: readonly string[], platforms: readonly InstalledPlat
   if (platform === undefined) return inPlatforms && others.length > 1 && isSecretName(key)
   const isInside = path.length > (inPlatforms ? 2 : 1)
   return isInside && (isSecretName(key) || platform.options.some((option) => option.secret && option.key === key))
+}
+
+const vendors = ['openai', 'anthropic', 'openrouter'] as const
+
+/** Says what belongs into `.env`, with the names of the usual variables. */
+function emptyEnv(platforms: readonly InstalledPlatform[]): string {
+  const names = [
+    ...vendors.flatMap((vendor) => catalogue[vendor].keyVariables.slice(0, 1)),
+    ...platforms.flatMap(({ environment }) => environment.map(({ variable }) => variable).filter(isSecretName)),
+  ]
+  return [
+    '# The keys and tokens of this profile, one NAME=value on a line. Remove the # before what you use.',
+    '# hermes model and hermes setup write here, too, and hermes doctor says what is missing.',
+    ...[...new Set(names)].map((name) => `#${name}=`),
+    '',
+  ].join('\n')
 }
 
 function setPort(config: string, port: number): string {

@@ -2,6 +2,7 @@
  * Defines the commands for profiles and for people: approvals and pairing.
  */
 import type { Command } from 'commander'
+import { normalizeProfileName } from '../../lib/profiles.ts'
 import type { CliContext } from '../context.ts'
 import { createGroup } from '../help.ts'
 import { type JsonOption, json } from './options.ts'
@@ -23,28 +24,35 @@ export function addProfileCommands(root: Command, context: CliContext): void {
     .option('--clone', 'copy the settings of the selected profile', false)
     .option('--clone-from <profile>', 'copy the settings of this profile')
     .action(async (name: string, options: { clone: boolean; cloneFrom?: string }) =>
-      (await import('../profiles/create.ts')).profileCreate(context, name, options),
+      (await import('../profiles/create.ts')).profileCreate(context, normalizeProfileName(name), {
+        ...options,
+        ...(options.cloneFrom === undefined ? {} : { cloneFrom: normalizeProfileName(options.cloneFrom) }),
+      }),
     )
   profile
     .command('use <name>')
     .description('select the profile of commands without --profile; `default` is the root home')
-    .action(async (name: string) => (await manage()).profileUse(context, name))
+    .action(async (name: string) => (await manage()).profileUse(context, normalizeProfileName(name)))
   profile
     .command('show [name]')
     .description('show a profile; without a name, the selected one')
     .option(...json)
     .action(async (name: string | undefined, options: JsonOption) =>
-      (await manage()).profileShow(context, name, options),
+      (await manage()).profileShow(context, name === undefined ? undefined : normalizeProfileName(name), options),
     )
   profile
     .command('rename <name> <new-name>')
     .description('rename a profile while its gateway is stopped; its conversations go on')
-    .action(async (name: string, newName: string) => (await manage()).profileRename(context, name, newName))
+    .action(async (name: string, newName: string) =>
+      (await manage()).profileRename(context, normalizeProfileName(name), normalizeProfileName(newName)),
+    )
   profile
     .command('delete <name>')
     .description('delete a profile with its conversations while its gateway is stopped')
     .option('--yes', 'do not ask', false)
-    .action(async (name: string, options: { yes: boolean }) => (await manage()).profileDelete(context, name, options))
+    .action(async (name: string, options: { yes: boolean }) =>
+      (await manage()).profileDelete(context, normalizeProfileName(name), options),
+    )
   profile
     .command('export <name> [file]')
     .summary('write a profile to an archive (.tar.gz)')
@@ -53,7 +61,7 @@ export function addProfileCommands(root: Command, context: CliContext): void {
     )
     .option('--with-secrets', 'include keys, tokens, conversations and the stored state of plugins', false)
     .action(async (name: string, file: string | undefined, options: { withSecrets: boolean }) =>
-      (await import('../profiles/export.ts')).profileExport(context, name, file, options),
+      (await import('../profiles/export.ts')).profileExport(context, normalizeProfileName(name), file, options),
     )
 }
 
