@@ -68,14 +68,14 @@ function isUsableCache(directory) {
 }
 
 /**
- * Compiled code runs instead of the sources, so only this user may write it. A directory of this user becomes private. Returns
- * false for one that other users can write. Throws the system's error.
+ * Compiled code runs instead of the sources, so no other user may write it. A directory of this user that others can write becomes
+ * private. Returns false for one of another user. Throws the system's error.
  * @param {string} directory
  */
 function isPrivate(directory) {
   const { mode, uid } = statSync(directory)
-  if ((mode & 0o077) === 0 || process.platform === 'win32') return true
-  if (uid !== process.getuid?.()) return (mode & 0o022) === 0
+  if ((mode & 0o022) === 0 || process.platform === 'win32') return true
+  if (uid !== process.getuid?.()) return false
   chmodSync(directory, mode & 0o700)
   return true
 }
