@@ -1643,7 +1643,7 @@ declare module 'hermes-gateway:lib/error-catalogue' {
         };
         readonly 'store/foreign': {
             readonly meaning: 'The database in this home was written by Hermes Agent, not by hermes-gateway. Nothing was changed.';
-            readonly hint: 'Set HERMES_HOME to another folder, and run `hermes import hermes <this home>` there.';
+            readonly hint: 'Take it over into a home of its own: `HERMES_HOME=<new folder> hermes import hermes <this home>`, or `hermes setup`.';
         };
         readonly 'store/corrupt': {
             readonly meaning: 'The database file is damaged or is not a database.';

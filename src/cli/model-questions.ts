@@ -11,6 +11,7 @@ import { editModel } from '../flows/edit-model.ts'
 import { messageOf } from '../lib/errors.ts'
 import { ensureDirectory } from '../lib/files.ts'
 import type { YamlPath } from '../lib/yaml-edit.ts'
+import { isForeignDatabaseFile } from '../store/sqlite/foreign-home.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, type Display, toSingleLine } from './display.ts'
 import { type ModelAccess, openModels } from './model-access.ts'
@@ -35,7 +36,8 @@ export async function setup(context: CliContext): Promise<void> {
     output.write('`hermes setup` asks questions in a terminal. Scripts use `hermes model set <provider>:<model>`.\n')
     return
   }
-  const { offerImport } = await import('./import/offer.ts')
+  const { offerImport, offerTakeOver } = await import('./import/offer.ts')
+  if (isForeignDatabaseFile(context.home.databaseFile)) return await offerTakeOver(context)
   if ((await offerImport(context)) === 'imported') return
   output.write('The agent needs a model. This asks for the provider, its key and the model.\n\n')
   if (!(await askInTerminal(context))) return

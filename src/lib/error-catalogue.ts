@@ -48,7 +48,7 @@ export const errorCatalogue = {
   },
   'store/foreign': {
     meaning: 'The database in this home was written by Hermes Agent, not by hermes-gateway. Nothing was changed.',
-    hint: 'Set HERMES_HOME to another folder, and run `hermes import hermes <this home>` there.',
+    hint: 'Take it over into a home of its own: `HERMES_HOME=<new folder> hermes import hermes <this home>`, or `hermes setup`.',
   },
   'store/corrupt': {
     meaning: 'The database file is damaged or is not a database.',

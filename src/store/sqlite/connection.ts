@@ -7,6 +7,7 @@ import type { ErrorCode } from '../../lib/error-catalogue.ts'
 import { HermesError, isTransientError, messageOf, systemCode } from '../../lib/errors.ts'
 import { migrations } from '../migrations/index.ts'
 import { backUpDatabase } from './backup.ts'
+import { rejectForeign } from './foreign-home.ts'
 
 /** How long to wait for another program that writes to the database, ms. Blocks the event loop. */
 const defaultBusyTimeoutMs = 1_000
@@ -40,7 +41,7 @@ export function openDatabase(
       // First, because a file of a newer version must stay unchanged.
       const version = schemaVersion(db)
       rejectNewerSchema(version)
-      if (version === 0) rejectForeign(db)
+      if (version === 0) rejectForeign(db, path)
       db.exec('pragma journal_mode = wal')
       // A platform deletes a message after the acknowledgement, so a commit must survive a power failure.
       db.exec('pragma synchronous = full')
@@ -62,7 +63,7 @@ export function openReadOnly(path: string): DatabaseSync {
     try {
       const version = schemaVersion(db)
       rejectNewerSchema(version)
-      if (version === 0) rejectForeign(db)
+      if (version === 0) rejectForeign(db, path)
       return db
     } catch (error) {
       db.close()
@@ -127,12 +128,6 @@ function rejectNewerSchema(version: number): void {
     'store/newer-schema',
     `Its schema version is ${version}; this version supports ${migrations.length}.`,
   )
-}
-
-/** Hermes Agent has a `state.db` in its home, too, with a table of its own for the version. */
-function rejectForeign(db: DatabaseSync): void {
-  const found = db.prepare(`select 1 from sqlite_schema where name = 'schema_version'`).get()
-  if (found !== undefined) throw new HermesError('store/foreign')
 }
 
 /**
