@@ -7,7 +7,7 @@ import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { HermesError } from '../lib/errors.ts'
 import { cataloguePlugins } from '../plugins/catalogue.ts'
 import { bareName } from '../plugins/desired-state.ts'
-import { createPluginReports, emptyRuntimeState } from '../plugins/plugin-report.ts'
+import { createPluginReports, emptyRuntimeState, type PluginReport } from '../plugins/plugin-report.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { readSettings, type Settings } from './settings.ts'
@@ -58,9 +58,32 @@ export interface KnownPlugins {
 export async function loadKnownPlugins(context: CliContext): Promise<KnownPlugins> {
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
-  if (daemon === undefined) return { daemon, settings, plugins: await scanPluginDirectories(context, settings) }
-  warnVersionMismatch(context, daemon)
-  return { daemon, settings, plugins: parsePlugins(await daemon.request('/api/plugins')) }
+  if (daemon !== undefined) warnVersionMismatch(context, daemon)
+  const plugins =
+    daemon === undefined
+      ? await scanPluginDirectories(context, settings)
+      : parsePlugins(await daemon.request('/api/plugins'))
+  return { daemon, settings, plugins: await withMissingPackages(plugins, settings) }
+}
+
+/** Adds a warning to each plugin in use whose packages this machine does not have. */
+export async function withMissingPackages<
+  Plugin extends Pick<PluginReport, 'language' | 'folder' | 'warnings'> & { readonly state: string },
+>(plugins: readonly Plugin[], { config }: Pick<Settings, 'config'>): Promise<readonly Plugin[]> {
+  const isUsed = ({ language, state }: Plugin) =>
+    language === 'python' && ['enabled', 'loaded', 'failed'].includes(state)
+  const folders = plugins.filter(isUsed).map(({ folder }) => folder)
+  if (folders.length === 0) return plugins
+  const [{ findMissingPackages }, { baseEnvironment }] = await Promise.all([
+    import('../plugins/python/missing-packages.ts'),
+    import('../hooks/host-groups.ts'),
+  ])
+  const env = baseEnvironment(config.environment().values, [])
+  const missing = await findMissingPackages({ python: config.current().hooks.python, env, folders })
+  return plugins.map((plugin) => {
+    const sentence = missing.get(plugin.folder)
+    return sentence === undefined ? plugin : { ...plugin, warnings: [...plugin.warnings, sentence] }
+  })
 }
 
 async function scanPluginDirectories({ home }: CliContext, { config }: Settings): Promise<readonly KnownPlugin[]> {

@@ -2,10 +2,10 @@
  * `hermes plugins` reads the directories and config.yaml without a daemon, and uses the API of a running daemon.
  */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { withoutPython } from '../hosts/support.ts'
+import { python, withoutPython } from '../hosts/support.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
 import { assertFailed, hermes, homeWith, quietConfig, runInProcess } from './support.ts'
@@ -331,4 +331,38 @@ test('an edit that cannot be loaded is shown by status and doctor while the prev
   const { findings } = JSON.parse((await runInProcess(root, ['doctor', '--offline', '--json'])).stdout)
   const problems = findings.filter(({ state }: { state: string }) => state === 'problem')
   assert.deepEqual(problems.map(({ subject }: { subject: string }) => subject).sort(), ['Hooks', 'Plugins'])
+})
+
+test('packages that a plugin in Python imports and this machine lacks are named before it runs', {
+  skip: withoutPython,
+}, async (t) => {
+  const config = `plugins: {enabled: [asks]}\nterminal: {sandbox: off}\nhooks: {python: ${JSON.stringify(python)}}\n`
+  const { root, plugins } = homeWith(t, config)
+  mkdirSync(join(plugins, 'asks'), { recursive: true })
+  writeFileSync(join(plugins, 'asks', 'plugin.yaml'), 'name: asks\n')
+  writeFileSync(
+    join(plugins, 'asks', '__init__.py'),
+    [
+      'import json, os.path, no_such_package_a, helper',
+      'from . import helper as own',
+      'from hermes_constants import get_hermes_home',
+      'try:',
+      '    import no_such_optional_package',
+      'except ImportError:',
+      '    pass',
+      'def register(ctx):',
+      '    from no_such_package_b.client import Client',
+      '',
+    ].join('\n'),
+  )
+  writeFileSync(join(plugins, 'asks', 'helper.py'), 'import yaml_that_is_not_there\nopen("ran", "w")\n')
+  const { stdout: listed } = await runInProcess(root, ['plugins', 'list'])
+  const missing = 'no_such_package_a, no_such_package_b, yaml_that_is_not_there'
+  assert.match(listed, new RegExp(`asks .*${missing}.*pip install`))
+  assert.doesNotMatch(listed, /no_such_optional_package/)
+  assert.match(
+    (await runInProcess(root, ['doctor', '--offline'])).stdout,
+    new RegExp(`^! Plugins: asks: .*${missing}`, 'm'),
+  )
+  assert.ok(!existsSync(join(plugins, 'asks', 'ran')))
 })

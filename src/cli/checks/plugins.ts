@@ -5,15 +5,16 @@ import { z } from 'zod'
 import { pluginDirectories } from '../../app/compose-plugins.ts'
 import { cataloguePlugins } from '../../plugins/catalogue.ts'
 import { createPluginReports, emptyRuntimeState, pluginFailures } from '../../plugins/plugin-report.ts'
+import { withMissingPackages } from '../known-plugins.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 const subject = 'Plugins'
 
-export const checkPlugins: Check = async ({ context: { home }, settings: { config }, daemon }) => {
-  const settings = config.current()
+export const checkPlugins: Check = async ({ context: { home }, settings, daemon }) => {
+  const { config } = settings
   const environment = config.environment().values
-  const catalogue = await cataloguePlugins({ roots: pluginDirectories(home), settings, environment })
-  const reports = createPluginReports(catalogue, emptyRuntimeState)
+  const catalogue = await cataloguePlugins({ roots: pluginDirectories(home), settings: config.current(), environment })
+  const reports = await withMissingPackages(createPluginReports(catalogue, emptyRuntimeState), settings)
   const failures = pluginFailures(reports, catalogue.isEnabled)
   const findings: CheckResult[] = [
     ...failures.map(({ id, reason }) => problem(subject, `${id} cannot be loaded: ${reason}`, adviceFor(id))),

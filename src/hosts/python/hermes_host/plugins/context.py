@@ -10,9 +10,9 @@ from ..requests import GatewayError
 
 # Registrations of Hermes that this gateway does not support, as far as their names resemble supported ones.
 UNSUPPORTED = {
-    "register_cli_command": "this gateway does not support it",
-    "register_slack_action_handler": "this gateway does not support it",
-    "register_telegram_handler": "this gateway does not support it",
+    "register_cli_command": "a plugin adds no commands to the program hermes. Offer it as ctx.register_command: people write it in any chat, and in a terminal it is hermes chat -q '/<name> <arguments>'",
+    "register_slack_action_handler": "buttons belong to the adapter of the platform. Ask with the tool clarify, or offer ctx.register_command",
+    "register_telegram_handler": "updates belong to the adapter of the platform. Use the hook pre_gateway_dispatch, which sees every message",
     "register_terminal_environment": "an environment is written in TypeScript (ctx.registerEnvironment), so terminal.backend cannot name this one",
 }
 
