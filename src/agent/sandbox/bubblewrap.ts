@@ -69,8 +69,10 @@ function mountArguments(view: SandboxView, exposed: readonly string[]): readonly
     for (const path of view[kind]) mounts.set(path, { path, kind })
   }
   for (const path of exposed) mounts.set(path, { path, kind: 'exposed' })
-  // A mount point cannot be renamed.
-  for (const path of directoriesAround(view)) if (!mounts.has(path)) mounts.set(path, { path, kind: 'writable' })
+  // A mount point cannot be renamed. Where the sandbox has a directory of its own, it would put that of the machine back.
+  const isOwn = (path: string) => isReplacedBySandbox(path, view) && !isInListed(view, path)
+  for (const path of directoriesAround(view))
+    if (!mounts.has(path) && !isOwn(path)) mounts.set(path, { path, kind: 'writable' })
   // It is mounted first. Here it would put the processes and devices of the machine back.
   mounts.delete('/')
   const sorted = [...mounts.values()]
@@ -91,7 +93,7 @@ function mountArguments(view: SandboxView, exposed: readonly string[]): readonly
 }
 
 function mountOf({ path, kind }: Mount, around: Mount | undefined, view: SandboxView): readonly string[] {
-  const isReplaced = around === undefined && isReplacedBySandbox(path, view)
+  const isReplaced = (around === undefined || around.path === '/') && isReplacedBySandbox(path, view)
   // A part of a hidden directory is hidden already, and so is a part of the real /tmp. Everything else is read-only already.
   if (kind === 'hidden' && (around?.kind === 'hidden' || isReplaced)) return []
   if (kind === 'readOnly' && (around === undefined ? !isReplaced : around.kind === 'readOnly')) return []
@@ -115,6 +117,11 @@ function mountOf({ path, kind }: Mount, around: Mount | undefined, view: Sandbox
 /** Whether the sandbox has a directory of its own there, in which the path does not exist unless it is mounted. */
 function isReplacedBySandbox(path: string, { privateTmp }: SandboxView): boolean {
   return (privateTmp !== undefined && isTemporary(path)) || isWithin(path, '/dev') || isWithin(path, '/run')
+}
+
+/** Whether a writable entry contains the path, other than the whole disk, which is mounted before those directories. */
+function isInListed({ writable }: SandboxView, path: string): boolean {
+  return writable.some((entry) => entry !== '/' && isWithin(path, entry))
 }
 
 /** Whether the user of the gateway, and so a command, could create it. */

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import {
+  accessSync,
+  constants,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -24,6 +26,15 @@ import { findProgram } from '../../../src/lib/find-program.ts'
 import { canary, createVictim, sandboxSkip, searchPath } from './victim.ts'
 
 const skip = await sandboxSkip()
+const isWritable = (path: string) => {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** A bit of LANDLOCK_ACCESS_FS. */
 const makeRegular = 1 << 8
 
@@ -294,6 +305,26 @@ describe('a command in the sandbox', { skip }, () => {
       `ls -d /proc/${process.pid} /proc/1/root/proc/${process.pid} 2>/dev/null; ls ~/.hermes/.env 2>/dev/null; echo x > /dev/null && test -w ~/documents && echo ready`,
     )
     assert.equal(output, 'ready\n')
+  })
+
+  test('with the whole disk writable, a home in /dev/shm, /run or /tmp does not bring back what the sandbox replaces', async () => {
+    for (const directory of ['/dev/shm', '/run', '/tmp'].filter(isWritable)) {
+      const parent = mkdtempSync(join(directory, 'home-'))
+      try {
+        const home = join(parent, 'me/.hermes')
+        mkdirSync(home, { recursive: true })
+        writeFileSync(join(home, '.env'), canary)
+        writeFileSync(join(parent, 'beside'), canary)
+        const place = { home, userHome: join(parent, 'me'), temporaryDirectory: join(home, 'cache/sandbox/tmp') }
+        await using victim = await createVictim({ write: ['/'], ...place })
+        const { output } = await victim.run(
+          `cat ${home}/.env ${parent}/beside 2>/dev/null; echo x > /dev/null && echo ready`,
+        )
+        assert.equal(output, 'ready\n', directory)
+      } finally {
+        rmSync(parent, { recursive: true })
+      }
+    }
   })
 
   test('sandbox_read, sandbox_write and an exposed attachment open single paths', async () => {
