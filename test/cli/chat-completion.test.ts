@@ -35,7 +35,8 @@ test('words complete the names of files, also behind @ and ~, and spaces are esc
   assert.deepEqual(await complete('read ~/n'), [['~/notes.md '], '~/n'])
   assert.deepEqual(await complete('/image my'), [['my\\ file.txt '], 'my'])
   assert.deepEqual(await complete('look at my\\ f'), [['my\\ file.txt '], 'my\\ f'])
-  assert.deepEqual((await complete(`${directory}/src/m`))[0], [`${directory}/src/main.ts `])
+  const path = directory.replaceAll(' ', '\\ ')
+  assert.deepEqual((await complete(`${path}/src/m`))[0], [`${path}/src/main.ts `])
 })
 
 test('hidden files are offered only for a dot, and names with control characters never', async (t) => {

@@ -11,6 +11,8 @@ import { command, createTestHooks, type HooksUnderTest } from './support.ts'
 
 const allow = ''
 const handled = 'console.log(JSON.stringify({ decision: "handled" }))'
+/** A path may contain spaces. */
+const quoted = (file: string) => `'${file}'`
 const isDenied = (answers: readonly unknown[]) => JSON.stringify(answers).includes('"decision":"deny"')
 
 function write(file: string, body: string): void {
@@ -23,15 +25,15 @@ function createAcceptedProgram(t: TestContext, body: string, more: Readonly<Reco
   const hooks = createTestHooks(t, { acceptsAll: false })
   const file = join(hooks.home, 'gate.js')
   write(file, body)
-  hooks.settings.hooks = { ...hooks.settings.hooks, 'command:*': [{ command: file, timeout: 10, ...more }] }
+  hooks.settings.hooks = { ...hooks.settings.hooks, 'command:*': [{ command: quoted(file), timeout: 10, ...more }] }
   accept(hooks, file)
   hooks.registry.discoverAndLoad()
   return { hooks, file }
 }
 
 function accept(hooks: HooksUnderTest, file: string): void {
-  const program = programHashOf(programFiles(file, hooks.home))
-  writeConsents(hooks.home, [{ event: 'command:*', command: file, program }])
+  const program = programHashOf(programFiles(quoted(file), hooks.home))
+  writeConsents(hooks.home, [{ event: 'command:*', command: quoted(file), program }])
 }
 
 const collectDecisions = (hooks: HooksUnderTest, name = 'new', withinMs = 20_000) =>
@@ -55,7 +57,7 @@ test('a changed program does not run until it is accepted again', async (t) => {
 
 test('an acceptance without a hash is valid for any content of the program', async (t) => {
   const { hooks, file } = createAcceptedProgram(t, handled)
-  writeConsents(hooks.home, [{ event: 'command:*', command: file }])
+  writeConsents(hooks.home, [{ event: 'command:*', command: quoted(file) }])
   hooks.registry.applyConfig()
   write(file, `${handled} // changed`)
   assert.deepEqual(await collectDecisions(hooks), [{ decision: 'handled' }])

@@ -53,7 +53,8 @@ process.exitCode = failed ? 1 : 0
 
 /** Resolves with whether the tests passed. Throws if the clone cannot be made. */
 async function runLane(lane: Lane, time: number): Promise<boolean> {
-  const folder = mkdtempSync(join(tmpdir(), `hermes-matrix-${lane.name}-`))
+  // Short, because sockets of programs under test lie below it, and the path of a socket has at most 103 bytes.
+  const folder = mkdtempSync(join(tmpdir(), 'hm-'))
   const clone = join(folder, 'clone')
   const home = join(folder, lane.folders ?? 'home')
   const temporary = join(home, lane.folders ?? 'tmp')

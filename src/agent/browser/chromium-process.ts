@@ -4,6 +4,7 @@
  * memory of the gateway.
  */
 import { spawn } from 'node:child_process'
+import { tmpdir } from 'node:os'
 import { Readable, Writable } from 'node:stream'
 import type { ConnectOverCDPTransport } from 'playwright-core'
 import { signalProcessGroup } from '../../lib/process-group.ts'
@@ -31,11 +32,19 @@ export const maxMessageBytes = 16 * 1_024 * 1_024
 const maxErrorChars = 4_096
 const stopMs = 3_000
 
+/** Chromium creates a socket below its directory for temporary files. Linux allows 107 bytes in the path of a socket, macOS 103. */
+const maxTemporaryBytes = 103 - '/org.chromium.Chromium.XXXXXX/SingletonSocket'.length
+
+/** Chromium does not start where the path of its socket is too long. */
+function temporaryDirectory(own = tmpdir()): string {
+  return Buffer.byteLength(own) > maxTemporaryBytes ? '/tmp' : own
+}
+
 /** Throws nothing: a program that cannot be started has exited. */
 export function startChromium({ executablePath, profile, args, env, onFlood }: ChromiumOptions): ChromiumProcess {
   const child = spawn(executablePath, [...args, `--user-data-dir=${profile}`, '--remote-debugging-pipe'], {
     cwd: profile,
-    env: { ...env },
+    env: { ...env, TMPDIR: temporaryDirectory(env['TMPDIR']) },
     // A group of its own: Ctrl+C in a terminal is for the gateway, which then closes the browser.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],

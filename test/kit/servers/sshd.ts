@@ -15,6 +15,8 @@ const program = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd'].find
 /** False, or why the tests with sshd are skipped. */
 export function sshdSkip(): string | false {
   if (program === undefined) return 'sshd is not installed'
+  const { shell, username } = userInfo()
+  if (/(?:nologin|false)$/.test(shell ?? '')) return `the account ${username} has no shell to log in with`
   const path = (process.env['PATH'] ?? '').split(':')
   const missing = ['ssh', 'ssh-keygen'].filter((name) => !path.some((folder) => existsSync(join(folder, name))))
   return missing.length === 0 ? false : `not installed: ${missing.join(', ')}`
@@ -89,20 +91,20 @@ async function start(directory: string, hostKey: string): Promise<{ child: Child
     [
       `Port ${port}`,
       'ListenAddress 127.0.0.1',
-      `HostKey ${join(directory, hostKey)}`,
+      `HostKey "${join(directory, hostKey)}"`,
       'PidFile none',
       'UsePAM no',
       'StrictModes no',
       'PermitRootLogin prohibit-password',
       'PasswordAuthentication no',
       'KbdInteractiveAuthentication no',
-      `AuthorizedKeysFile ${join(directory, 'authorized_keys')}`,
+      `AuthorizedKeysFile "${join(directory, 'authorized_keys')}"`,
       'UseDNS no',
       // Variables that the client sends are visible, so that a test sees which it sends.
       'AcceptEnv *',
       'MaxStartups 100',
       // The startup files of a developer may take longer than a test.
-      `SetEnv HOME=${join(directory, 'home')}`,
+      `SetEnv "HOME=${join(directory, 'home')}"`,
       '',
     ].join('\n'),
   )
