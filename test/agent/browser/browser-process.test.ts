@@ -18,7 +18,7 @@ function processes(): readonly Process[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
-        const command = readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ')
+        const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ')
         const stat = readFileSync(`/proc/${name}/stat`, 'latin1')
         const [state = '', parent = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
         return state === 'Z' ? [] : [{ pid: Number(name), parent: Number(parent), command }]

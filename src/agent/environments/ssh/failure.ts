@@ -5,7 +5,8 @@ import { HermesError } from '../../../lib/errors.ts'
 import { nameOf, type SshTarget } from './target.ts'
 
 /** The error for messages of `ssh` before anything ran on the host. */
-export function connectionFailure(target: SshTarget, messages: string): HermesError {
+export function connectionFailure(target: SshTarget, written: string): HermesError {
+  const messages = decodeOctal(written)
   const name = nameOf(target)
   const said = lastLineOf(messages)
   if (/REMOTE HOST IDENTIFICATION HAS CHANGED|is revoked|POSSIBLE DNS SPOOFING/i.test(messages)) {
@@ -22,6 +23,23 @@ export function connectionFailure(target: SshTarget, messages: string): HermesEr
   }
   return new HermesError('environment/unreachable', `The host is ${name}. ssh says: ${said}`, {
     hint: `Check that it is on, and that \`ssh ${commandOf(target)} true\` works for the user of the gateway. The next command tries again.`,
+  })
+}
+
+/**
+ * Outside of a UTF-8 locale, `ssh` writes each byte of `ü` as an octal number. A path with such numbers names no file, and
+ * messages contain commands to copy. Escaped control characters stay escaped.
+ */
+function decodeOctal(text: string): string {
+  return text.replace(/(?:\\[23][0-7]{2})+/g, (escaped) => {
+    const bytes = Buffer.from(
+      escaped
+        .split('\\')
+        .slice(1)
+        .map((digits) => Number.parseInt(digits, 8)),
+    )
+    const decoded = bytes.toString('utf8')
+    return /^[\p{L}\p{M}\p{N}\p{P}\p{S}]+$/u.test(decoded) && !decoded.includes('\ufffd') ? decoded : escaped
   })
 }
 

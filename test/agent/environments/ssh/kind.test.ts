@@ -76,7 +76,7 @@ describe('commands on a host that ssh reaches', { skip: sshdSkip() }, () => {
   /** Shell text that starts a process which runs for long, and stores its id under this name. */
   const withDescendant = (name: string) => {
     const file = join(directory, name)
-    return `sh -c 'echo $$ >${file}.new; mv ${file}.new ${file}; exec sleep 60' &`
+    return `sh -c 'echo $$ >"$1.new"; mv "$1.new" "$1"; exec sleep 60' sh '${file}' &`
   }
   const idOf = async (name: string) => {
     while (!existsSync(join(directory, name))) await wait(10)
@@ -133,7 +133,7 @@ describe('commands on a host that ssh reaches', { skip: sshdSkip() }, () => {
       const environment = createSshKind({ program: ['ssh', '-F', 'none'] }).create(place)
       await environment.execute(process.argv[1], ${JSON.stringify({ ...request })})`
     const withSignal = program.replace('"signal":{}', 'signal: new AbortController().signal')
-    const command = `echo x >>${once}; ${withDescendant('killed')} sleep 60`
+    const command = `echo x >>'${once}'; ${withDescendant('killed')} sleep 60`
     const gateway = spawn(process.execPath, ['--input-type=module', '-e', withSignal, command], { stdio: 'inherit' })
     const descendant = await idOf('killed')
     gateway.kill('SIGKILL')
