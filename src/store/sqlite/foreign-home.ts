@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { HermesError } from '../../lib/errors.ts'
 import { locateProfile, profileHome } from '../../lib/profiles.ts'
+import { quotePath } from '../../lib/shell-quote.ts'
 
 /** Throws `store/foreign`. */
 export function rejectForeign(db: DatabaseSync, path: string): void {
@@ -44,13 +45,8 @@ export function homeBeside(home: string): string {
 }
 
 export function foreignHome(home: string): HermesError {
-  const [from, to] = [quote(home), quote(homeBeside(home))]
+  const [from, to] = [quotePath(home), quotePath(homeBeside(home))]
   return new HermesError('store/foreign', home, {
     hint: `Take it over into a home of its own: \`HERMES_HOME=${to} hermes import hermes ${from}\` (\`hermes setup\` asks and does it). The home of Hermes Agent is only read. From then on use HERMES_HOME=${to}.`,
   })
-}
-
-/** For a shell. */
-function quote(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
 }

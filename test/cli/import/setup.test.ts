@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { offerImport } from '../../../src/cli/import/offer.ts'
 import { setup } from '../../../src/cli/model-questions.ts'
 import { isHermesError } from '../../../src/lib/errors.ts'
-import { quoteWord } from '../../../src/lib/shell-quote.ts'
+import { quotePath } from '../../../src/lib/shell-quote.ts'
 import { createSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { assertFailed, createTestContext, runInProcess } from '../support.ts'
 import { contentOf, homesWith, snapshot, type TestHomes, writeStateDatabase } from './support.ts'
@@ -59,7 +59,7 @@ test('a gateway leaves the database of Hermes alone and says what to do', async 
   assertFailed(
     await runInProcess(source, ['sessions', 'list']),
     'store/foreign',
-    `HERMES_HOME=${quoteWord(`${source}-gateway`)} hermes import hermes ${quoteWord(source)}`,
+    `HERMES_HOME=${quotePath(`${source}-gateway`)} hermes import hermes ${quotePath(source)}`,
   )
   assert.deepEqual(readFileSync(path), before)
 })

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { inspect } from 'node:util'
 import OpenAI from 'openai'
 import { createPng } from '../../kit/pictures.ts'
 import { tempHome } from '../../kit/temp-home.ts'
@@ -31,7 +32,7 @@ async function setUp(t: TestContext, isAllowed?: (address: string) => boolean) {
   /** The error of a request with this picture. */
   const refusal = async (url: string) => {
     const error: unknown = await complete(ask(url)).catch((thrown: unknown) => thrown)
-    assert.ok(error instanceof OpenAI.BadRequestError)
+    assert.ok(error instanceof OpenAI.BadRequestError, inspect(error))
     assert.equal(error.param, 'messages[0].content[1].image_url.url')
     assert.equal(error.type, 'invalid_request_error')
     return error.code
