@@ -14,9 +14,9 @@ import { tempHome } from '../kit/temp-home.ts'
 import { createTestContext, hermes } from './support.ts'
 
 /** Runs a command as the command line does, with the profile that its words and the environment select. */
-async function run(root: string, line: string, environment: Readonly<Record<string, string>> = {}) {
+async function run(root: string, line: string | readonly string[], environment: Readonly<Record<string, string>> = {}) {
   const variables = { HOME: root, HERMES_HOME: root, ...environment }
-  const words = line.split(' ')
+  const words = typeof line === 'string' ? line.split(' ') : [...line]
   const context = createTestContext(root, { environment: variables })
   try {
     const { home, rootHome, profile } = selectProfile(takeProfileOption(words), variables)
@@ -252,7 +252,7 @@ test('an exported profile has no secret unless it is asked for', async (t) => {
   writeFileSync(join(root, 'skills', '.env'), 'KEY=secret-in-a-skill\n')
   symlinkSync('/etc/passwd', join(root, 'skills', 'link'))
   const archive = join(root, 'plain.tar.gz')
-  const { code, stdout } = await run(root, `profile export default ${archive}`)
+  const { code, stdout } = await run(root, ['profile', 'export', 'default', archive])
   assert.equal(code, 0)
   assert.match(stdout, /api_key.*\n.*skills\/link/s)
   assert.equal(statSync(archive).mode & 0o777, 0o600)
@@ -262,9 +262,9 @@ test('an exported profile has no secret unless it is asked for', async (t) => {
   const text = execFileSync('tar', ['-xzOf', archive], { encoding: 'utf8' })
   assert.match(text, /gpt-5.*\$\{TELEGRAM_TOKEN\}.*how to/s)
   assert.doesNotMatch(text, /sk-|xoxb|xapp|http-token|secret-in-a-skill/)
-  assert.equal((await run(root, `profile export default ${archive}`)).code, 2)
+  assert.equal((await run(root, ['profile', 'export', 'default', archive])).code, 2)
   const full = join(root, 'full.tar.gz')
-  assert.equal((await run(root, `profile export default ${full} --with-secrets`)).code, 0)
+  assert.equal((await run(root, ['profile', 'export', 'default', full, '--with-secrets'])).code, 0)
   const all = execFileSync('tar', ['-tzf', full], { encoding: 'utf8' })
   for (const name of ['default/.env', 'default/state.db', 'default/config.yaml']) assert.ok(all.includes(name), all)
 })
@@ -291,7 +291,7 @@ quick_commands:
   const approved = JSON.stringify({ 222: { user_name: 'Ada', approved_at: 1 } })
   writeFileSync(join(root, 'platforms', 'pairing', 'telegram-approved.json'), approved)
   const archive = join(root, 'plain.tar.gz')
-  const { stdout } = await run(root, `profile export default ${archive}`)
+  const { stdout } = await run(root, ['profile', 'export', 'default', archive])
   const names = execFileSync('tar', ['-tzf', archive], { encoding: 'utf8' })
   assert.doesNotMatch(names, /memories|output|pairing/)
   assert.ok(names.includes('default/cron/jobs.json'), names)
@@ -300,7 +300,7 @@ quick_commands:
   assert.match(text, /42.*7, 222.*command: date/s)
   assert.match(stdout, /contains config\.yaml.*\n.*quick_commands\.deploy/)
   const full = join(root, 'full.tar.gz')
-  await run(root, `profile export default ${full} --with-secrets`)
+  await run(root, ['profile', 'export', 'default', full, '--with-secrets'])
   const all = execFileSync('tar', ['-tzf', full], { encoding: 'utf8' })
   for (const name of [
     'memories/USER.md',

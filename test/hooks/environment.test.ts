@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { agentStart, createTestHooks, hookYaml, withoutPython } from './support.ts'
 
 const sendEnvironmentHandler = `export const handle = async (e, c, { gateway }) =>
-  gateway.send('there', Object.entries(process.env).map(([name, value]) => name + '=' + value).sort().join(' '))`
+  gateway.send('there', Object.entries(process.env).map(([name, value]) => name + '=' + value).sort().join('\\n'))`
 const start = ['agent:start']
 
 test('a hook that declares no variables gets all of them, including .env', async (t) => {
@@ -38,7 +38,7 @@ test('a hook that declares variables gets only those and basic ones, in a proces
   await hooks.waitForSent(3)
   const names = (hook: string) => {
     const text = hooks.sent.find((one) => one.hook === hook)?.text ?? ''
-    return text.split(' ').map((pair) => pair.split('=')[0])
+    return text.split('\n').map((pair) => pair.split('=')[0])
   }
   assert.deepEqual(names('a'), ['HERMES_HOME', 'HOME', 'PATH', 'WORD'])
   assert.deepEqual(names('c'), ['HERMES_HOME', 'HOME', 'PATH'])
