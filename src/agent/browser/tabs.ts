@@ -24,6 +24,8 @@ export interface PageSettings {
 
 const maxMessages = 200
 const maxMessageChars = 1_000
+/** For the start of a browser. */
+const openMs = 60_000
 const maxDialogs = 5
 
 export interface Tabs {
@@ -101,6 +103,23 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
     return opened
   }
 
+  async function openPage(signal: AbortSignal): Promise<Page> {
+    context ??= openContextOnce()
+    const opening = context
+    try {
+      const opened = await within(opening, openMs, signal)
+      const first = await within(opened.newPage(), settings().command_timeout * 1_000, signal)
+      // The event of the context may come later.
+      if (!pages.includes(first)) watch(first)
+      return first
+    } catch (error) {
+      if (context === opening) context = undefined
+      // It may open after all, and no one else would close it.
+      void opening.then((opened) => opened.close()).catch(ignore)
+      throw error
+    }
+  }
+
   async function idOf(page: Page): Promise<string> {
     const known = targetIds.get(page)
     if (known !== undefined) return known
@@ -123,18 +142,13 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
     async open(signal) {
       const page = pages.at(-1)
       if (page !== undefined) return page
-      context ??= openContextOnce()
-      const opening = context
       try {
-        const opened = await within(opening, 60_000, signal)
-        const first = await opened.newPage()
-        // The event of the context may come later.
-        if (!pages.includes(first)) watch(first)
-        return first
+        return await openPage(signal).catch((error: unknown) => {
+          if (!(error instanceof BrowserFailure) || error.code !== 'page_hangs') throw error
+          // A page whose process ends while it is opened never answers. In a new context it gets another process.
+          return openPage(signal)
+        })
       } catch (error) {
-        if (context === opening) context = undefined
-        // It may open after all, and no one else would close it.
-        void opening.then((opened) => opened.close()).catch(ignore)
         signal.throwIfAborted()
         throw toBrowserFailure(error, 'browser_not_started')
       }
