@@ -6,7 +6,7 @@ import type { Server } from 'node:net'
 import { basename, dirname } from 'node:path'
 
 /** The kernel's limit of an address (`sun_path`), without the NUL at its end. */
-const maxAddressBytes = process.platform === 'darwin' ? 103 : 107
+export const maxAddressBytes = process.platform === 'darwin' ? 103 : 107
 
 /**
  * The directory of the socket must exist and be private. Replaces a socket that an earlier process has left. Resolves with a

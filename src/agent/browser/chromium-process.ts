@@ -9,6 +9,7 @@ import { Readable, Writable } from 'node:stream'
 import type { ConnectOverCDPTransport } from 'playwright-core'
 import { signalProcessGroup } from '../../lib/process-group.ts'
 import { spawnFailure } from '../../lib/spawn-failure.ts'
+import { maxAddressBytes } from '../../lib/unix-socket.ts'
 
 export interface ChromiumProcess {
   readonly transport: ConnectOverCDPTransport
@@ -32,12 +33,12 @@ export const maxMessageBytes = 16 * 1_024 * 1_024
 const maxErrorChars = 4_096
 const stopMs = 3_000
 
-/** Chromium creates a socket below its directory for temporary files. Linux allows 107 bytes in the path of a socket, macOS 103. */
-const maxTemporaryBytes = 103 - '/org.chromium.Chromium.XXXXXX/SingletonSocket'.length
+/** In the directory for temporary files, with random characters at the end of the folder. */
+const singletonSocket = '/org.chromium.Chromium.123456/SingletonSocket'
 
 /** Chromium does not start where the path of its socket is too long. */
 function temporaryDirectory(own = tmpdir()): string {
-  return Buffer.byteLength(own) > maxTemporaryBytes ? '/tmp' : own
+  return Buffer.byteLength(`${own}${singletonSocket}`) > maxAddressBytes ? '/tmp' : own
 }
 
 /** Throws nothing: a program that cannot be started has exited. */

@@ -103,15 +103,16 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
     return opened
   }
 
-  async function openPage(signal: AbortSignal): Promise<Page> {
+  /** Closes the context when `work` fails or takes too long. */
+  async function inContext<T>(
+    work: (opening: Promise<BrowserContext>) => Promise<T>,
+    limitMs: number,
+    signal: AbortSignal,
+  ): Promise<T> {
     context ??= openContextOnce()
     const opening = context
     try {
-      const opened = await within(opening, openMs, signal)
-      const first = await within(opened.newPage(), settings().command_timeout * 1_000, signal)
-      // The event of the context may come later.
-      if (!pages.includes(first)) watch(first)
-      return first
+      return await within(work(opening), limitMs, signal)
     } catch (error) {
       if (context === opening) context = undefined
       // It may open after all, and no one else would close it.
@@ -142,12 +143,18 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
     async open(signal) {
       const page = pages.at(-1)
       if (page !== undefined) return page
+      const newPage = () =>
+        inContext(async (opening) => (await opening).newPage(), settings().command_timeout * 1_000, signal)
       try {
-        return await openPage(signal).catch((error: unknown) => {
+        await inContext((opening) => opening, openMs, signal)
+        const first = await newPage().catch((error: unknown) => {
           if (!(error instanceof BrowserFailure) || error.code !== 'page_hangs') throw error
           // A page whose process ends while it is opened never answers. In a new context it gets another process.
-          return openPage(signal)
+          return newPage()
         })
+        // The event of the context may come later.
+        if (!pages.includes(first)) watch(first)
+        return first
       } catch (error) {
         signal.throwIfAborted()
         throw toBrowserFailure(error, 'browser_not_started')

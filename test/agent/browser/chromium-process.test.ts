@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createPipeTransport, maxMessageBytes } from '../../../src/agent/browser/chromium-process.ts'
+import { createPipeTransport, maxMessageBytes, startChromium } from '../../../src/agent/browser/chromium-process.ts'
+import { tempHome } from '../../kit/temp-home.ts'
 
 function openPipe() {
   const input = new PassThrough()
@@ -43,4 +46,17 @@ test('the end of the browser closes the connection once', async () => {
   await once(output, 'close')
   transport.close()
   assert.deepEqual(events, ['closed'])
+})
+
+test('a browser gets a folder for temporary files in which its socket has a path that is short enough', async (t) => {
+  const profile = tempHome(t)
+  const executablePath = join(profile, 'browser')
+  writeFileSync(executablePath, '#!/bin/sh\nprintf %s "$TMPDIR" >used\n', { mode: 0o700 })
+  const usedFor = async (folder: string) => {
+    const env = { PATH: '/usr/bin:/bin', TMPDIR: folder }
+    await startChromium({ executablePath, profile, args: [], env, onFlood: () => undefined }).exited
+    return readFileSync(join(profile, 'used'), 'utf8')
+  }
+  assert.equal(await usedFor('/var/tmp'), '/var/tmp')
+  assert.equal(await usedFor(`/var/tmp/${'long-'.repeat(20)}`), '/tmp')
 })
