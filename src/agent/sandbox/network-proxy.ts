@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, request as requestHttp, type Server, type ServerResponse } from 'node:http'
 import { connect, isIP, type Socket } from 'node:net'
-import { pipeline } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { systemCode } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 
@@ -83,6 +83,7 @@ export function createNetworkProxy(deps: NetworkProxyDeps): Server {
       throw new Refusal(400, 'This is a proxy: it needs an absolute http address.\n')
     const port = url.port === '' ? 80 : Number(url.port)
     const address = await admit(url.hostname, port)
+    if (response.destroyed) return
     const headers = withoutHopHeaders(incoming.headers)
     const outgoing = requestHttp({
       ...{ host: address, port, method: incoming.method, path: `${url.pathname}${url.search}`, agent: false },
@@ -90,25 +91,29 @@ export function createNetworkProxy(deps: NetworkProxyDeps): Server {
       headers: { ...headers, host: url.host },
       timeout: idleTimeoutMs,
     })
-    outgoing.on('timeout', () => outgoing.destroy())
+    const end = () => outgoing.destroy()
+    outgoing.on('timeout', end)
     outgoing.on('response', (answer) => {
       response.writeHead(answer.statusCode ?? 502, withoutHopHeaders(answer.headers))
-      pipeline(answer, response, () => undefined)
+      pipeline(answer, response).catch(end)
     })
     outgoing.on('error', (error) => refuse(response, unreachable(url.hostname, error)))
-    pipeline(incoming, outgoing, () => undefined)
+    response.once('close', end)
+    pipeline(incoming, outgoing).catch(end)
   }
 
   /** `CONNECT host:port`. */
   async function tunnel({ url = '' }: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
     const [, host = '', portText = ''] = authority.exec(url) ?? []
     if (host === '') throw new Refusal(403, notListed(url.slice(0, 200), undefined))
-    const upstream = connect({ host: await admit(host, Number(portText)), port: Number(portText) })
+    const address = await admit(host, Number(portText))
+    if (client.destroyed) return
+    const upstream = connect({ host: address, port: Number(portText) })
     const end = () => {
       client.destroy()
       upstream.destroy()
     }
-    client.setTimeout(idleTimeoutMs, end)
+    client.once('close', end).setTimeout(idleTimeoutMs, end)
     let isConnected = false
     upstream.on('error', (error) => (isConnected ? end() : refuseTunnel(client, unreachable(host, error))))
     upstream.once('connect', () => {
@@ -117,7 +122,6 @@ export function createNetworkProxy(deps: NetworkProxyDeps): Server {
       upstream.write(head)
       client.pipe(upstream).pipe(client)
     })
-    client.once('close', end)
   }
 
   const server = createServer((incoming, response) => {

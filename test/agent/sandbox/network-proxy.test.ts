@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { EventEmitter, once } from 'node:events'
 import { copyFileSync } from 'node:fs'
 import { createServer as createHttpServer, request } from 'node:http'
-import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { type AddressInfo, connect, createServer, type Server, Socket } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { z } from 'zod'
 import { proxyPort } from '../../../src/agent/sandbox/detect-sandbox.ts'
 import { createNetworkProxy } from '../../../src/agent/sandbox/network-proxy.ts'
 import { createLog } from '../../../src/lib/log.ts'
@@ -45,11 +47,17 @@ const addresses: Readonly<Record<string, readonly string[]>> = {
 /** The server of the test stands for a public address. */
 const isAllowed = (address: string) => address === '127.0.0.1' || isPublicAddress(address)
 
-async function openProxy(t: TestContext, hosts: readonly string[], socketFile = join(tempHome(t), 'proxy.sock')) {
+async function openProxy(
+  t: TestContext,
+  hosts: readonly string[],
+  socketFile = join(tempHome(t), 'proxy.sock'),
+  beforeResolving: () => Promise<void> = () => Promise.resolve(),
+) {
   const lines: string[] = []
   const proxy = createNetworkProxy({
     hosts: () => hosts,
     async resolve(name) {
+      await beforeResolving()
       const found = addresses[name]
       if (found === undefined) throw Object.assign(new Error('unknown'), { code: 'ENOTFOUND' })
       return found.map((address) => ({ address }))
@@ -63,6 +71,7 @@ async function openProxy(t: TestContext, hosts: readonly string[], socketFile = 
   t.after(await listenOnUnixSocket(proxy, socketFile))
   return {
     lines,
+    proxy,
     /** Sends a request for this address, as a client of a proxy does. */
     get: (url: string, options: { method?: string; body?: string; host?: string } = {}) =>
       new Promise<{ status: number; body: string }>((resolve, reject) => {
@@ -100,6 +109,67 @@ test('a tunnel to a listed host carries bytes in both directions', async (t) => 
   )
   const { tunnel } = await openProxy(t, [`listed.test:${port}`])
   assert.deepEqual(await tunnel(`listed.test:${port}`, 'bytes'), { status: '200', echoed: 'bytes' })
+})
+
+test('the proxy goes on when a client leaves while its name is resolved', async (t) => {
+  const port = await startWebServer(t)
+  const socketFile = join(tempHome(t), 'proxy.sock')
+  const resolved = Promise.withResolvers<void>()
+  const resolving = new EventEmitter()
+  const { get, proxy } = await openProxy(t, [`listed.test:${port}`], socketFile, () => {
+    resolving.emit('started')
+    return resolved.promise
+  })
+  const leave = async (head: string) => {
+    const client = connect(socketFile)
+    const [connection] = z.tuple([z.instanceof(Socket)]).parse(await once(proxy, 'connection'))
+    client.write(`${head}\r\nhost: listed.test\r\n\r\n`)
+    await once(resolving, 'started')
+    client.destroy()
+    return connection
+  }
+  await once(await leave(`GET http://listed.test:${port}/ HTTP/1.1`), 'close')
+  // The proxy reads nothing from a tunnel before it is open.
+  const tunnel = await leave(`CONNECT listed.test:${port} HTTP/1.1`)
+  const closed = new Promise((resolve) => tunnel.once('close', resolve))
+  resolved.resolve()
+  await closed
+  assert.equal((await get(`http://listed.test:${port}/`)).status, 200)
+})
+
+test('the proxy ends its request when a client leaves before the answer', async (t) => {
+  const left = Promise.withResolvers<void>()
+  const server = createHttpServer((incoming, response) => {
+    if (incoming.url === '/slow') response.once('close', left.resolve)
+    else response.end('here')
+  })
+  const port = await listen(t, server)
+  const socketFile = join(tempHome(t), 'proxy.sock')
+  const { get } = await openProxy(t, [`listed.test:${port}`], socketFile)
+  const client = connect(socketFile)
+  client.write(`GET http://listed.test:${port}/slow HTTP/1.1\r\nhost: listed.test\r\n\r\n`)
+  await once(server, 'request')
+  client.destroy()
+  await left.promise
+  assert.equal((await get(`http://listed.test:${port}/`)).body, 'here')
+})
+
+test('the proxy goes on when a client leaves at the moment of its answer', async (t) => {
+  const clients: Socket[] = []
+  const server = createHttpServer((_incoming, response) => {
+    for (const client of clients.splice(0)) client.destroy()
+    response.end('here')
+  })
+  const port = await listen(t, server)
+  const socketFile = join(tempHome(t), 'proxy.sock')
+  const { get } = await openProxy(t, [`listed.test:${port}`], socketFile)
+  for (let count = 0; count < 30; count += 1) {
+    const client = connect(socketFile)
+    clients.push(client)
+    client.write(`GET http://listed.test:${port}/ HTTP/1.1\r\nhost: listed.test\r\n\r\n`)
+    await once(client, 'close')
+  }
+  assert.equal((await get(`http://listed.test:${port}/`)).body, 'here')
 })
 
 test('other hosts, other ports, address literals and names of private addresses are refused, and the log names them', async (t) => {
