@@ -9,6 +9,7 @@ import type { ConversationPagesDeps } from './tabs.ts'
 /** A page that has shown its text is ready enough. */
 const restOfLoadingMs = 5_000
 const errorPageMs = 100
+const maxAttempts = 5
 
 /** Opens an address, as far as its text is there. */
 export async function load(
@@ -40,7 +41,7 @@ export async function load(
 
 /** Shows an empty page. The error page of the address that was left may come in between, and would end the next call. */
 async function leave(page: Page): Promise<void> {
-  for (let attempt = 1; attempt <= 5 && !page.isClosed(); attempt += 1) {
+  for (let attempt = 1; attempt <= maxAttempts && !page.isClosed(); attempt += 1) {
     try {
       await page.goto('about:blank')
       if ((await page.evaluate('location.href')) === 'about:blank') return
@@ -50,13 +51,19 @@ async function leave(page: Page): Promise<void> {
   }
 }
 
-/** The error page of an earlier navigation, or a script of the page, may still interrupt a new one. */
+/**
+ * The error page of an earlier navigation, or a script of the page, may still interrupt a new one. So may an attempt that follows at
+ * once interrupt the one before it.
+ */
 async function goTo(page: Page, url: string, options: Parameters<Page['goto']>[1] = {}): ReturnType<Page['goto']> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await page.goto(url, options)
     } catch (error) {
-      if (attempt === 3 || !(error instanceof Error && error.message.includes('interrupted by another'))) throw error
+      if (attempt === maxAttempts || !(error instanceof Error && error.message.includes('interrupted by another')))
+        throw error
+      await sleep(errorPageMs)
+      options.signal?.throwIfAborted()
     }
   }
 }
