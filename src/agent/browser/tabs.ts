@@ -4,7 +4,7 @@
 import type { BrowserContext, Dialog, Page } from 'playwright-core'
 import type { PageConsole, PageState } from './contract.ts'
 import { BrowserFailure, toBrowserFailure } from './failure.ts'
-import { within } from './within.ts'
+import { createSharedContext } from './shared-context.ts'
 
 export interface ConversationPagesDeps {
   /** Opens the context with the first page. Rejects with `BrowserFailure`. */
@@ -51,7 +51,6 @@ interface ShownDialog {
 }
 
 export function createTabs({ openContext, settings }: ConversationPagesDeps): Tabs {
-  let context: Promise<BrowserContext> | undefined
   let pages: readonly Page[] = []
   let dialogs: readonly ShownDialog[] = []
   let messages: PageConsole['messages'] = []
@@ -93,33 +92,10 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
     })
   }
 
-  async function openContextOnce(): Promise<BrowserContext> {
-    const opened = await openContext()
-    opened.on('page', watch)
-    opened.on('close', () => {
-      context = undefined
-      pages = []
-    })
-    return opened
+  const forgetPages = () => {
+    pages = []
   }
-
-  /** Closes the context when `work` fails or takes too long. */
-  async function inContext<T>(
-    work: (opening: Promise<BrowserContext>) => Promise<T>,
-    limitMs: number,
-    signal: AbortSignal,
-  ): Promise<T> {
-    context ??= openContextOnce()
-    const opening = context
-    try {
-      return await within(work(opening), limitMs, signal)
-    } catch (error) {
-      if (context === opening) context = undefined
-      // It may open after all, and no one else would close it.
-      void opening.then((opened) => opened.close()).catch(ignore)
-      throw error
-    }
-  }
+  const context = createSharedContext({ openContext, onPage: watch, onClose: forgetPages })
 
   async function idOf(page: Page): Promise<string> {
     const known = targetIds.get(page)
@@ -143,10 +119,9 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
     async open(signal) {
       const page = pages.at(-1)
       if (page !== undefined) return page
-      const newPage = () =>
-        inContext(async (opening) => (await opening).newPage(), settings().command_timeout * 1_000, signal)
+      const newPage = () => context.use((opened) => opened.newPage(), settings().command_timeout * 1_000, signal)
       try {
-        await inContext((opening) => opening, openMs, signal)
+        await context.use(() => Promise.resolve(), openMs, signal)
         const first = await newPage().catch((error: unknown) => {
           if (!(error instanceof BrowserFailure) || error.code !== 'page_hangs') throw error
           // A page whose process ends while it is opened never answers. In a new context it gets another process.
@@ -198,10 +173,8 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
       throw new BrowserFailure('command_refused', 'This conversation has no such page. Target.getTargets lists them.')
     },
     async close() {
-      const open = context
-      context = undefined
-      pages = []
-      await open?.then((opened) => opened.close()).catch(ignore)
+      forgetPages()
+      await context.close()
     },
   }
 }
