@@ -6,22 +6,14 @@
 import type { Agent } from './agent/agent.ts'
 import type { AgentTools } from './agent/loop/agent-tools.ts'
 import type { AgentTurnInput, SubagentWorkspace } from './agent/loop/agent-turn.ts'
+import type { ChosenModel } from './agent/models/chosen-model.ts'
 import type { ModelError, Provider } from './agent/models/provider.ts'
 import type { ToolContext } from './agent/tools/tool.ts'
 import type { StartSubagents } from './flows/delegation/background-subagents.ts'
 import type { DelegatedTurns } from './flows/delegation/delegated-turns.ts'
 import type { SessionCompression } from './flows/session-compression.ts'
 import type { PrepareMessage } from './flows/turn/attachments.ts'
-import {
-  type ChosenModel,
-  isFirstTurn,
-  type ModelTurn,
-  type PostponedTurn,
-  type Turn,
-  type TurnInfoFactory,
-  type TurnWithoutModel,
-  turnStartIndex,
-} from './flows/turn/claim.ts'
+import type { ModelTurn, PostponedTurn, TurnWithoutModel } from './flows/turn/claim.ts'
 import type { TurnJournal } from './flows/turn/journal.ts'
 import type { ModelOutages } from './flows/turn/model-outages.ts'
 import {
@@ -50,6 +42,7 @@ import {
   TurnInterrupted,
   TurnPaused,
 } from './sessions/running-turns.ts'
+import { isFirstTurn, type Turn, type TurnInfoFactory, turnStartIndex } from './sessions/turn.ts'
 
 export interface TurnDeps extends TurnProgressDeps {
   readonly outages: ModelOutages

@@ -379,7 +379,7 @@ test('the check finds a planted violation of each kind', () => {
     ],
     ['src/agent/planted.ts', "import Fastify from 'fastify'\n"],
     ['src/http/planted.ts', "import type { Gateway } from '../gateway.ts'\n"],
-    ['src/sessions/planted.ts', "import type { Turn } from '../flows/turn/claim.ts'\n"],
+    ['src/sessions/planted.ts', "import type { Claim } from '../flows/turn/claim.ts'\n"],
     [
       'src/flows/planted.ts',
       "import type { Core } from '../app/compose-core.ts'\nimport { createTurnRunner } from '../turn.ts'\n",

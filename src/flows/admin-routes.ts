@@ -242,7 +242,7 @@ async function parse<Shape extends z.ZodType>(
   shape: (shapes: Shapes) => Shape,
 ): Promise<z.output<Shape>> {
   const [{ parseInput }, shapes] = await Promise.all([
-    import('./api/parse-input.ts'),
+    import('../lib/parse-input.ts'),
     import('./api/management-shapes.ts'),
   ])
   return parseInput(shape(shapes), await readBody(request))

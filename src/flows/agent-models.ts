@@ -1,26 +1,29 @@
 /**
  * The configured models: that of the conversations, and those of other work. Providers are created with the first call.
  */
+
 import { existsSync } from 'node:fs'
 import type { AgentConfig } from '../agent/config.ts'
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
+import type { ChosenModel } from '../agent/models/chosen-model.ts'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ProviderMonitor } from '../agent/models/model-call-monitor.ts'
 import type { ModelError } from '../agent/models/provider.ts'
 import { resolveProvider, serversOf } from '../agent/models/resolve-provider.ts'
+import type { Environment } from '../config/environment.ts'
 import { isHermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
 import { cronPlatform, type SessionSource } from '../message/source.ts'
 import type { AccountPolicy } from '../platforms/accounts.ts'
+import type { Turn } from '../sessions/turn.ts'
 import type { AuxiliaryCallDeps } from './auxiliary-model.ts'
 import type { ConversationFacts, ConversationModel } from './conversation-model.ts'
 import type { ModelKeys } from './model-keys.ts'
-import type { ToolRuntimeDeps } from './tool-runtime.ts'
-import type { ChosenModel, Turn } from './turn/claim.ts'
 
-export interface AgentModelsDeps extends Pick<ToolRuntimeDeps, 'environment'> {
+export interface AgentModelsDeps {
+  readonly environment: () => Environment
   readonly home: Pick<HomeLayout, 'authFile' | 'pictures'>
   readonly settings: () => AgentConfig
   readonly modelCalls: ProviderMonitor

@@ -32,7 +32,7 @@ export function agentRoutes({ knownTools, previewPrompt }: AgentRoutesDeps): Htt
       access: 'token',
       async handle(request) {
         const [{ parseInput }, { promptQuery }] = await Promise.all([
-          import('./api/parse-input.ts'),
+          import('../lib/parse-input.ts'),
           import('./api/management-shapes.ts'),
         ])
         const { platform } = parseInput(promptQuery, Object.fromEntries(new URL(request.url).searchParams))

@@ -2,6 +2,7 @@
  * What a turn needs of the agent: the configured model, the tools and the environment of a session. Loaded with the first
  * turn, so that an idle daemon does not pay for it.
  */
+
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Checkpoints } from '../agent/checkpoints/checkpoints.ts'
@@ -31,8 +32,10 @@ import type { SessionSource } from '../message/source.ts'
 import type { ToolCall } from '../message/transcript.ts'
 import type { AccountPolicy } from '../platforms/accounts.ts'
 import type { RoleSettings } from '../platforms/config.ts'
+import type { Turn } from '../sessions/turn.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from './agent-models.ts'
 import type { Browsers } from './browser-access.ts'
+import { workingDirectory } from './environments/working-directory.ts'
 import type { MediaServices } from './media-services.ts'
 import type { OpenSandboxDeps } from './open-sandbox.ts'
 import type { RemotePlaces } from './remote-places.ts'
@@ -40,7 +43,6 @@ import { createSandboxSockets } from './sandbox-sockets.ts'
 import { type CallingTurn, createToolAccess, type ToolAccessDeps, type ToolTurn } from './tool-access.ts'
 import { createToolContexts, type FileChange, type ToolContextDeps } from './tool-context.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
-import type { Turn } from './turn/claim.ts'
 import type { TurnAccessDeps } from './turn-access.ts'
 import {
   belowCeiling,
@@ -440,19 +442,6 @@ function openLazily<T>(open: (isCurrent: () => boolean) => Promise<T>) {
       current = undefined
     },
   }
-}
-
-/** In the sandbox the home directory of the user is not writable, and that of the gateway is not even visible. */
-export function workingDirectory({
-  home,
-  settings,
-  environment,
-}: Pick<AgentServicesDeps, 'home' | 'environment'> & { settings(): Pick<AgentConfig, 'terminal'> }): string {
-  const userHome = environment().values['HOME'] || home.root
-  const { cwd, sandbox, backend } = settings().terminal
-  const isSandboxed = backend === 'bwrap' || (sandbox !== 'off' && backend === 'local')
-  const configured = resolve(userHome, cwd.replace(/^~(?=$|\/)\/?/, ''))
-  return isSandboxed && (cwd === '' || configured === home.root) ? home.workspace : configured
 }
 
 function requireMachine({ backend }: AgentConfig['terminal']): void {

@@ -19,10 +19,10 @@ import type { CommandReport, MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import { changeSessionSetting, readSessionSettings, type SessionSettings } from '../sessions/session-state.ts'
+import type { Turn } from '../sessions/turn.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import { createOutputWatch } from './output-watch.ts'
-import type { Turn } from './turn/claim.ts'
 
 export interface CommandReportsDeps {
   readonly store: Store

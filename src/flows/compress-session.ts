@@ -11,6 +11,7 @@ import { shortenNewestResults } from '../agent/compression/shorten-results.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
+import type { ChosenModel } from '../agent/models/chosen-model.ts'
 import { moveSessionGrants } from '../approvals/queries.ts'
 import type { Engine } from '../engine/engine.ts'
 import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
@@ -26,8 +27,8 @@ import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import { rotateSession } from '../sessions/session-rotation.ts'
 import type { TranscriptEntry } from '../sessions/transcript.ts'
 import { applyCompression, type CompressionEdits } from '../sessions/transcript-compression.ts'
+import { type Turn, type TurnInfoFactory, turnStartIndex } from '../sessions/turn.ts'
 import type { Store } from '../store/store.ts'
-import { type ChosenModel, type Turn, type TurnInfoFactory, turnStartIndex } from './turn/claim.ts'
 
 export interface SessionCompressionDeps {
   readonly auxiliary: Auxiliary

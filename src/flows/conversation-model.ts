@@ -2,6 +2,8 @@
  * The model of a conversation that is not simply the configured one (contract §3.14): chosen there with `/model`, or configured for
  * its chat or its platform, in this order. Loaded with the first such conversation.
  */
+
+import type { ChosenModel } from '../agent/models/chosen-model.ts'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import { findServer, resolveProvider } from '../agent/models/resolve-provider.ts'
 import { knownWindow } from '../agent/models/windows.ts'
@@ -10,7 +12,6 @@ import { asRecord } from '../lib/json.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { AccountPolicy } from '../platforms/accounts.ts'
 import type { SessionSettings } from '../sessions/session-state.ts'
-import type { ChosenModel } from './turn/claim.ts'
 
 /** What `/model` has stored: no secrets, and no address. */
 export interface ModelChoice {

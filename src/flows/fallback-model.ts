@@ -3,13 +3,13 @@
  * first failure.
  */
 
+import type { ChosenModel } from '../agent/models/chosen-model.ts'
 import type { ModelConfig } from '../agent/models/config.ts'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ModelError } from '../agent/models/provider.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { withoutForeignKeys } from './other-model.ts'
-import type { ChosenModel } from './turn/claim.ts'
 
 export interface FallbackDeps {
   readonly settings: () => Pick<ModelConfig, 'fallback_providers'>

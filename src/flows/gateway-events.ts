@@ -10,8 +10,7 @@ import type { FinishedMessage } from '../outbox/context.ts'
 import type { TurnActivity } from '../platforms/adapter.ts'
 import type { GatewayHooks } from '../plugins/gateway-hooks.ts'
 import { platformOf } from '../sessions/session-key.ts'
-import { hookMessagePrefix } from './hook-host-api.ts'
-import type { Turn } from './turn/claim.ts'
+import type { Turn } from '../sessions/turn.ts'
 
 export interface GatewayEventsDeps {
   readonly listeners: readonly HookEventListener[]
@@ -122,3 +121,6 @@ export const noopGatewayHooks: GatewayHooks = {
   sessionReplaced: noop,
   gatewayStopping: noop,
 }
+
+/** Prefix of the outbox keys of messages that hooks send. */
+export const hookMessagePrefix = 'hook:'

@@ -1,6 +1,7 @@
 /**
  * What hook handlers may request of a running gateway: send a message, start a background task.
  */
+
 import type { HookGatewayServices, HookPayload } from '../hooks/services.ts'
 import { lowerRole } from '../inbox/access.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -15,6 +16,7 @@ import type { Store } from '../store/store.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import type { BackgroundTasks } from './background-tasks.ts'
 import type { ResolveTargetDeps } from './delivery/resolve-target.ts'
+import { hookMessagePrefix } from './gateway-events.ts'
 
 export interface HookServicesDeps {
   readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access' | 'authorityOf' | 'lookUpAuthority'>
@@ -30,9 +32,6 @@ export interface HookServicesDeps {
   readonly clock: () => number
   readonly log: Logger
 }
-
-/** Prefix of the outbox keys of messages that hooks send. */
-export const hookMessagePrefix = 'hook:'
 
 /** Per hook: a loop in a handler must not become a bill. */
 const maxOpenTasksPerHook = 50

@@ -53,7 +53,7 @@ const jsonType = { headers: { 'content-type': 'application/json' } }
 
 async function loadShapes() {
   const [{ parseInput }, shapes] = await Promise.all([
-    import('./api/parse-input.ts'),
+    import('../lib/parse-input.ts'),
     import('./api/management-shapes.ts'),
   ])
   return { ...shapes, parseInput }

@@ -22,7 +22,7 @@ import { type HomeLayout, prepareProcessFolder } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import type { SecretRegistry } from '../lib/redact.ts'
 import { withFileLock } from '../store/sqlite/file-lock.ts'
-import { workingDirectory } from './agent-services.ts'
+import { workingDirectory } from './environments/working-directory.ts'
 import { createGuardedFetch } from './guarded-fetch.ts'
 import { openSandboxes } from './open-sandbox.ts'
 

@@ -7,10 +7,10 @@ import { flushMemory } from '../agent/memory/flush.ts'
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ChatMessage } from '../message/transcript.ts'
+import type { Turn, TurnInfoFactory } from '../sessions/turn.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import type { AgentServices } from './agent-services.ts'
 import type { OwnMemory } from './own-memory.ts'
-import type { Turn, TurnInfoFactory } from './turn/claim.ts'
 
 export interface MemoryFlushDeps {
   readonly auxiliary: Auxiliary

@@ -6,6 +6,7 @@ import type { Agent, CurrentTurn } from '../agent/agent.ts'
 import type { TurnInfo } from '../agent/agent-hooks.ts'
 import type { ProgressListener } from '../agent/loop/journal.ts'
 import { noopJournal, runToolCall, type ToolCallDeps } from '../agent/loop/run-tool-call.ts'
+import type { ChosenModel } from '../agent/models/chosen-model.ts'
 import { type CompletionDeps, complete } from '../agent/models/completion.ts'
 import type { RequestInput } from '../agent/models/provider.ts'
 import type { ResultWrite } from '../agent/tools/tool.ts'
@@ -24,7 +25,6 @@ import { createRecursionGuard } from '../plugins/recursion-guard.ts'
 import { findSessionSource } from '../sessions/session-state.ts'
 import type { Store } from '../store/store.ts'
 import type { AgentServices } from './agent-services.ts'
-import type { ChosenModel } from './turn/claim.ts'
 
 export interface PluginHostApiDeps
   extends Pick<ToolCallDeps, 'agentHooks' | 'approve' | 'rejectionReason'>,

@@ -5,7 +5,7 @@
 import type { AgentConfig } from '../agent/config.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { Logger } from '../lib/log.ts'
-import type { Turn } from './turn/claim.ts'
+import type { Turn } from '../sessions/turn.ts'
 import type { TurnAccess, TurnAccessDeps } from './turn-access.ts'
 
 export interface SandboxSocketsDeps {

@@ -14,6 +14,7 @@ import {
 import { createSummaryCooldown } from '../agent/compression/cooldown.ts'
 import type { RequestSize } from '../agent/loop/loop.ts'
 import type { CountedContext } from '../agent/loop/loop-state.ts'
+import type { ChosenModel } from '../agent/models/chosen-model.ts'
 import type { CommandServices } from '../commands/command.ts'
 import { acceptEvent } from '../inbox/queries.ts'
 import { serializeEvent } from '../inbox/stored-event.ts'
@@ -21,8 +22,8 @@ import { uuid7 } from '../lib/ids.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import { type ChatMessage, withoutImages } from '../message/transcript.ts'
 import { readTranscript, type TranscriptEntry } from '../sessions/transcript.ts'
+import type { Turn } from '../sessions/turn.ts'
 import type { CompressSession, SessionCompressionDeps } from './compress-session.ts'
-import type { ChosenModel, Turn } from './turn/claim.ts'
 
 /** All reject with the signal's reason, with `store/fenced` and as the store does. A failed summary changes nothing. */
 export interface SessionCompression extends Pick<CommandServices, 'compressSession'> {

@@ -14,10 +14,10 @@ import type { PlatformAdapter } from '../platforms/adapter.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import type { PromptSections } from '../plugins/prompt-sections.ts'
 import { freezePrompt } from '../sessions/transcript.ts'
+import type { Turn } from '../sessions/turn.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import type { AgentServices } from './agent-services.ts'
-import type { Turn } from './turn/claim.ts'
 
 /** What the layers of a prompt may depend on. */
 export interface PromptFacts {

@@ -5,12 +5,12 @@
 import type { SessionRecall } from '../agent/tools/tool.ts'
 import { hasWaitingUser } from '../message/event.ts'
 import { commandLinePlatform } from '../message/source.ts'
+import type { Turn } from '../sessions/turn.ts'
 import { indexNewMessages } from '../store/search-index.ts'
 import { createRecall } from '../store/sqlite/recall.ts'
 import type { SessionScope } from '../store/sqlite/visible-sessions.ts'
 import type { Store } from '../store/store.ts'
 import { sessionScopeOf } from './session-scope.ts'
-import type { Turn } from './turn/claim.ts'
 
 export type RecallingTurn = Pick<Turn, 'sessionId' | 'sessionKey' | 'event' | 'authority'>
 

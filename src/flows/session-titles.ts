@@ -5,13 +5,14 @@
 import type { AgentConfig } from '../agent/config.ts'
 import { stripThinking } from '../agent/loop/strip-thinking.ts'
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
+import type { ChosenModel } from '../agent/models/chosen-model.ts'
 import { toTitle } from '../commands/built-in/title.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { ownWords } from '../message/own-words.ts'
 import { beginTitleAttempt, giveTitle } from '../sessions/session-titles.ts'
+import type { Turn, TurnInfoFactory } from '../sessions/turn.ts'
 import type { Store } from '../store/store.ts'
-import type { ChosenModel, Turn, TurnInfoFactory } from './turn/claim.ts'
 
 export interface SessionTitlesDeps {
   readonly store: Store

@@ -3,6 +3,7 @@
  * behind each is loaded with its first call.
  */
 import type { MemoryAccess } from '../agent/memory/contract.ts'
+import type { AuxiliaryCaller } from '../agent/models/auxiliary.ts'
 import type { LoadedTools } from '../agent/tools/registry.ts'
 import type {
   ChatMessages,
@@ -18,12 +19,12 @@ import { isAttended, type MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { ToolCall } from '../message/transcript.ts'
 import type { RoleSettings } from '../platforms/config.ts'
+import type { Turn, TurnInfoFactory } from '../sessions/turn.ts'
 import type { AgentModels } from './agent-models.ts'
 import type { SendingTurn } from './delivery/chat-messages.ts'
 import type { SessionRecallService } from './session-recall.ts'
-import type { Turn, TurnInfoFactory } from './turn/claim.ts'
 import { toolListOf } from './turn-tools.ts'
-import type { AuxiliaryCaller, WebAccessDeps } from './web-access.ts'
+import type { WebAccessDeps } from './web-access.ts'
 
 export interface ToolAccessDeps extends Pick<WebAccessDeps, 'redact' | 'log'> {
   readonly home: HomeLayout

@@ -2,10 +2,10 @@
  * The HTTP routes of uploads: a client sends a file in pieces before the message that names it.
  */
 import { HermesError } from '../lib/errors.ts'
+import { parseInput } from '../lib/parse-input.ts'
 import type { UploadRequest, Uploads } from '../media/uploads.ts'
 import { maxShownImages } from '../message/event.ts'
 import { pieceQuery, uploadBody } from './api/management-shapes.ts'
-import { parseInput } from './api/parse-input.ts'
 
 export interface UploadRequestDeps {
   readonly uploads: Uploads

@@ -3,7 +3,7 @@
  * if it sees. The picture comes from a file or, through the safe fetch, from the web. Loaded with the first call of
  * `vision_analyze`.
  */
-import type { Auxiliary } from '../agent/models/auxiliary.ts'
+import type { Auxiliary, AuxiliaryCaller } from '../agent/models/auxiliary.ts'
 import { ModelError } from '../agent/models/provider.ts'
 import type { PictureAnswer, PictureProblem, PictureQuestion, VisionAccess } from '../agent/tools/tool.ts'
 import { isHermesError, messageOf, systemCode } from '../lib/errors.ts'
@@ -12,7 +12,6 @@ import { MediaError } from '../media/media-error.ts'
 import { maxPictureBytes, PictureRefused, storePicture } from '../media/pictures.ts'
 import { type AddressRules, safeFetch } from '../media/safe-fetch.ts'
 import type { ImagePart } from '../message/transcript.ts'
-import type { AuxiliaryCaller } from './web-access.ts'
 
 export interface VisionDeps {
   /** The folder of pictures. */

@@ -2,7 +2,7 @@
  * What the web tools do: search by a service, and read pages (contract S9). Pages are fetched through the one safe fetch, and
  * long ones are summarised by the model of `auxiliary.web_extract`. Loaded with the first call.
  */
-import type { Auxiliary, AuxiliaryRequest } from '../agent/models/auxiliary.ts'
+import type { Auxiliary, AuxiliaryCaller, AuxiliaryRequest } from '../agent/models/auxiliary.ts'
 import type { WebAccess, WebPage } from '../agent/tools/tool.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
@@ -35,9 +35,6 @@ const accept = 'text/markdown, text/html;q=0.9, application/pdf;q=0.9, text/plai
 const maxPageChars = 5_000
 /** Of a long page, the model is shown the beginning. */
 const maxSummarisedChars = 200_000
-
-/** For whom a tool calls a model. */
-export type AuxiliaryCaller = Pick<AuxiliaryRequest, 'main' | 'turn'>
 
 export function createWebAccess(deps: WebAccessDeps, caller: AuxiliaryCaller): WebAccess {
   const { settings, variables } = deps

@@ -54,3 +54,6 @@ export interface AuxiliaryModel {
 
 /** Loads nothing before the first call. */
 export type Auxiliary = (task: AuxiliaryTask) => AuxiliaryModel
+
+/** For whom a tool calls a model. */
+export type AuxiliaryCaller = Pick<AuxiliaryRequest, 'main' | 'turn'>

@@ -4,10 +4,11 @@
 import type { QuestionsDeps } from '../../approvals/after-commit.ts'
 import { decideQuestion } from '../../approvals/decide.ts'
 import { type StoredQuestion, waitingApprovals } from '../../approvals/queries.ts'
+import { parseInput } from '../../lib/parse-input.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { Store } from '../../store/store.ts'
 import { cleanQuestion } from './clean-texts.ts'
-import { type ApiRequest, parseInput } from './parse-input.ts'
+import type { ApiRequest } from './parse-input.ts'
 import { type ApiDecided, type ApiPending, type ApiQuestion, decideBody, pendingQuery } from './shapes.ts'
 
 export interface ApprovalsApiDeps {

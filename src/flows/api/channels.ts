@@ -2,10 +2,11 @@
  * `/api/channels`: the chats to which messages can be sent.
  */
 import { z } from 'zod'
+import { parseInput } from '../../lib/parse-input.ts'
 import { type ListTargetsDeps, listAllTargets } from '../delivery/list-targets.ts'
 import { formatTarget } from '../delivery/resolve-target.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
-import { type ApiRequest, parseInput } from './parse-input.ts'
+import type { ApiRequest } from './parse-input.ts'
 import { type ApiChannels, channelsQuery } from './shapes.ts'
 
 export type ChannelsApiDeps = ListTargetsDeps

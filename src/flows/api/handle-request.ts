@@ -3,9 +3,10 @@
  */
 import type { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
+import { parseInput } from '../../lib/parse-input.ts'
 import { type ApprovalsApiDeps, decide, listPending } from './approvals.ts'
 import { type ChannelsApiDeps, listChannels } from './channels.ts'
-import { type ApiRequest, parseInput } from './parse-input.ts'
+import type { ApiRequest } from './parse-input.ts'
 import { answerSessions, type SessionsApiDeps } from './sessions.ts'
 import { answerWorkspaces, type WorkspacesApiDeps } from './workspaces.ts'
 

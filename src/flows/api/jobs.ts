@@ -2,9 +2,9 @@
  * `GET /api/jobs`: pages of the scheduled jobs.
  */
 import { z } from 'zod'
+import { parseInput } from '../../lib/parse-input.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { jobsQuery, jobsResponse } from './management-shapes.ts'
-import { parseInput } from './parse-input.ts'
 
 const list = ['jobs']
 /** Comes after every time. */

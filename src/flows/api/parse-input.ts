@@ -15,10 +15,3 @@ export interface ApiRequest {
   body<Shape extends z.ZodType>(shape: Shape): Promise<z.output<Shape>>
   readonly signal: AbortSignal
 }
-
-/** Throws `http/bad-request`, which names the field. */
-export function parseInput<Shape extends z.ZodType>(shape: Shape, value: unknown): z.output<Shape> {
-  const read = readShape(shape, value, 'the request')
-  if (read.ok) return read.value
-  throw new HermesError('http/bad-request', read.problem)
-}

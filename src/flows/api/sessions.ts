@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
+import { parseInput } from '../../lib/parse-input.ts'
 import type { OpenedFile } from '../../platforms/adapter.ts'
 import { indexNewMessages } from '../../store/search-index.ts'
 import type { ReaderThread } from '../../store/sqlite/reader-thread.ts'
@@ -10,7 +11,7 @@ import type { Store } from '../../store/store.ts'
 import { type ChangeSessionsDeps, deleteSession, forkSession, setTitle } from './change-sessions.ts'
 import { cleanMessage, cleanSession, cleanTrajectory } from './clean-texts.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
-import { type ApiRequest, parseInput } from './parse-input.ts'
+import type { ApiRequest } from './parse-input.ts'
 import { type ReadAnswer, readAnswer, type StoredFile } from './read-answer.ts'
 import type { ReadRequest } from './read-sessions.ts'
 import {

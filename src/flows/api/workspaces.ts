@@ -10,6 +10,7 @@ import { dropSessionGrants, isYolo, toggleYolo } from '../../approvals/queries.t
 import { HermesError, messageOf, systemCode } from '../../lib/errors.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import { sessionIdAt } from '../../lib/ids.ts'
+import { parseInput } from '../../lib/parse-input.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { Usage } from '../../message/transcript.ts'
@@ -29,7 +30,7 @@ import { row, type Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
 import type { AccountDirectory } from '../account-directory.ts'
 import type { SessionServerConfig } from '../session-servers.ts'
-import { type ApiRequest, parseInput } from './parse-input.ts'
+import type { ApiRequest } from './parse-input.ts'
 import { type ApiWorkspace, workspaceBody, workspaceResponse } from './shapes.ts'
 
 export interface WorkspacesApiDeps {

@@ -10,8 +10,8 @@ import { messageOf } from '../../lib/errors.ts'
 import type { BackgroundDelegation } from '../../message/event.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { ToolCall } from '../../message/transcript.ts'
+import type { Turn } from '../../sessions/turn.ts'
 import type { BackgroundTasks } from '../background-tasks.ts'
-import type { Turn } from '../turn/claim.ts'
 
 export interface BackgroundSubagentsDeps {
   readonly tasks: Pick<BackgroundTasks, 'start' | 'details'>

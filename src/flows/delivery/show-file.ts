@@ -6,7 +6,7 @@ import type { ResultWrite } from '../../agent/tools/tool.ts'
 import { targetOf } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { shownFileKey } from '../../outbox/queries.ts'
-import type { Turn } from '../turn/claim.ts'
+import type { Turn } from '../../sessions/turn.ts'
 import { mediaTag } from './deliver.ts'
 
 /** @param turn of a person who waits in a chat */

@@ -2,7 +2,7 @@
  * `GET /api/events`: one page of events, or a stream of them (`text/event-stream`).
  */
 import { z } from 'zod'
-import { parseInput } from '../api/parse-input.ts'
+import { parseInput } from '../../lib/parse-input.ts'
 import type { EventFeed, EventQuery } from './event-feed.ts'
 import { eventCursor, eventsQuery } from './shapes.ts'
 

@@ -5,7 +5,7 @@ import type { HookContext, HookEventName } from '../../message/hook-events.ts'
 import { ownWords } from '../../message/own-words.ts'
 import type { TurnActivity } from '../../platforms/adapter.ts'
 import type { FeedMessage } from '../../sessions/message-feed.ts'
-import type { Turn } from '../turn/claim.ts'
+import type { Turn } from '../../sessions/turn.ts'
 import type { NewApiEvent } from './api-event.ts'
 
 const maxTextChars = 2_000

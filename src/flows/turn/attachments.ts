@@ -9,7 +9,8 @@ import { type Attachment, type MessageEvent, needsTranscript, parseCommand } fro
 import type { SessionKey } from '../../message/ids.ts'
 import type { PreparedReply } from '../../outbox/outbox.ts'
 import { type RunningTurns, StopRequested } from '../../sessions/running-turns.ts'
-import type { Turn, UnpreparedMessage } from './claim.ts'
+import type { Turn } from '../../sessions/turn.ts'
+import type { UnpreparedMessage } from './claim.ts'
 import type { TurnJournal } from './journal.ts'
 
 export interface AttachmentsDeps {

@@ -2,10 +2,12 @@
  * Another model finishes a turn whose own model has failed (contract agent.md S6). The person gets one line about it; the log says
  * what the first provider answered.
  */
+
+import type { ChosenModel } from '../../agent/models/chosen-model.ts'
 import type { ModelError } from '../../agent/models/provider.ts'
 import type { Logger } from '../../lib/log.ts'
+import type { Turn } from '../../sessions/turn.ts'
 import type { AgentModels } from '../agent-models.ts'
-import type { ChosenModel, Turn } from './claim.ts'
 import type { TurnNotices } from './turn-notices.ts'
 
 export interface FallBackDeps {

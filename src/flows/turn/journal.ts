@@ -34,6 +34,7 @@ import {
   type TranscriptEntry,
   usageOfTurn,
 } from '../../sessions/transcript.ts'
+import type { Turn } from '../../sessions/turn.ts'
 import {
   endOutage,
   endToolCall,
@@ -46,7 +47,7 @@ import {
 import type { Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
 import type { ClaimedReset } from './automatic-reset.ts'
-import { type Claim, type ClaimRules, claimNextTurn, type MergeFollowing, type Turn } from './claim.ts'
+import { type Claim, type ClaimRules, claimNextTurn, type MergeFollowing } from './claim.ts'
 import type { Steered } from './steer.ts'
 
 export interface TurnJournalDeps extends ClaimRules {

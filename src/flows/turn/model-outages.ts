@@ -13,9 +13,9 @@ import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { hasWaitingUser } from '../../message/event.ts'
 import { checkFence } from '../../sessions/session-state.ts'
+import type { Turn } from '../../sessions/turn.ts'
 import { beginOutage } from '../../sessions/turns.ts'
 import type { Store } from '../../store/store.ts'
-import type { Turn } from './claim.ts'
 import type { TurnNotices } from './turn-notices.ts'
 
 export interface ModelOutagesDeps {

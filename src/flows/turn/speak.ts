@@ -12,10 +12,10 @@ import { targetOf } from '../../message/source.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import { extractMedia } from '../../outbox/extract-media.ts'
 import type { Outbox, Reply } from '../../outbox/outbox.ts'
+import type { Turn } from '../../sessions/turn.ts'
 import type { Store } from '../../store/store.ts'
 import { storeDelivery } from '../delivery/deliver.ts'
 import type { MediaServices } from '../media-services.ts'
-import type { Turn } from './claim.ts'
 
 export interface SpeakDeps {
   readonly media: () => Promise<Pick<MediaServices, 'speak'>>

@@ -12,9 +12,10 @@ import { toLabel } from '../../message/untrusted-text.ts'
 import type { SteeredMessages } from '../../sessions/running-turns.ts'
 import { checkFence } from '../../sessions/session-state.ts'
 import { appendMessage } from '../../sessions/transcript.ts'
+import type { Turn } from '../../sessions/turn.ts'
 import { addTurnInput } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
-import { type ClaimRules, currentAuthority, hasUnpreparedFiles, type Turn } from './claim.ts'
+import { type ClaimRules, currentAuthority, hasUnpreparedFiles } from './claim.ts'
 
 type SteerRules = Pick<ClaimRules, 'authorityOf' | 'lowerAuthority' | 'isShared' | 'transcribes'>
 

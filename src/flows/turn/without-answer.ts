@@ -6,7 +6,7 @@ import { ModelError } from '../../agent/models/provider.ts'
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
 import { beginningOf } from '../../lib/redact.ts'
 import { GuardrailRejected } from '../../middleware/guardrail-rejected.ts'
-import type { Turn } from './claim.ts'
+import type { Turn } from '../../sessions/turn.ts'
 import type { TurnCompletion } from './journal.ts'
 import { requestedWait } from './model-outages.ts'
 

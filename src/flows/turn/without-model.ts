@@ -2,10 +2,13 @@
  * Turns that the gateway itself answers: unknown commands, `/compress`, turns that were stopped or interrupted before a restart, and
  * turns whose attempts have all failed.
  */
+
+import type { ChosenModel } from '../../agent/models/chosen-model.ts'
 import { HermesError } from '../../lib/errors.ts'
 import { noUsage } from '../../message/transcript.ts'
 import { StopRequested } from '../../sessions/running-turns.ts'
-import type { ChosenModel, Turn, TurnWithoutModel } from './claim.ts'
+import type { Turn } from '../../sessions/turn.ts'
+import type { TurnWithoutModel } from './claim.ts'
 import type { TurnRunResult } from './output.ts'
 import { interruptedResult, stoppedResult } from './without-answer.ts'
 

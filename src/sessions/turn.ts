@@ -1,0 +1,89 @@
+/**
+ * A turn that is claimed and may run, and what plugins learn about it.
+ */
+import type { TurnInfo } from '../agent/agent-hooks.ts'
+import type { ChosenModel } from '../agent/models/chosen-model.ts'
+import type { Authority } from '../message/authority.ts'
+import type { BackgroundDelegation, MessageEvent } from '../message/event.ts'
+import type { SessionId, SessionKey, TurnId } from '../message/ids.ts'
+import type { ResetReason } from './reset-policy.ts'
+import type { Fence, SessionSettings } from './session-state.ts'
+import type { StoredResponses, TranscriptEntry } from './transcript.ts'
+
+export interface Turn {
+  readonly id: TurnId
+  readonly seq: number
+  readonly sessionKey: SessionKey
+  readonly sessionId: SessionId
+  readonly fence: Fence
+  readonly event: MessageEvent
+  /** Whose turn it is. */
+  readonly authority: Authority
+  /** The first turn of its session. */
+  readonly firstOfSession: boolean
+  /** Why this message began a new session by itself; absent for all others. */
+  readonly resetReason?: ResetReason
+  /** An earlier attempt was interrupted by a stop or a crash. */
+  readonly resumed: boolean
+  /** Earlier attempts are counted against the turn (inbox/attempts.ts). Progress resets the count. */
+  readonly hasFailedAttempts: boolean
+  /** When the provider of the model stopped answering this turn, ms; null while it answers. */
+  readonly outageSince: number | null
+  /** Of the stored responses of an interrupted turn, input and output together. */
+  readonly usedTokens?: number
+  /** Of an interrupted turn. */
+  readonly storedResponses?: StoredResponses
+  /** What people have chosen for this conversation. */
+  readonly settings: SessionSettings
+  /** The frozen system prompt; undefined in a new session. */
+  readonly systemPrompt: string | undefined
+  /** The names of the tools that the session is offered. Undefined in a new session, and in one of an earlier version. */
+  readonly toolNames?: readonly string[] | undefined
+  /** The conversation so far. The messages of this turn come last. */
+  readonly transcript: readonly TranscriptEntry[]
+}
+
+export type TurnInfoFactory = (
+  turn: Pick<Turn, 'id' | 'sessionId' | 'sessionKey' | 'event' | 'authority'>,
+  chosen: ChosenModel,
+) => TurnInfo
+
+/** @param routeOf `<platform>_<chat_type>`, or the route of a background task; '' on the command line. */
+export function createTurnInfoFactory(routeOf: (event: MessageEvent) => string): TurnInfoFactory {
+  return ({ id, sessionId, sessionKey, event, authority }, { provider, model }) => ({
+    sessionId,
+    sessionKey,
+    turnId: id,
+    taskId: event.task?.id ?? sessionId,
+    platform: event.source.platform,
+    route: routeOf(event),
+    senderId: event.source.userId ?? '',
+    role: authority.role,
+    ...(authority.userId === undefined ? {} : { causedBy: `${authority.platform}:${authority.userId}` }),
+    parentSessionId: event.task?.delegation?.sessionId ?? '',
+    ...(event.task?.delegation && subagentFieldsOf(event.task.delegation, sessionId)),
+    model,
+    provider: provider.name,
+    baseUrl: provider.baseUrl,
+    apiMode: provider.apiMode,
+  })
+}
+
+/** What a sub-agent in the background uses counts for the turn that has started it, too. */
+function subagentFieldsOf(
+  { turnId: rootTurnId, subagentId, role, depth, goal }: BackgroundDelegation,
+  sessionId: string,
+): Pick<TurnInfo, 'rootTurnId' | 'subagent'> {
+  return { rootTurnId, subagent: { sessionId, subagentId, role, depth, goal } }
+}
+
+/** Also true for an interrupted turn: the messages of its earlier attempt are its own. */
+export function isFirstTurn({ firstOfSession, resumed, transcript, id }: Turn): boolean {
+  return firstOfSession || (resumed && transcript.every(({ turnId }) => turnId === null || turnId === id))
+}
+
+/** Index of the first message of this turn. */
+export function turnStartIndex(turn: Turn, entries: readonly TranscriptEntry[]): number {
+  const own = entries.findIndex(({ turnId }) => turnId === turn.id)
+  return own === -1 ? entries.length : own
+}
