@@ -48,10 +48,10 @@ export type {
   FileSearchRequest,
   FileSearchResult,
   FileStat,
-  ReadOptions,
 } from './agent/environments/files.ts'
 export type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from './agent/environments/kind.ts'
 export type { ScriptEnvironmentOptions } from './agent/environments/scripts/script-environment.ts'
+export type { ReadOptions } from './agent/support/files.ts'
 export type { EnvironmentFactory, PluginEnvironment, PluginEnvironmentKind } from './plugins/contract.ts'
 
 // Platforms

@@ -1,7 +1,7 @@
 /**
  * Composes what plugins register with. The registries exist with or without plugins.
  */
-import { type AgentHooks, noopAgentHooks } from '../agent/agent-hooks.ts'
+import { type AgentHooks, noopAgentHooks } from '../agent/support/agent-hooks.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import { noopGatewayHooks } from '../flows/gateway-events.ts'
 import { sleep } from '../lib/timers.ts'

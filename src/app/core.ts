@@ -1,7 +1,7 @@
 /**
  * The parts of the gateway that are composed before the agent and that other compositions use.
  */
-import type { TurnInfo } from '../agent/agent-hooks.ts'
+import type { TurnInfo } from '../agent/support/agent-hooks.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Approvals } from '../flows/approvals.ts'

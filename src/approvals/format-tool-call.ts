@@ -2,7 +2,7 @@
  * Formats a tool call for the user who approves it: short, without secrets, and without characters that could disguise it.
  */
 import { createHash } from 'node:crypto'
-import type { JsonObject } from '../agent/models/provider.ts'
+import type { JsonObject } from '../lib/json.ts'
 
 /** Removes the secrets from a text. What only looks like a secret stays if `keeps` returns true for it. */
 export type Redact = (text: string, keeps?: (found: string) => boolean) => string

@@ -2,9 +2,9 @@
  * `hermes auth`: the keys of model providers in auth.json and in the environment. A running gateway follows the file.
  */
 import { text as readText } from 'node:stream/consumers'
-import { newCredentialId } from '../agent/credentials/auth-file.ts'
-import { type Credential, healthy, isReference } from '../agent/credentials/credential.ts'
-import { withCredential, withEntries } from '../agent/credentials/state.ts'
+import { newCredentialId } from '../agent/models/credentials/auth-file.ts'
+import { type Credential, healthy, isReference } from '../agent/models/credentials/credential.ts'
+import { withCredential, withEntries } from '../agent/models/credentials/state.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'

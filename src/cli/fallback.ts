@@ -2,8 +2,9 @@
  * `hermes fallback`: the models that finish a turn when the configured one fails. Edits `fallback_providers` in config.yaml, and
  * removes what an older file has under `fallback_model`.
  */
-import { isValid, restsUntil } from '../agent/credentials/credential.ts'
+
 import type { ModelConfig } from '../agent/models/config.ts'
+import { isValid, restsUntil } from '../agent/models/credentials/credential.ts'
 import type { ProviderSelection } from '../agent/models/resolve-provider.ts'
 import { editConfigItems, editConfigValues, readConfigTree } from '../config/edit-config.ts'
 import { usesProviderKeys } from '../flows/other-model.ts'

@@ -2,11 +2,11 @@
  * The keys of model providers that this home knows: in auth.json, in the environment and in the configuration.
  */
 import { dirname } from 'node:path'
-import { type AuthFile, unusable } from '../agent/credentials/auth-file.ts'
-import { type Credential, isValid } from '../agent/credentials/credential.ts'
-import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
-import { createCredentialState } from '../agent/credentials/state.ts'
 import { catalogue, findProvider } from '../agent/models/catalogue.ts'
+import { type AuthFile, unusable } from '../agent/models/credentials/auth-file.ts'
+import { type Credential, isValid } from '../agent/models/credentials/credential.ts'
+import { createSharedAuthFile } from '../agent/models/credentials/shared-auth-file.ts'
+import { createCredentialState } from '../agent/models/credentials/state.ts'
 import {
   type ProviderSelection,
   resolveProvider,

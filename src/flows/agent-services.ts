@@ -4,7 +4,7 @@
  */
 
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Checkpoints } from '../agent/checkpoints/checkpoints.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import type { Environment } from '../agent/environments/environment.ts'

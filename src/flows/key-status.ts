@@ -2,11 +2,12 @@
  * What people see of the keys of model providers in `hermes status`, `/status` and `hermes doctor`: how many a provider has, which
  * rest, and which are missing. Never a key itself.
  */
-import { type Credential, isValid, restsUntil } from '../agent/credentials/credential.ts'
-import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
-import { createCredentialState } from '../agent/credentials/state.ts'
+
 import { findProvider } from '../agent/models/catalogue.ts'
 import type { ModelConfig } from '../agent/models/config.ts'
+import { type Credential, isValid, restsUntil } from '../agent/models/credentials/credential.ts'
+import { createSharedAuthFile } from '../agent/models/credentials/shared-auth-file.ts'
+import { createCredentialState } from '../agent/models/credentials/state.ts'
 import { type ProviderSelection, resolveProvider, selectionOfName } from '../agent/models/resolve-provider.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { type HermesError, isHermesError } from '../lib/errors.ts'

@@ -2,14 +2,15 @@
  * The keys of the providers (contract agent.md S6): gives the model of a turn a key from `auth.json`, the environment or the
  * configuration, and another one when the provider refuses it. Loaded when there is an `auth.json`.
  */
-import type { AuthFile } from '../agent/credentials/auth-file.ts'
-import { type Credential, isValid } from '../agent/credentials/credential.ts'
-import { createLeasedProvider } from '../agent/credentials/leased-provider.ts'
-import { type CredentialLease, createCredentialPool } from '../agent/credentials/pool.ts'
-import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
-import { createCredentialState, type ReferencedKey } from '../agent/credentials/state.ts'
+
 import type { ModelConfig } from '../agent/models/config.ts'
 import { createProvider, type ProviderSettings } from '../agent/models/create-provider.ts'
+import type { AuthFile } from '../agent/models/credentials/auth-file.ts'
+import { type Credential, isValid } from '../agent/models/credentials/credential.ts'
+import { createLeasedProvider } from '../agent/models/credentials/leased-provider.ts'
+import { type CredentialLease, createCredentialPool } from '../agent/models/credentials/pool.ts'
+import { createSharedAuthFile } from '../agent/models/credentials/shared-auth-file.ts'
+import { createCredentialState, type ReferencedKey } from '../agent/models/credentials/state.ts'
 import type { ProviderMonitor } from '../agent/models/model-call-monitor.ts'
 import type { Provider } from '../agent/models/provider.ts'
 import { findServer, resolveProvider, selectionOfName } from '../agent/models/resolve-provider.ts'

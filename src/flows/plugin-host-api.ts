@@ -3,12 +3,12 @@
  */
 
 import type { Agent, CurrentTurn } from '../agent/agent.ts'
-import type { TurnInfo } from '../agent/agent-hooks.ts'
 import type { ProgressListener } from '../agent/loop/journal.ts'
 import { noopJournal, runToolCall, type ToolCallDeps } from '../agent/loop/run-tool-call.ts'
 import type { ChosenModel } from '../agent/models/chosen-model.ts'
 import { type CompletionDeps, complete } from '../agent/models/completion.ts'
 import type { RequestInput } from '../agent/models/provider.ts'
+import type { TurnInfo } from '../agent/support/agent-hooks.ts'
 import type { ResultWrite } from '../agent/tools/tool.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'

@@ -5,7 +5,7 @@
 import { realpathSync } from 'node:fs'
 import { lstat, mkdir, readdir, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { toResultJson, truncateMiddle } from '../agent/tools/support/result-json.ts'
+import { toResultJson, truncateMiddle } from '../agent/support/result-json.ts'
 import { systemCode } from '../lib/errors.ts'
 import { listNames } from '../lib/files.ts'
 import { isRecord, parseJson } from '../lib/json.ts'

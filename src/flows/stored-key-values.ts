@@ -1,7 +1,7 @@
 /**
  * Replaces values of variables in an old `auth.json` when the gateway starts. Loaded when there is such a file.
  */
-import { replaceStoredValues } from '../agent/credentials/shared-auth-file.ts'
+import { replaceStoredValues } from '../agent/models/credentials/shared-auth-file.ts'
 import type { Logger } from '../lib/log.ts'
 import { withFileLock } from '../store/sqlite/file-lock.ts'
 

@@ -15,8 +15,8 @@ import { withNamedVariables } from '../agent/environments/passed-variables.ts'
 import { createProcessTable, type SessionResourcesDeps } from '../agent/environments/session-resources.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { Skills } from '../agent/skills/skills.ts'
+import { readTodoCall } from '../agent/support/todo-list.ts'
 import { createToolRegistry, type LoadedTools, type ToolRegistry } from '../agent/tools/registry.ts'
-import { readTodoCall } from '../agent/tools/support/todo-list.ts'
 import type { ToolDefinition } from '../agent/tools/tool.ts'
 import type { ApprovalsConfig } from '../approvals/config.ts'
 import type { Environment } from '../config/environment.ts'
@@ -139,7 +139,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
         blocked: deps.withheld,
         sandbox,
         openFiles: async (resolve) => {
-          const { createLocalFiles } = await import('../agent/tools/support/local-files.ts')
+          const { createLocalFiles } = await import('../agent/environments/local-files.ts')
           const guard = workspace === undefined ? fileGuard : fileGuardOf(sandbox)
           return createLocalFiles({ fileGuard: guard, searchPath, sandbox }, resolve)
         },
@@ -167,7 +167,7 @@ async function openMediaTools({
   const mayHaveKey =
     (api_key !== '' && base_url === '') || makerVariables.some((name) => name in values) || existsSync(home.authFile)
   if (!isNamed && !mayHaveKey) return []
-  const [{ createMediaTools }, maker] = await Promise.all([import('../agent/media/tools.ts'), media()])
+  const [{ createMediaTools }, maker] = await Promise.all([import('../agent/tools/sets/media.ts'), media()])
   return createMediaTools({
     ...maker,
     makes: async (task) => (await maker.endpoint(task)).kind !== 'none',
@@ -179,7 +179,7 @@ async function openMediaTools({
 async function openBrowserTools({ settings, environment }: ToolRuntimeDeps): Promise<readonly ToolDefinition[]> {
   const { browser } = settings()
   if (findBrowser(browser, environment().values['PATH'] ?? '') === undefined) return []
-  const { createBrowserTools } = await import('../agent/browser/tools.ts')
+  const { createBrowserTools } = await import('../agent/tools/sets/browser.ts')
   return createBrowserTools({ isOptional: isBrowserOptional(browser) })
 }
 

@@ -2,7 +2,7 @@
  * What the web tools do: search by a service, and read pages (contract S9). Pages are fetched through the one safe fetch, and
  * long ones are summarised by the model of `auxiliary.web_extract`. Loaded with the first call.
  */
-import type { Auxiliary, AuxiliaryCaller, AuxiliaryRequest } from '../agent/models/auxiliary.ts'
+import type { Auxiliary, AuxiliaryCaller } from '../agent/models/auxiliary.ts'
 import type { WebAccess, WebPage } from '../agent/tools/tool.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'

@@ -1,7 +1,7 @@
 /**
  * Implements the extension points of the agent with plugin hooks and the memory provider.
  */
-import type { AgentHooks } from '../agent/agent-hooks.ts'
+import type { AgentHooks } from '../agent/support/agent-hooks.ts'
 import type { Logger } from '../lib/log.ts'
 import { createRequestHooks } from './extension-points/request.ts'
 import { createInvalidResultLog } from './extension-points/results.ts'

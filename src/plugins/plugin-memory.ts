@@ -2,7 +2,7 @@
  * The long-term memory of a plugin as the rest of the gateway uses it (contract §4.6, seed 004). Without a plugin every
  * method returns a constant; `memory/provider-memory.ts` replaces them when plugins are loaded.
  */
-import type { SubagentInfo, TurnInfo, TurnResponseInfo } from '../agent/agent-hooks.ts'
+import type { SubagentInfo, TurnInfo, TurnResponseInfo } from '../agent/support/agent-hooks.ts'
 import type { Role } from '../message/authority.ts'
 import type { Fields, Registration } from '../middleware/contract.ts'
 import type { MemoryProvider } from './memory-provider.ts'

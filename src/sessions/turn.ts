@@ -1,8 +1,9 @@
 /**
  * A turn that is claimed and may run, and what plugins learn about it.
  */
-import type { TurnInfo } from '../agent/agent-hooks.ts'
+
 import type { ChosenModel } from '../agent/models/chosen-model.ts'
+import type { TurnInfo } from '../agent/support/agent-hooks.ts'
 import type { Authority } from '../message/authority.ts'
 import type { BackgroundDelegation, MessageEvent } from '../message/event.ts'
 import type { SessionId, SessionKey, TurnId } from '../message/ids.ts'

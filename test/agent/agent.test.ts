@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AgentHooks, TurnEndInfo } from '../../src/agent/agent-hooks.ts'
 import { ModelError } from '../../src/agent/models/provider.ts'
+import type { AgentHooks, TurnEndInfo } from '../../src/agent/support/agent-hooks.ts'
 import { HermesError } from '../../src/lib/errors.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { ChatMessage } from '../../src/message/transcript.ts'

@@ -8,8 +8,9 @@ import {
   type RequestFailure,
   type RequestInfo,
   type ToolResult,
-} from '../../src/agent/agent-hooks.ts'
-import type { JsonObject, ModelRequest } from '../../src/agent/models/provider.ts'
+} from '../../src/agent/support/agent-hooks.ts'
+import type { ModelRequest } from '../../src/agent/support/model-request.ts'
+import type { JsonObject } from '../../src/lib/json.ts'
 import type { RewriteTrace } from '../../src/middleware/managed-call.ts'
 
 export interface RecordedRequest {

@@ -4,10 +4,10 @@
 
 import assert from 'node:assert/strict'
 import { createAgent } from '../../src/agent/agent.ts'
-import { type AgentHooks, noopAgentHooks, type TurnInfo } from '../../src/agent/agent-hooks.ts'
 import type { AgentConfig } from '../../src/agent/config.ts'
 import type { AgentDeps, AgentTurnInput } from '../../src/agent/loop/agent-turn.ts'
 import { type ApproveTool, denyAll } from '../../src/agent/loop/tool-approval.ts'
+import { type AgentHooks, noopAgentHooks, type TurnInfo } from '../../src/agent/support/agent-hooks.ts'
 import { callAuxiliaryModel } from '../../src/flows/auxiliary-model.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { ChatMessage } from '../../src/message/transcript.ts'

@@ -2,14 +2,9 @@
  * A provider with scripted responses. It keeps the provider contract and records its requests.
  */
 import { z } from 'zod'
-import {
-  type JsonObject,
-  ModelError,
-  type ModelRequest,
-  type Provider,
-  type RequestInput,
-  type TextDelta,
-} from '../../src/agent/models/provider.ts'
+import { ModelError, type Provider, type RequestInput, type TextDelta } from '../../src/agent/models/provider.ts'
+import type { ModelRequest } from '../../src/agent/support/model-request.ts'
+import type { JsonObject } from '../../src/lib/json.ts'
 import type { ToolCall } from '../../src/message/transcript.ts'
 import type { ChunkCollector } from '../../src/middleware/managed-call.ts'
 

@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AgentHooks, RequestInfo, ToolInfo, TurnInfo } from '../../src/agent/agent-hooks.ts'
-import type { ModelRequest } from '../../src/agent/models/provider.ts'
+import type { AgentHooks, RequestInfo, ToolInfo, TurnInfo } from '../../src/agent/support/agent-hooks.ts'
+import type { ModelRequest } from '../../src/agent/support/model-request.ts'
 import { asRecord } from '../../src/lib/json.ts'
 import { createAgentHooks } from '../../src/plugins/agent-hooks.ts'
 import { noopPluginMemory } from '../../src/plugins/plugin-memory.ts'

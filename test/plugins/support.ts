@@ -1,7 +1,7 @@
 /**
  * Creates plugin hooks with virtual time and a recording log.
  */
-import type { TurnInfo } from '../../src/agent/agent-hooks.ts'
+import type { TurnInfo } from '../../src/agent/support/agent-hooks.ts'
 import type { FailureMode } from '../../src/middleware/contract.ts'
 import { createPluginHooks, type PluginHooks } from '../../src/plugins/hooks/plugin-hooks.ts'
 import { createRecordingLog, type RecordingLog } from '../hosts/support.ts'

@@ -1,7 +1,7 @@
 /**
  * What the browser tools ask of the browser. All methods reject with `BrowserFailure`, or with the reason of the signal.
  */
-import type { JsonObject } from '../models/provider.ts'
+import type { JsonObject } from '../../lib/json.ts'
 
 /** The browser of the gateway. Each conversation and each sub-agent has pages of its own in it. */
 export interface BrowserAccess {

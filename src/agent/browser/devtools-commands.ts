@@ -2,7 +2,7 @@
  * The methods of the DevTools protocol that `browser_cdp` may call. They act on one page of the conversation: nothing that reaches
  * the browser as a whole, other conversations, files of this machine, or an address past the proxy.
  */
-import type { JsonObject } from '../models/provider.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { BrowserFailure } from './failure.ts'
 
 const domains: ReadonlySet<string> = new Set([

@@ -5,11 +5,11 @@
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { ChatMessage, Usage } from '../../message/transcript.ts'
-import type { TurnInfo } from '../agent-hooks.ts'
-import type { AgentConfig } from '../config.ts'
 import type { Auxiliary } from '../models/auxiliary.ts'
 import type { Provider } from '../models/provider.ts'
+import type { TurnInfo } from '../support/agent-hooks.ts'
 import { compressTranscript, leaveOutOldest, type RequestSummary } from './compress-transcript.ts'
+import type { CompressionConfig } from './config.ts'
 import { compressionLimit, estimateTokens, urgentShare } from './context-size.ts'
 import type { SummaryCooldown } from './cooldown.ts'
 import type { CompressionOptions } from './plan.ts'
@@ -21,7 +21,7 @@ export interface InMemoryCompressionDeps {
   /** ms */
   readonly clock: () => number
   readonly log: Logger
-  readonly settings: () => AgentConfig
+  readonly settings: () => CompressionConfig & { readonly max_output_tokens?: number | undefined }
   readonly cooldown: SummaryCooldown
 }
 

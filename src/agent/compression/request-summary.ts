@@ -2,9 +2,10 @@
  * The model call that writes a summary, and the rules by which a compression is planned. Shared by conversations, which are
  * stored, and by sub-agents, which are only in memory.
  */
-import type { AgentConfig } from '../config.ts'
+
 import type { Auxiliary, AuxiliaryRequest } from '../models/auxiliary.ts'
 import type { RequestSummary } from './compress-transcript.ts'
+import type { CompressionConfig } from './config.ts'
 import { compressionLimit } from './context-size.ts'
 import type { CompressionOptions } from './plan.ts'
 
@@ -24,7 +25,7 @@ export interface RuleFacts extends Pick<CompressionOptions, 'turnStart' | 'summa
 }
 
 export function compressionRules(
-  settings: AgentConfig,
+  settings: CompressionConfig,
   { tokens, ratio, trigger, ...more }: RuleFacts,
 ): CompressionOptions {
   // The rejected request was longer than the window, whatever the configuration says.
@@ -50,7 +51,7 @@ export function excessOf(remaining: number, { contextLength }: Pick<CompressionO
 }
 
 /** The tokens that are kept of the newest messages. */
-function tailTokens({ compression }: AgentConfig, contextLength: number, limit: number): number {
+function tailTokens({ compression }: CompressionConfig, contextLength: number, limit: number): number {
   const { tail_mode, target_ratio } = compression
   if (tail_mode === 'legacy') return limit * target_ratio
   return Math.min(Math.max(contextLength * 0.025, 10_000), 25_000, contextLength * 0.2)
@@ -58,7 +59,10 @@ function tailTokens({ compression }: AgentConfig, contextLength: number, limit: 
 
 /** `auxiliary.compression` writes summaries, unless it names nothing but the model of the conversation. */
 export function createSummaryRequest(
-  { auxiliary, settings }: { readonly auxiliary: Auxiliary; readonly settings: () => AgentConfig },
+  {
+    auxiliary,
+    settings,
+  }: { readonly auxiliary: Auxiliary; readonly settings: () => { readonly max_output_tokens?: number | undefined } },
   { turn, main, signal }: Required<Pick<AuxiliaryRequest, 'turn' | 'main' | 'signal'>>,
 ): RequestSummary {
   return async ({ system, messages }) => {

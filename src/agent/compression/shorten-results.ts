@@ -3,7 +3,7 @@
  * the beginning and the end of each result.
  */
 import type { ChatMessage } from '../../message/transcript.ts'
-import { truncateMiddle } from '../tools/support/result-json.ts'
+import { truncateMiddle } from '../support/result-json.ts'
 import { estimateMessageTokens } from './context-size.ts'
 
 /** A result is not made shorter than this, characters. */

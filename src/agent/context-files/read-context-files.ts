@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { contextFileNames } from '../command-policy/protected-paths.ts'
-import { readTextFile } from '../tools/support/files.ts'
-import { truncateMiddle } from '../tools/support/result-json.ts'
+import { readTextFile } from '../support/files.ts'
+import { truncateMiddle } from '../support/result-json.ts'
 import { blockedText, scan } from './scan.ts'
 
 export interface ContextFilesDeps {

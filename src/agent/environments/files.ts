@@ -1,6 +1,7 @@
 /**
  * The contract of the files of an environment: what the file tools do, in the same place as the commands.
  */
+import type { ReadOptions } from '../support/files.ts'
 
 /** Who reads or writes. The rules of the place decide what this caller may do. */
 export interface FileAccess {
@@ -125,5 +126,3 @@ export interface EnvironmentFiles {
   ): Promise<FileResult<{ readonly entries: readonly DirectoryEntry[]; readonly isComplete: boolean }>>
   search(request: FileSearchRequest, access: FileAccess): Promise<FileSearchResult>
 }
-
-export type ReadOptions = { readonly maxBytes: number } | { readonly offset: number; readonly length: number }

@@ -1,11 +1,11 @@
 /**
  * The kinds of environments by name: those of the gateway, loaded when they are configured, and those of plugins.
  */
-import type { AgentConfig } from '../config.ts'
+import type { TerminalConfig } from './config.ts'
 import type { EnvironmentKind } from './kind.ts'
 
 /** A kind for the settings of this gateway. Those of plugins read them as JSON. */
-export type ConfiguredKind = EnvironmentKind<AgentConfig['terminal']>
+export type ConfiguredKind = EnvironmentKind<TerminalConfig>
 
 /** Commands run on the machine of the gateway itself. */
 export const machineKinds = ['local', 'bwrap'] as const

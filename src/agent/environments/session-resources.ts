@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import type { Clock } from '../../lib/ids.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
-import type { TodoItem, TodoStore } from '../tools/tool.ts'
+import type { TodoItem, TodoStore } from '../support/todo-list.ts'
 import type { Environment, ProcessEntry, ProcessTable, ShellState, SpawnOptions } from './environment.ts'
 import type { EnvironmentFiles } from './files.ts'
 

@@ -1,8 +1,10 @@
 /**
  * The tools of a turn, as the agent loop requires them. The registry in `tools/` implements this.
  */
+
+import type { JsonObject } from '../../lib/json.ts'
 import type { ToolCall } from '../../message/transcript.ts'
-import type { JsonObject, ToolSchema } from '../models/provider.ts'
+import type { ToolSchema } from '../models/provider.ts'
 import type { ApprovalNeed, ToolContext, ToolMode } from '../tools/tool.ts'
 
 export interface AgentTools {

@@ -1,11 +1,14 @@
 /**
  * The input and the result of one turn, for the agent and for its sub-agents.
  */
+
+import type { JsonObject } from '../../lib/json.ts'
 import type { ToolCall, Usage } from '../../message/transcript.ts'
-import type { SubagentInfo, TurnInfo } from '../agent-hooks.ts'
 import type { Auxiliary } from '../models/auxiliary.ts'
-import type { JsonObject, ModelError, Provider } from '../models/provider.ts'
-import type { ConversationPicture, SubagentResult, SubagentRole, SubagentTask, ToolContext } from '../tools/tool.ts'
+import type { ModelError, Provider } from '../models/provider.ts'
+import type { SubagentInfo, TurnInfo } from '../support/agent-hooks.ts'
+import type { SubagentResult, SubagentRole } from '../support/subagent-result.ts'
+import type { ConversationPicture, SubagentTask, ToolContext } from '../tools/tool.ts'
 import type { FallbackModel, LoopDeps, LoopInput, LoopResult } from './loop.ts'
 
 export interface AgentDeps extends LoopDeps {

@@ -13,12 +13,12 @@ import {
   type ToolCall,
   type Usage,
 } from '../../message/transcript.ts'
-import type { TurnInfo } from '../agent-hooks.ts'
 import type { AgentConfig } from '../config.ts'
 import { withoutItems } from '../models/normalize-messages.ts'
 import { ModelError, type ModelOutput, type Provider, type RequestInput } from '../models/provider.ts'
 import { type RequestModelDeps, type RequestModelResult, requestModel } from '../models/request-model.ts'
 import { retryRulesOf, unattendedLocalRefusalWindowMs } from '../models/retry-policy.ts'
+import type { TurnInfo } from '../support/agent-hooks.ts'
 import type { ToolContext } from '../tools/tool.ts'
 import type { AgentTools } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'

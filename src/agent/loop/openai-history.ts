@@ -2,8 +2,9 @@
  * Converts a conversation to the format in which plugins receive it: messages of Chat Completions, without the system
  * prompt.
  */
+
+import type { JsonObject } from '../../lib/json.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
-import type { JsonObject } from '../models/provider.ts'
 
 /** Returns a copy, so that a plugin cannot modify the transcript. */
 export function toOpenAiHistory(messages: readonly ChatMessage[]): JsonObject[] {

@@ -4,10 +4,11 @@
  */
 import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { asArray, asRecord, isRecord } from '../../lib/json.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
-import type { JsonObject } from '../models/provider.ts'
-import { DelegationRefused, type SubagentResult } from '../tools/tool.ts'
+import type { SubagentResult } from '../support/subagent-result.ts'
+import { DelegationRefused } from '../tools/tool.ts'
 
 export type OutputCheck = (text: string) => { readonly output: unknown } | { readonly problem: string }
 

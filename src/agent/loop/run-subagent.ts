@@ -5,8 +5,8 @@
 import { messageOf } from '../../lib/errors.ts'
 import { linkAbortSignal, sleep } from '../../lib/timers.ts'
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../../message/transcript.ts'
-import type { SubagentInfo, SubagentToolCall } from '../agent-hooks.ts'
-import type { SubagentResult } from '../tools/tool.ts'
+import type { SubagentInfo, SubagentToolCall } from '../support/agent-hooks.ts'
+import type { SubagentResult } from '../support/subagent-result.ts'
 import type { AgentDeps, AgentResult, AgentTurnInput, RunAgentTurn, SubagentWork } from './agent-turn.ts'
 import { checkedResult, correctionMessage, createOutputCheck, type OutputCheck } from './output-schema.ts'
 

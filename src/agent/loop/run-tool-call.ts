@@ -3,13 +3,13 @@
  * runs the tool. Every failure becomes a result for the model.
  */
 import { messageOf } from '../../lib/errors.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { ImagePart, ToolCall } from '../../message/transcript.ts'
 import type { Middleware, RewriteTrace } from '../../middleware/managed-call.ts'
-import type { AgentHooks, ToolInfo, TurnInfo } from '../agent-hooks.ts'
-import type { JsonObject } from '../models/provider.ts'
-import { decodeArguments } from '../tools/support/parse-arguments.ts'
-import { summarizeResult } from '../tools/support/result-json.ts'
+import type { AgentHooks, ToolInfo, TurnInfo } from '../support/agent-hooks.ts'
+import { decodeArguments } from '../support/parse-arguments.ts'
+import { summarizeResult } from '../support/result-json.ts'
 import type { ApprovalNeed, ResultWrite, ToolContext } from '../tools/tool.ts'
 import type { AgentTools, PreparedToolCall } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'

@@ -6,16 +6,16 @@ import { messageOf } from '../../lib/errors.ts'
 import { sessionIdAt, uuid7 } from '../../lib/ids.ts'
 import { maxShownImages } from '../../message/event.ts'
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../../message/transcript.ts'
-import type { TurnInfo } from '../agent-hooks.ts'
 import { excessTokens, ratioOfRequest } from '../compression/context-size.ts'
 import { createSummaryCooldown } from '../compression/cooldown.ts'
+import type { TurnInfo } from '../support/agent-hooks.ts'
+import type { SubagentResult } from '../support/subagent-result.ts'
 import { contextFilesIn } from '../system-prompt.ts'
 import { mapWithConcurrency } from '../tools/parallel.ts'
 import {
   type ConversationPicture,
   DelegationRefused,
   type StartedSubagent,
-  type SubagentResult,
   type SubagentTask,
   type ToolContext,
 } from '../tools/tool.ts'

@@ -2,8 +2,9 @@
  * The approval of tool calls by a user, as the loop requires it. `src/flows/approvals.ts` connects it with the approvals
  * module.
  */
-import type { ToolInfo } from '../agent-hooks.ts'
-import type { JsonObject } from '../models/provider.ts'
+
+import type { JsonObject } from '../../lib/json.ts'
+import type { ToolInfo } from '../support/agent-hooks.ts'
 import type { ApprovalNeed } from '../tools/tool.ts'
 
 export interface ToolApprovalRequest {

@@ -4,7 +4,7 @@
 import { isHermesError, messageOf } from '../../lib/errors.ts'
 import { asString, isRecord, parseJson } from '../../lib/json.ts'
 import { beginningOf } from '../../lib/redact.ts'
-import type { ToolResult } from '../agent-hooks.ts'
+import type { ToolResult } from '../support/agent-hooks.ts'
 
 export interface ExecutedToolResult extends ToolResult {
   /** The call was started before a crash, and its outcome is unknown. */

@@ -2,9 +2,9 @@
  * What a server offers: its tools as it lists them, checked and bounded, and whether it has resources and prompts.
  */
 import { z } from 'zod'
+import type { JsonObject } from '../../lib/json.ts'
 import { exceedsDepth, isRecord } from '../../lib/json.ts'
 import { scan } from '../context-files/scan.ts'
-import type { JsonObject } from '../models/provider.ts'
 import { cleanJson, cleanText } from './names.ts'
 
 const remoteTool = z.object({

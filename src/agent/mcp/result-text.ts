@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { asRecord, asString, exceedsDepth, isRecord, type JsonObject, parseJson } from '../../lib/json.ts'
 import { removeInvisible } from '../context-files/scan.ts'
-import { toResultJson } from '../tools/support/result-json.ts'
+import { toResultJson } from '../support/result-json.ts'
 import { cleanJson } from './names.ts'
 
 /** Longer texts are cut before they are worked on. */

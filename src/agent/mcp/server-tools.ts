@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { asArray, asRecord, asString } from '../../lib/json.ts'
 import type { Authority } from '../../message/authority.ts'
-import { storedCharsOf, toErrorJson, toResultJson } from '../tools/support/result-json.ts'
+import { storedCharsOf, toErrorJson, toResultJson } from '../support/result-json.ts'
 import type { ApprovalNeed, ToolContext, ToolDefinition } from '../tools/tool.ts'
 import type { RemoteTool, ServerCatalogue } from './catalogue.ts'
 import type { McpServerConfig } from './config.ts'

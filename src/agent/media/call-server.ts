@@ -1,7 +1,7 @@
 /**
  * Calls a server with the keys of its provider: another key after a refusal, and another try after a failure that passes.
  */
-import type { CredentialFailure } from '../credentials/cooldown.ts'
+import type { CredentialFailure } from '../models/credentials/cooldown.ts'
 import { ModelError } from '../models/provider.ts'
 import { MediaFailure } from './media-failure.ts'
 

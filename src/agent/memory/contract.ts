@@ -1,7 +1,7 @@
 /**
  * What the tool `memory` asks of the memory, and what it is answered (contract §4.6).
  */
-import type { ToolFailure } from '../tools/support/result-json.ts'
+import type { ToolFailure } from '../support/result-json.ts'
 
 export type MemoryAction = 'add' | 'replace' | 'remove'
 export type MemoryTarget = 'memory' | 'user'

@@ -5,7 +5,7 @@ import type { Logger } from '../../lib/log.ts'
 import type { ChatMessage, ToolCall } from '../../message/transcript.ts'
 import { requestShare, serializeMessages } from '../compression/summary-prompt.ts'
 import type { ModelOutput, RequestInput } from '../models/provider.ts'
-import { decodeArguments } from '../tools/support/parse-arguments.ts'
+import { decodeArguments } from '../support/parse-arguments.ts'
 import { memoryArguments, memoryDescription, memoryJsonSchema, memoryRequestOf } from './arguments.ts'
 import type { MemoryAccess } from './contract.ts'
 

@@ -2,7 +2,7 @@
  * Models for work beside the conversation: pictures, long pages, summaries, the judgement of commands, titles (contract
  * agent.md S7). The client is in flows/auxiliary-model.ts.
  */
-import type { TurnInfo } from '../agent-hooks.ts'
+import type { TurnInfo } from '../support/agent-hooks.ts'
 import type { ModelOutput, Provider, RequestInput } from './provider.ts'
 
 export type AuxiliaryTask = 'vision' | 'web_extract' | 'compression' | 'approval' | 'title_generation' | 'mcp'

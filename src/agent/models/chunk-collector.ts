@@ -2,9 +2,10 @@
  * Aggregates the chunks of a stream again after a plugin has changed them.
  */
 
+import type { JsonObject } from '../../lib/json.ts'
 import { isRecord } from '../../lib/json.ts'
 import type { ChunkCollector } from '../../middleware/managed-call.ts'
-import { type JsonObject, ModelError } from './provider.ts'
+import { ModelError } from './provider.ts'
 import type { ResponseAggregator } from './wire-format.ts'
 
 /** Attributes every error to a plugin, because the vendor's own chunks have been aggregated before without one. */

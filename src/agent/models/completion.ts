@@ -2,7 +2,7 @@
  * A model call outside of a turn: a managed call with retries, without the hooks of a turn.
  */
 
-import { noopAgentHooks, type TurnInfo } from '../agent-hooks.ts'
+import { noopAgentHooks, type TurnInfo } from '../support/agent-hooks.ts'
 import type { ModelOutput, Provider, RequestInput } from './provider.ts'
 import { type RetryDeps, requestModel } from './request-model.ts'
 import type { RetryRules } from './retry-policy.ts'

@@ -3,8 +3,8 @@
  */
 import { z } from 'zod'
 import type { ConfigOf } from '../../config/section.ts'
-import { strategies } from '../credentials/strategy.ts'
 import { catalogue } from './catalogue.ts'
+import { strategies } from './credentials/strategy.ts'
 import type { NamedServer } from './resolve-provider.ts'
 
 const name = z

@@ -3,7 +3,8 @@
  * (seed 004, contract §4.1). It follows the frozen system prompt, so that the cached beginning stays the same.
  */
 import { isRecord } from '../../lib/json.ts'
-import type { ApiMode, ModelRequest, Provider } from './provider.ts'
+import type { ModelRequest } from '../support/model-request.ts'
+import type { ApiMode, Provider } from './provider.ts'
 
 export interface EphemeralPrompt {
   /** Follows the system prompt; '' for nothing. */

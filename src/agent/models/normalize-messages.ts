@@ -3,6 +3,7 @@
  * alternate, and each tool call is followed by exactly one result. Pure, so that the same history gives the same bytes.
  */
 
+import type { JsonObject } from '../../lib/json.ts'
 import { asRecord, isRecord, parseJson } from '../../lib/json.ts'
 import {
   type AssistantMessage,
@@ -12,7 +13,7 @@ import {
   type ToolMessage,
   withoutImages,
 } from '../../message/transcript.ts'
-import type { ApiMode, JsonObject, RequestInput } from './provider.ts'
+import type { ApiMode, RequestInput } from './provider.ts'
 
 export interface NormalizedToolCall {
   readonly id: string

@@ -9,24 +9,9 @@ import type { JsonObject } from '../../lib/json.ts'
 import type { ReasoningEffort } from '../../message/conversation-choices.ts'
 import type { ChatMessage, ToolCall, Usage } from '../../message/transcript.ts'
 import type { ChunkCollector } from '../../middleware/managed-call.ts'
-
-export type { JsonObject } from '../../lib/json.ts'
+import type { ModelRequest } from '../support/model-request.ts'
 
 export type ApiMode = 'chat_completions' | 'codex_responses' | 'anthropic_messages'
-
-/**
- * The request of one attempt, exactly what goes over the wire as JSON, except for the four transport keys:
- * `extra_body` is merged into the body, `extra_headers` and `extra_query` are sent as such, `timeout` is in seconds.
- */
-export interface ModelRequest {
-  readonly model: string
-  readonly stream: true
-  readonly extra_body?: Readonly<Record<string, unknown>>
-  readonly extra_headers?: Readonly<Record<string, string>>
-  readonly extra_query?: Readonly<Record<string, string>>
-  readonly timeout?: number
-  readonly [key: string]: unknown
-}
 
 export interface ToolSchema {
   readonly name: string

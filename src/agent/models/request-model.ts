@@ -4,20 +4,14 @@
  */
 import { messageOf } from '../../lib/errors.ts'
 import { uuid7 } from '../../lib/ids.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { isRecord } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
 import { addUsage, type ChatMessage, noUsage, type Usage } from '../../message/transcript.ts'
-import type { AgentHooks, RequestInfo, TurnInfo } from '../agent-hooks.ts'
+import type { AgentHooks, RequestInfo, TurnInfo } from '../support/agent-hooks.ts'
+import type { ModelRequest } from '../support/model-request.ts'
 import { withoutItems } from './normalize-messages.ts'
-import {
-  type JsonObject,
-  ModelError,
-  ModelOutage,
-  type ModelOutput,
-  type ModelRequest,
-  type Provider,
-  type RequestInput,
-} from './provider.ts'
+import { ModelError, ModelOutage, type ModelOutput, type Provider, type RequestInput } from './provider.ts'
 import { decideRetry, type FailedCalls, type RetryRules, windowFor } from './retry-policy.ts'
 import { EmptyResponseError, type ModelCallDeps, type ModelCallResult, runModelCall } from './run-model-call.ts'
 

@@ -2,8 +2,10 @@
  * Determines the configured provider: its API, its address and the keys that may be sent to it. Separate from the providers, so
  * that the daemon can report the name without loading them.
  */
+
+import type { JsonObject } from '../../lib/json.ts'
 import { type CatalogueName, catalogue, findProvider, type ProviderEntry, type ProviderQuirks } from './catalogue.ts'
-import type { ApiMode, JsonObject } from './provider.ts'
+import type { ApiMode } from './provider.ts'
 
 export interface ProviderSelection {
   /**

@@ -2,7 +2,6 @@
  * Decides what follows a failed model call: another call after a pause, the wait for the end of an outage, or the failure of
  * the request. Pure; `request-model.ts` acts on it.
  */
-import type { AgentConfig } from '../config.ts'
 import type { ModelError } from './provider.ts'
 
 export interface RetryRules {
@@ -17,7 +16,13 @@ export interface RetryRules {
 /** A program gets the error of a server that has not been started soon. It is enough time for a restart. */
 export const unattendedLocalRefusalWindowMs = 15_000
 
-export function retryRulesOf({ retry_window, max_retries }: AgentConfig['agent']): RetryRules {
+export function retryRulesOf({
+  retry_window,
+  max_retries,
+}: {
+  readonly retry_window: number
+  readonly max_retries?: number | undefined
+}): RetryRules {
   return { windowMs: retry_window * 1_000, maxRetries: max_retries }
 }
 

@@ -3,11 +3,13 @@
  * step calls the provider.
  */
 import { messageOf } from '../../lib/errors.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { isRecord } from '../../lib/json.ts'
 import type { Usage } from '../../message/transcript.ts'
 import type { Middleware, RewriteTrace, StreamedText } from '../../middleware/managed-call.ts'
-import type { AgentHooks, RequestFailure, RequestInfo } from '../agent-hooks.ts'
-import { type JsonObject, ModelError, type ModelOutput, type ModelRequest, type Provider } from './provider.ts'
+import type { AgentHooks, RequestFailure, RequestInfo } from '../support/agent-hooks.ts'
+import type { ModelRequest } from '../support/model-request.ts'
+import { ModelError, type ModelOutput, type Provider } from './provider.ts'
 
 export interface ModelCallDeps {
   readonly middleware: Middleware

@@ -2,8 +2,11 @@
  * Sends a model request through the SDK of a vendor. The SDK handles authentication and errors; its typed methods, its
  * retries and its stream decoder are not used.
  */
+
+import type { JsonObject } from '../../lib/json.ts'
 import { isRecord } from '../../lib/json.ts'
-import { type JsonObject, ModelError, type ModelRequest } from './provider.ts'
+import type { ModelRequest } from '../support/model-request.ts'
+import { ModelError } from './provider.ts'
 import type { PictureOptions } from './provider-options.ts'
 import type { SentContent } from './wire-format.ts'
 

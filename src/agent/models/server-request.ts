@@ -1,7 +1,7 @@
 /**
  * What an entry of `providers` adds to each request to its server. Neither plugins nor the transcript see it: headers may hold keys.
  */
-import type { ModelRequest } from './provider.ts'
+import type { ModelRequest } from '../support/model-request.ts'
 import type { NamedServer } from './resolve-provider.ts'
 
 export type ServerRequestSettings = Pick<

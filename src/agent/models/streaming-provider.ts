@@ -3,7 +3,9 @@
  * return the aggregated response, and map every failure to one `ModelError`.
  */
 import { setImmediate } from 'node:timers/promises'
+import type { JsonObject } from '../../lib/json.ts'
 import { exceedsDepth, exceedsMaxDepth, isRecord, parseJson } from '../../lib/json.ts'
+import type { ModelRequest } from '../support/model-request.ts'
 import { startCallTimeout } from './call-timeout.ts'
 import { createChunkCollector } from './chunk-collector.ts'
 import { readBodyPrefix } from './http-fetch.ts'
@@ -15,7 +17,7 @@ import {
   parseProviderFailure,
 } from './map-provider-error.ts'
 import { withoutForeignItems } from './normalize-messages.ts'
-import { type JsonObject, ModelError, type ModelRequest, type Provider } from './provider.ts'
+import { ModelError, type Provider } from './provider.ts'
 import { type ProviderOptions, providerErrorContext, type StreamLimits } from './provider-options.ts'
 import { type ModelTransport, toWireRequest, type WireRequest } from './sdk-transport.ts'
 import { addServerSettings } from './server-request.ts'

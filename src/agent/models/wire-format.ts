@@ -1,7 +1,9 @@
 /**
  * What a wire format has to implement. Everything else about a model call is the same for every vendor.
  */
-import type { ApiMode, JsonObject, ModelOutput, ModelRequest, RequestInput, TextDelta } from './provider.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { ModelRequest } from '../support/model-request.ts'
+import type { ApiMode, ModelOutput, RequestInput, TextDelta } from './provider.ts'
 
 export interface WireFormat {
   readonly apiMode: ApiMode

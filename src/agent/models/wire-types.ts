@@ -5,7 +5,9 @@
  * vendors' SDKs (`test/plugins/wire-types.test.ts`). Servers may send further fields; `asRecord` of `#sdk` reads them.
  * Objects that are passed back as a request are aliases, because an interface is not assignable to `Fields`.
  */
-import type { ApiMode, ModelRequest } from './provider.ts'
+
+import type { ModelRequest } from '../support/model-request.ts'
+import type { ApiMode } from './provider.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -4,8 +4,8 @@
  */
 import { join } from 'node:path'
 import type { Role } from '../../message/authority.ts'
-import { readTextFile } from '../tools/support/files.ts'
-import { replaceText } from '../tools/support/replace-text.ts'
+import { readTextFile } from '../support/files.ts'
+import { replaceText } from '../support/replace-text.ts'
 import type { SkillChange } from './manage-skill.ts'
 import { parseHead } from './parse-head.ts'
 import { maxSkillBytes, type Skill, skillFile } from './skill.ts'

@@ -6,9 +6,9 @@ import { mkdir, realpath, rename, rm, rmdir, stat, unlink } from 'node:fs/promis
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { isHermesError, systemCode } from '../../lib/errors.ts'
 import { scanLongText } from '../context-files/scan.ts'
-import { readTextFile, writeFileAtomic } from '../tools/support/files.ts'
-import { replaceText } from '../tools/support/replace-text.ts'
-import type { ToolFailure } from '../tools/support/result-json.ts'
+import { readTextFile, writeFileAtomic } from '../support/files.ts'
+import { replaceText } from '../support/replace-text.ts'
+import type { ToolFailure } from '../support/result-json.ts'
 import { hiddenName, removeLeftovers } from './leftovers.ts'
 import { bodyOf, parseHead } from './parse-head.ts'
 import {

@@ -1,5 +1,5 @@
 /**
- * The names of the tools in this folder, in `../media/tools.ts` and in `../browser/tools.ts`, for code that needs them before the tools are loaded. A test
+ * The names of the tools in this folder, in `./sets/media.ts` and in `./sets/browser.ts`, for code that needs them before the tools are loaded. A test
  * compares them.
  */
 export const builtInToolNames: ReadonlySet<string> = new Set([

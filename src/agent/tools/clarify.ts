@@ -2,7 +2,7 @@
  * Asks the user a question and waits for the answer (contract S4).
  */
 import { z } from 'zod'
-import { toErrorJson } from './support/result-json.ts'
+import { toErrorJson } from '../support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const maxChoices = 4

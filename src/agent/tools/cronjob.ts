@@ -4,8 +4,8 @@
  */
 import { z } from 'zod'
 import { asArray } from '../../lib/json.ts'
+import { countOf, toErrorJson, toResultJson } from '../support/result-json.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { countOf, toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const actions = ['create', 'list', 'update', 'pause', 'resume', 'run', 'stop', 'remove'] as const

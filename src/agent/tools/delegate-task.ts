@@ -4,9 +4,10 @@
 import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
 import { asArray, asRecord, asString } from '../../lib/json.ts'
+import { lineOf, toErrorJson, truncateMiddle } from '../support/result-json.ts'
+import type { SubagentResult } from '../support/subagent-result.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { lineOf, toErrorJson, truncateMiddle } from './support/result-json.ts'
-import { DelegationRefused, defineTool, type StartedSubagent, type SubagentResult, type SubagentTask } from './tool.ts'
+import { DelegationRefused, defineTool, type StartedSubagent, type SubagentTask } from './tool.ts'
 
 const options = {
   context: z.string().optional(),

@@ -9,8 +9,8 @@ import { stripTerminalEscapes, toVisibleText } from '../../lib/visible-text.ts'
 import { decideForPlace } from '../command-policy/policy.ts'
 import type { PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment } from '../environments/environment.ts'
+import { countOf, lineOf, storedCharsOf, toErrorJson, toResultJson } from '../support/result-json.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { countOf, lineOf, storedCharsOf, toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const parameters = z.object({

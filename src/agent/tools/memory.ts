@@ -9,7 +9,7 @@ import {
   memoryRequestOf,
 } from '../memory/arguments.ts'
 import type { MemoryAnswer } from '../memory/contract.ts'
-import { toErrorJson } from './support/result-json.ts'
+import { toErrorJson } from '../support/result-json.ts'
 import { type ApprovalNeed, defineTool } from './tool.ts'
 
 export default defineTool({

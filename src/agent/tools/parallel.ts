@@ -3,7 +3,7 @@
  * makes the whole batch sequential.
  */
 import { isAbsolute, normalize } from 'node:path'
-import { decodeArguments } from './support/parse-arguments.ts'
+import { decodeArguments } from '../support/parse-arguments.ts'
 
 /** Tools that ask the user; two questions at the same time would be confusing. */
 const neverParallel: ReadonlySet<string> = new Set(['clarify'])

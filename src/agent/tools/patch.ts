@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { asArray, type JsonObject } from '../../lib/json.ts'
-import { countOf, diffCount, toErrorJson, toResultJson } from './support/result-json.ts'
+import { countOf, diffCount, toErrorJson, toResultJson } from '../support/result-json.ts'
 import { defineTool, type ToolContext } from './tool.ts'
 
 /** The arguments of Hermes Agent; `mode` may be left out. */
@@ -90,8 +90,8 @@ async function replaceIn(
   { authority, environment, limits, signal, beforeChange }: ToolContext,
 ): Promise<string> {
   const [{ decodeText }, { replaceLongText }, { diffField, maxFileBytes }] = await Promise.all([
-    import('./support/files.ts'),
-    import('./support/replace-long-text.ts'),
+    import('../support/files.ts'),
+    import('../support/replace-long-text.ts'),
     import('./support/edit-result.ts'),
   ])
   const { files } = environment

@@ -10,8 +10,8 @@ import { stripTerminalEscapes, toVisibleText } from '../../lib/visible-text.ts'
 import { decideForPlace, isUnchecked } from '../command-policy/policy.ts'
 import type { PolicyDecision } from '../command-policy/rule.ts'
 import type { ProcessEntry } from '../environments/environment.ts'
+import { countOf, lineOf, storedCharsOf, toErrorJson, toResultJson } from '../support/result-json.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { countOf, lineOf, storedCharsOf, toErrorJson, toResultJson } from './support/result-json.ts'
 import { type ApprovalNeed, defineTool, type ToolContext } from './tool.ts'
 
 const actions = ['list', 'poll', 'log', 'wait', 'kill', 'write', 'submit', 'close'] as const

@@ -3,8 +3,8 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
-import { decodeText } from './support/files.ts'
-import { countOf, toErrorJson, toResultJson } from './support/result-json.ts'
+import { decodeText } from '../support/files.ts'
+import { countOf, toErrorJson, toResultJson } from '../support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const maxFileBytes = 16 * 1024 * 1024

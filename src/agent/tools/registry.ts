@@ -3,19 +3,20 @@
  */
 import type { z } from 'zod'
 import { HermesError, messageOf } from '../../lib/errors.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
-import type { JsonObject, ToolSchema } from '../models/provider.ts'
-import { type CustomToolsets, selectDisabledTools } from '../toolsets/select-tools.ts'
-import type { BuiltInToolDeps } from './deps.ts'
-import { discoverTools } from './discover-tools.ts'
+import type { ToolSchema } from '../models/provider.ts'
 import {
   type ArgumentsErrorCode,
   decodeArguments,
   type ParsedArguments,
   parseArguments,
   toJsonSchema,
-} from './support/parse-arguments.ts'
-import { storedCharsOf, summarizeResult, truncateMiddle } from './support/result-json.ts'
+} from '../support/parse-arguments.ts'
+import { storedCharsOf, summarizeResult, truncateMiddle } from '../support/result-json.ts'
+import { type CustomToolsets, selectDisabledTools } from '../toolsets/select-tools.ts'
+import type { BuiltInToolDeps } from './deps.ts'
+import { discoverTools } from './discover-tools.ts'
 import type { ApprovalNeed, ToolContext, ToolDefinition, ToolMode } from './tool.ts'
 
 export interface ToolRegistryOptions {

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { toVisibleText } from '../../lib/visible-text.ts'
 import type { FileHit } from '../environments/files.ts'
-import { countOf, toErrorJson, toResultJson } from './support/result-json.ts'
+import { countOf, toErrorJson, toResultJson } from '../support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const timeoutMs = 30_000

@@ -3,7 +3,7 @@
  * the call, so that it is sent once even if the process ends in between.
  */
 import { z } from 'zod'
-import { toErrorJson } from './support/result-json.ts'
+import { toErrorJson } from '../support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const parameters = z.object({

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { asArray } from '../../lib/json.ts'
 import { beginningOf } from '../../lib/redact.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
-import { countOf, toErrorJson } from './support/result-json.ts'
+import { countOf, toErrorJson } from '../support/result-json.ts'
 import { defineTool, type RecalledMessage, type RecalledSession, type RecallResult } from './tool.ts'
 
 const sorts = ['newest', 'oldest'] as const

@@ -2,8 +2,8 @@
  * Lets the agent write skills into the home (contract S2). A guest never; for others `approvalFor` says when an owner is asked.
  */
 import { z } from 'zod'
+import { toErrorJson } from '../support/result-json.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { toErrorJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const text = z.string().max(1_048_576).optional()

@@ -2,8 +2,8 @@
  * Reads a skill (contract S2): its instructions with the list of its files (level 1), or one of these files (level 2).
  */
 import { z } from 'zod'
+import { toErrorJson, toResultJson } from '../support/result-json.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const parameters = z.object({ name: z.string().min(1).max(200), file_path: z.string().min(1).max(500).optional() })

@@ -2,8 +2,8 @@
  * Lists the skills of a session with their whole descriptions (contract S2, level 0).
  */
 import { z } from 'zod'
+import { toResultJson } from '../support/result-json.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const parameters = z.object({ category: z.string().optional() })

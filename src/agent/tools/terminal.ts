@@ -8,8 +8,8 @@ import { shapeOfCommand } from '../command-policy/command-shape.ts'
 import { decideForPlace, isUnchecked } from '../command-policy/policy.ts'
 import type { NeedsApproval, PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment } from '../environments/environment.ts'
+import { lineOf, toErrorJson } from '../support/result-json.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { lineOf, toErrorJson } from './support/result-json.ts'
 import { type ApprovalNeed, defineTool, type ToolContext } from './tool.ts'
 
 const parameters = z.object({

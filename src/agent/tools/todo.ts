@@ -2,9 +2,10 @@
  * The agent's list of steps, kept for the duration of a session.
  */
 import { asArray, asRecord, asString } from '../../lib/json.ts'
-import { toErrorJson, toResultJson } from './support/result-json.ts'
-import { applyTodoCall, todoArguments } from './support/todo-list.ts'
-import { defineTool, type TodoItem } from './tool.ts'
+import { toErrorJson, toResultJson } from '../support/result-json.ts'
+import type { TodoItem } from '../support/todo-list.ts'
+import { applyTodoCall, todoArguments } from '../support/todo-list.ts'
+import { defineTool } from './tool.ts'
 
 const text = { type: 'string' } as const
 

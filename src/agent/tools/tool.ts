@@ -1,7 +1,9 @@
 /**
  * The contract of a tool: a function the model may call.
  */
+
 import type { z } from 'zod'
+import type { JsonObject } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { ImagePart } from '../../message/transcript.ts'
@@ -9,7 +11,8 @@ import type { Transaction } from '../../store/query.ts'
 import type { BrowserAccess } from '../browser/contract.ts'
 import type { Environment, ProcessEntry, ProcessTable, ShellState } from '../environments/environment.ts'
 import type { MemoryAccess } from '../memory/contract.ts'
-import type { JsonObject } from '../models/provider.ts'
+import type { SubagentResult, SubagentRole } from '../support/subagent-result.ts'
+import type { TodoStore } from '../support/todo-list.ts'
 
 /**
  * `pure`: only reads; runs again after a crash. `idempotent`: running twice equals running once.
@@ -336,9 +339,6 @@ export type Delegate = (tasks: readonly SubagentTask[], signal: AbortSignal) => 
 /** Resolves with one sub-agent for each task once all are stored. Rejects with `DelegationRefused`, or as the inbox. */
 export type DelegateInBackground = (tasks: readonly SubagentTask[]) => Promise<readonly StartedSubagent[]>
 
-/** `orchestrator`: it may start sub-agents itself, as far as `delegation.max_spawn_depth` permits. */
-export type SubagentRole = 'leaf' | 'orchestrator'
-
 export interface SubagentTask {
   readonly goal: string
   /** '' for none. */
@@ -353,18 +353,6 @@ export interface SubagentTask {
   readonly images?: readonly string[]
   /** A JSON Schema that the answer must match. */
   readonly outputSchema?: JsonObject
-}
-
-/** `failed`: it did not finish or returned no text. `error`: it threw; the summary contains the reason. */
-export interface SubagentResult {
-  readonly status: 'completed' | 'failed' | 'interrupted' | 'error'
-  readonly summary: string
-  /** Whether the answer matches the schema of the task; absent without a schema. */
-  readonly schemaValid?: boolean
-  /** The answer as JSON; absent unless it matches. */
-  readonly output?: unknown
-  /** What it did not get of what was asked for. */
-  readonly note?: string
 }
 
 export interface StartedSubagent {
@@ -421,17 +409,6 @@ export interface ToolLimits {
    * a file. Absent: nothing is stored, and `maxResultChars` counts.
    */
   readonly maxStoredChars?: number
-}
-
-export interface TodoItem {
-  readonly id: string
-  readonly content: string
-  readonly status: 'pending' | 'in_progress' | 'completed' | 'cancelled'
-}
-
-export interface TodoStore {
-  read(): readonly TodoItem[]
-  write(items: readonly TodoItem[]): void
 }
 
 export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {

@@ -2,8 +2,8 @@
  * Asks a model that sees about a picture: a file, or an address on the web (contract agent.md S7).
  */
 import { z } from 'zod'
+import { toErrorJson, truncateMiddle } from '../support/result-json.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { toErrorJson, truncateMiddle } from './support/result-json.ts'
 import { defineTool, type ToolContext } from './tool.ts'
 
 const parameters = z.object({

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { asArray, asRecord, asString } from '../../lib/json.ts'
-import { countOf, toErrorJson } from './support/result-json.ts'
+import { countOf, toErrorJson } from '../support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const parameters = z.object({

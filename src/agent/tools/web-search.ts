@@ -4,8 +4,8 @@
 import { z } from 'zod'
 import { asArray, asRecord } from '../../lib/json.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
+import { countOf, toErrorJson } from '../support/result-json.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { countOf, toErrorJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const parameters = z.object({

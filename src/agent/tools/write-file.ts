@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import type { EnvironmentFiles, FileAccess } from '../environments/files.ts'
-import { countOf, diffCount, lineCount, toErrorJson, toResultJson } from './support/result-json.ts'
+import { countOf, diffCount, lineCount, toErrorJson, toResultJson } from '../support/result-json.ts'
 import { defineTool, type ToolContext } from './tool.ts'
 
 const parameters = z.object({ path: z.string().min(1), content: z.string() })

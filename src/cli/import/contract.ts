@@ -2,7 +2,7 @@
  * What an import finds in another home, and what becomes of it. A reader of a kind of home makes the findings; the writers compare
  * them with this home and take over what is new.
  */
-import type { StoredEntry } from '../../agent/credentials/auth-file.ts'
+import type { StoredEntry } from '../../agent/models/credentials/auth-file.ts'
 import type { ImportedSession } from '../../sessions/imported-sessions.ts'
 
 export type ImportArea =

@@ -2,9 +2,9 @@
  * Adds people, keys and scheduled jobs of an import to the files of this home. What is there stays.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { AuthFile } from '../../agent/credentials/auth-file.ts'
-import { readAuthFile } from '../../agent/credentials/auth-file.ts'
-import { entriesOf, withEntries } from '../../agent/credentials/state.ts'
+import type { AuthFile } from '../../agent/models/credentials/auth-file.ts'
+import { readAuthFile } from '../../agent/models/credentials/auth-file.ts'
+import { entriesOf, withEntries } from '../../agent/models/credentials/state.ts'
 import { isHermesError, messageOf } from '../../lib/errors.ts'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../../lib/files.ts'
 import { asArray, asRecord, asString, isRecord, parseJson } from '../../lib/json.ts'

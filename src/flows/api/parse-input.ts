@@ -2,8 +2,6 @@
  * Parses what a client has sent, by the shapes that the OpenAPI document shows.
  */
 import type { z } from 'zod'
-import { HermesError } from '../../lib/errors.ts'
-import { readShape } from '../../lib/read-shape.ts'
 
 /** A request of the JSON API. */
 export interface ApiRequest {

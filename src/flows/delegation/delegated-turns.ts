@@ -1,12 +1,13 @@
 /**
  * The turn of a sub-agent in the background: its model, its tools, its prompt, and its end. Loaded with the first such turn.
  */
-import type { TurnInfo } from '../../agent/agent-hooks.ts'
+
 import type { AgentTools } from '../../agent/loop/agent-tools.ts'
 import type { SubagentWork } from '../../agent/loop/agent-turn.ts'
 import { onlyTools } from '../../agent/loop/subagent-tools.ts'
 import { subagentSystemPrompt } from '../../agent/loop/subagents.ts'
 import type { ChosenModel } from '../../agent/models/chosen-model.ts'
+import type { TurnInfo } from '../../agent/support/agent-hooks.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { brand } from '../../lib/ids.ts'
 import type { BackgroundDelegation } from '../../message/event.ts'

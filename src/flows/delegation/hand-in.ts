@@ -3,8 +3,8 @@
  * for each task, and wakes the conversation that has asked.
  */
 import { checkedResult, createOutputCheck } from '../../agent/loop/output-schema.ts'
-import { truncateMiddle } from '../../agent/tools/support/result-json.ts'
-import type { SubagentResult } from '../../agent/tools/tool.ts'
+import { truncateMiddle } from '../../agent/support/result-json.ts'
+import type { SubagentResult } from '../../agent/support/subagent-result.ts'
 import { acceptEvent } from '../../inbox/queries.ts'
 import { serializeEvent } from '../../inbox/stored-event.ts'
 import { brand } from '../../lib/ids.ts'

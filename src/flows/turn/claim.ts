@@ -11,13 +11,7 @@ import { formatUserText, type MessageEvent, needsTranscript, parseCommand, shown
 import type { SessionId, SessionKey, TurnId } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
-import {
-  beginEpoch,
-  type Fence,
-  readSessionSettings,
-  type SessionSettings,
-  type SessionState,
-} from '../../sessions/session-state.ts'
+import { beginEpoch, readSessionSettings, type SessionState } from '../../sessions/session-state.ts'
 import {
   appendMessage,
   dropFrozenPrompt,
@@ -25,7 +19,6 @@ import {
   readFrozenPrompt,
   readTranscript,
   responsesOfTurn,
-  type StoredResponses,
   type TranscriptEntry,
   usageOfTurn,
 } from '../../sessions/transcript.ts'

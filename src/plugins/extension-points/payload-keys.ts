@@ -2,7 +2,7 @@
  * Converts the information about a turn, a model call and a tool call into the payload keys of the contract (§2.6).
  */
 
-import type { RequestInfo, ToolInfo, ToolResult, TurnInfo } from '../../agent/agent-hooks.ts'
+import type { RequestInfo, ToolInfo, ToolResult, TurnInfo } from '../../agent/support/agent-hooks.ts'
 import { commandLinePlatform } from '../../message/source.ts'
 import type { HookDispatchContext } from '../hooks/plugin-hooks.ts'
 

@@ -1,8 +1,8 @@
 /**
  * Calls the plugin hooks of a model call.
  */
-import type { AgentHooks, RequestInfo } from '../../agent/agent-hooks.ts'
-import type { ModelRequest } from '../../agent/models/provider.ts'
+import type { AgentHooks, RequestInfo } from '../../agent/support/agent-hooks.ts'
+import type { ModelRequest } from '../../agent/support/model-request.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { PluginHooks } from '../hooks/plugin-hooks.ts'
 import { dispatchContextOf, requestKeys, streamKeys, turnKeys } from './payload-keys.ts'

@@ -1,8 +1,8 @@
 /**
  * Calls the plugin hooks of a tool call and combines the results of `pre_tool_call` into one directive.
  */
-import type { AgentHooks, ToolDirective } from '../../agent/agent-hooks.ts'
-import type { JsonObject } from '../../agent/models/provider.ts'
+import type { AgentHooks, ToolDirective } from '../../agent/support/agent-hooks.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { isRecord } from '../../lib/json.ts'
 import type { HookResult, PluginHooks } from '../hooks/plugin-hooks.ts'
 import { dispatchContextOf, toolKeys, toolResultKeys } from './payload-keys.ts'

@@ -2,7 +2,7 @@
  * Calls the plugin hooks of a turn and of its sub-agents. The hooks inside a sub-agent are those of any other turn, with
  * the session of its parent.
  */
-import type { AgentHooks, SubagentInfo, TurnInfo } from '../../agent/agent-hooks.ts'
+import type { AgentHooks, SubagentInfo, TurnInfo } from '../../agent/support/agent-hooks.ts'
 import type { PluginHooks } from '../hooks/plugin-hooks.ts'
 import type { TurnMemory } from '../plugin-memory.ts'
 import { dispatchContextOf, turnKeys } from './payload-keys.ts'

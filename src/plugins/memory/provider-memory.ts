@@ -2,7 +2,7 @@
  * Connects the memory provider that `memory.provider` names with the turns, the sessions and the tools of the gateway. One
  * provider is used at a time. What a turn need not wait for is queued per conversation, behind the turn.
  */
-import type { TurnInfo } from '../../agent/agent-hooks.ts'
+import type { TurnInfo } from '../../agent/support/agent-hooks.ts'
 import { isRecord } from '../../lib/json.ts'
 import { withTimeout } from '../../lib/timers.ts'
 import type { Fields } from '../../middleware/contract.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BackgroundCommand, Environment } from '../../../src/agent/environments/environment.ts'
 import { createProcessTable, createSessionResourcePool } from '../../../src/agent/environments/session-resources.ts'
-import type { TodoItem } from '../../../src/agent/tools/tool.ts'
+import type { TodoItem } from '../../../src/agent/support/todo-list.ts'
 import type { ChatMessage } from '../../../src/message/transcript.ts'
 import { noFiles } from './no-files.ts'
 

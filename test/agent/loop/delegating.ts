@@ -1,7 +1,7 @@
 /**
  * A run of the agent in memory that has the real `delegate_task` among tools that are plain functions.
  */
-import type { SubagentEndInfo, SubagentInfo, TurnInfo } from '../../../src/agent/agent-hooks.ts'
+import type { SubagentEndInfo, SubagentInfo, TurnInfo } from '../../../src/agent/support/agent-hooks.ts'
 import delegateTask from '../../../src/agent/tools/delegate-task.ts'
 import { bindTool } from '../../../src/agent/tools/registry.ts'
 import type { ScriptedAnswer, ScriptStep } from '../../kit/scripted-provider.ts'

@@ -10,8 +10,9 @@ import {
 import { parseChunkFailure } from '../../../src/agent/models/map-provider-error.ts'
 import { createChatFormat } from '../../../src/agent/models/openai/chat-completions.ts'
 import { responsesFormat } from '../../../src/agent/models/openai/responses.ts'
-import { type JsonObject, ModelError } from '../../../src/agent/models/provider.ts'
+import { ModelError } from '../../../src/agent/models/provider.ts'
 import type { ResponseAggregator } from '../../../src/agent/models/wire-format.ts'
+import type { JsonObject } from '../../../src/lib/json.ts'
 import { asArray, asRecord, isRecord } from '../../../src/lib/json.ts'
 
 const {

@@ -16,12 +16,12 @@ import {
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createFileGuard } from '../../../src/agent/command-policy/file-guard.ts'
+import { searchWithRipgrep } from '../../../src/agent/environments/search/ripgrep.ts'
 import { bubblewrapCommand } from '../../../src/agent/sandbox/bubblewrap.ts'
 import { landlockCommand } from '../../../src/agent/sandbox/landlock.ts'
 import { accessOf } from '../../../src/agent/sandbox/sandbox.ts'
 import { seatbeltProfile } from '../../../src/agent/sandbox/seatbelt.ts'
 import { computeSandboxView } from '../../../src/agent/sandbox/view.ts'
-import { searchWithRipgrep } from '../../../src/agent/tools/support/ripgrep.ts'
 import { findProgram } from '../../../src/lib/find-program.ts'
 import { canary, createVictim, sandboxSkip, searchPath } from './victim.ts'
 

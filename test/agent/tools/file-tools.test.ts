@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { readTextFile, writeFileAtomic } from '../../../src/agent/tools/support/files.ts'
+import { readTextFile, writeFileAtomic } from '../../../src/agent/support/files.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
 let bench: Workbench

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { z } from 'zod'
-import { decodeArguments, parseArguments, toJsonSchema } from '../../../src/agent/tools/support/parse-arguments.ts'
+import { decodeArguments, parseArguments, toJsonSchema } from '../../../src/agent/support/parse-arguments.ts'
 
 const schema = z.object({
   path: z.string(),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { replaceText } from '../../../src/agent/tools/support/replace-text.ts'
+import { replaceText } from '../../../src/agent/support/replace-text.ts'
 
 const replaced = (text: string, search: string, replacement: string, all = false) => {
   const result = replaceText({ text, search, replacement, all })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, realpath, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { createFileSearch } from '../../../src/agent/tools/support/file-search.ts'
+import { createFileSearch } from '../../../src/agent/environments/search/file-search.ts'
 import { findProgram } from '../../../src/lib/find-program.ts'
 import { createWorkbench, searchPath, type Workbench } from './workbench.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { applyTodoCall, readTodoCall } from '../../../src/agent/tools/support/todo-list.ts'
+import { applyTodoCall, readTodoCall } from '../../../src/agent/support/todo-list.ts'
 import { createWorkbench } from './workbench.ts'
 
 const dig = { id: '1', content: 'dig', status: 'pending' } as const

@@ -2,7 +2,7 @@
  * The cost of the memory of plugins for a turn when no provider is configured: recall before the turn and sync behind it, beside
  * an async function that does nothing.
  */
-import type { TurnInfo } from '../../../src/agent/agent-hooks.ts'
+import type { TurnInfo } from '../../../src/agent/support/agent-hooks.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { sleep } from '../../../src/lib/timers.ts'
 import { createProviderMemory } from '../../../src/plugins/memory/provider-memory.ts'

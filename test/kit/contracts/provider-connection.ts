@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { ModelRequest } from '../../../src/agent/models/provider.ts'
+import type { ModelRequest } from '../../../src/agent/support/model-request.ts'
 import {
   CONTRACT_KEY,
   contractInput,

@@ -3,15 +3,15 @@
  */
 import assert from 'node:assert/strict'
 import {
-  type JsonObject,
   ModelError,
   type ModelErrorKind,
   type ModelOutput,
-  type ModelRequest,
   type Provider,
   type RequestInput,
   type TextDelta,
 } from '../../../src/agent/models/provider.ts'
+import type { ModelRequest } from '../../../src/agent/support/model-request.ts'
+import type { JsonObject } from '../../../src/lib/json.ts'
 import type { RecordedRequest } from '../servers/model-script.ts'
 import type { ModelServer } from '../servers/sse.ts'
 

@@ -1,7 +1,7 @@
 /**
  * The memory of plugins with virtual time, the tools that providers register, and the messages of sessions.
  */
-import type { TurnInfo } from '../../../src/agent/agent-hooks.ts'
+import type { TurnInfo } from '../../../src/agent/support/agent-hooks.ts'
 import type { Fields } from '../../../src/middleware/contract.ts'
 import { createProviderMemory, type ProviderMemoryDeps } from '../../../src/plugins/memory/provider-memory.ts'
 import type { MemoryOwner, PluginMemory } from '../../../src/plugins/plugin-memory.ts'

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { posix } from 'node:path'
 import type { PlaceGuard } from '../../command-policy/file-guard.ts'
+import type { ReadOptions } from '../../support/files.ts'
 import type {
   DirectoryEntry,
   EnvironmentFiles,
@@ -12,7 +13,6 @@ import type {
   FileRefusal,
   FileRefusalCode,
   FileResult,
-  ReadOptions,
 } from '../files.ts'
 import { quotePath, resolvePlacePath } from './quote.ts'
 import { searchInPlace } from './remote-search.ts'
@@ -127,7 +127,7 @@ async function readAttachment(
   options: FileAccess & ReadOptions,
 ): Promise<FileResult<{ readonly bytes: Buffer }> | undefined> {
   if (!path.startsWith('/') || (await options.attachments?.())?.includes(path) !== true) return undefined
-  const { readFileBytes } = await import('../../tools/support/files.ts')
+  const { readFileBytes } = await import('../../support/files.ts')
   return await readFileBytes(path, path, options)
 }
 

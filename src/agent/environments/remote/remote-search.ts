@@ -4,10 +4,10 @@
 import { posix } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
 import { quoteWord } from '../../../lib/shell-quote.ts'
-import { createGlobMatcher } from '../../tools/support/glob.ts'
-import { parseHit, ripgrepArguments } from '../../tools/support/ripgrep.ts'
-import { firstHits, maxLineChars, skippedDirectories } from '../../tools/support/search-request.ts'
 import type { FileHit, FileSearchRequest, FileSearchResult } from '../files.ts'
+import { createGlobMatcher } from '../search/glob.ts'
+import { parseHit, ripgrepArguments } from '../search/ripgrep.ts'
+import { firstHits, maxLineChars, skippedDirectories } from '../search/search-request.ts'
 import { quotePath } from './quote.ts'
 import type { RunScript } from './script-runner.ts'
 

@@ -4,15 +4,17 @@
  * of the conversation.
  */
 
+import type { JsonObject } from '../../../lib/json.ts'
 import { asRecord, asString, isRecord } from '../../../lib/json.ts'
 import type { ImagePart } from '../../../message/transcript.ts'
+import type { ModelRequest } from '../../support/model-request.ts'
 import {
   type NormalizedAssistantMessage,
   type NormalizedMessage,
   normalizeMessages,
   pictureAddress,
 } from '../normalize-messages.ts'
-import type { JsonObject, ModelRequest, RequestInput } from '../provider.ts'
+import type { RequestInput } from '../provider.ts'
 
 const DEFAULT_MAX_TOKENS = 8192
 const CACHED_MESSAGES = 3

@@ -1,9 +1,11 @@
 /**
  * Reads the responses of Anthropic's Messages API: the events of a stream and the final message.
  */
+
+import type { JsonObject } from '../../../lib/json.ts'
 import { asRecord, asString, isRecord, parseJson } from '../../../lib/json.ts'
 import { noUsage, type ToolCall } from '../../../message/transcript.ts'
-import { type JsonObject, ModelError, type ModelOutput, type TextDelta } from '../provider.ts'
+import { ModelError, type ModelOutput, type TextDelta } from '../provider.ts'
 import {
   type CountChars,
   createResponseSizeLimit,

@@ -3,9 +3,11 @@
  * Completions, so that a new user can try the gateway without a key.
  */
 
+import type { JsonObject } from '../../../lib/json.ts'
+import type { ModelRequest } from '../../support/model-request.ts'
 import { createChunkCollector } from '../chunk-collector.ts'
 import { createChatFormat } from '../openai/chat-completions.ts'
-import type { JsonObject, ModelRequest, Provider } from '../provider.ts'
+import type { Provider } from '../provider.ts'
 import { defaultStreamLimits } from '../provider-options.ts'
 import { toAbortError } from '../streaming-provider.ts'
 import { chooseDemoReply } from './demo-script.ts'

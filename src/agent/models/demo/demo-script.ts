@@ -3,8 +3,9 @@
  * same reply.
  */
 
+import type { JsonObject } from '../../../lib/json.ts'
 import { asArray, asRecord, asString, isRecord, parseJson } from '../../../lib/json.ts'
-import type { JsonObject, ModelRequest } from '../provider.ts'
+import type { ModelRequest } from '../../support/model-request.ts'
 
 export type DemoReply =
   | { readonly kind: 'text'; readonly text: string }

@@ -1,8 +1,11 @@
 /**
  * The wire format of OpenAI's Chat Completions, which most other servers and the demonstration use too.
  */
+
+import type { JsonObject } from '../../../lib/json.ts'
 import { asArray, asRecord, asString, isRecord } from '../../../lib/json.ts'
 import { type ImagePart, noUsage, type ToolCall } from '../../../message/transcript.ts'
+import type { ModelRequest } from '../../support/model-request.ts'
 import type { ProviderQuirks } from '../catalogue.ts'
 import {
   joinSeparateTexts,
@@ -11,14 +14,7 @@ import {
   normalizeMessages,
   pictureAddress,
 } from '../normalize-messages.ts'
-import {
-  type JsonObject,
-  ModelError,
-  type ModelOutput,
-  type ModelRequest,
-  type RequestInput,
-  type TextDelta,
-} from '../provider.ts'
+import { ModelError, type ModelOutput, type RequestInput, type TextDelta } from '../provider.ts'
 import {
   type CountChars,
   createResponseSizeLimit,

@@ -1,8 +1,11 @@
 /**
  * The wire format of OpenAI's Responses API (the api mode `codex_responses`).
  */
+
+import type { JsonObject } from '../../../lib/json.ts'
 import { asArray, asNumber, asRecord, asString, isRecord } from '../../../lib/json.ts'
 import { type ImagePart, noUsage, type ToolCall } from '../../../message/transcript.ts'
+import type { ModelRequest } from '../../support/model-request.ts'
 import { classifyFailure, parseProviderFailure } from '../map-provider-error.ts'
 import {
   type NormalizedAssistantMessage,
@@ -10,14 +13,7 @@ import {
   normalizeMessages,
   pictureAddress,
 } from '../normalize-messages.ts'
-import {
-  type JsonObject,
-  ModelError,
-  type ModelOutput,
-  type ModelRequest,
-  type RequestInput,
-  type TextDelta,
-} from '../provider.ts'
+import { ModelError, type ModelOutput, type RequestInput, type TextDelta } from '../provider.ts'
 import { createResponseSizeLimit, extractUsage, hasOutput, valuesByIndex } from '../response-json.ts'
 import type { ResponseAggregator, WireFormat } from '../wire-format.ts'
 

@@ -18,9 +18,9 @@ import {
   reportRoomBytes,
   type ShellEnd,
 } from '../../environments/shell-end.ts'
+import { storedCharsOf, toErrorJson, toResultJson } from '../../support/result-json.ts'
 import type { TerminalLimits } from '../deps.ts'
 import type { ToolContext } from '../tool.ts'
-import { storedCharsOf, toErrorJson, toResultJson } from './result-json.ts'
 
 /** The arguments of the tool. */
 export interface TerminalArguments {

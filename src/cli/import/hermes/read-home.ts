@@ -1,9 +1,10 @@
 /**
  * Reads a home of Hermes Agent (seed 004, contract agent.md S20).
  */
-import { readAuthFile } from '../../../agent/credentials/auth-file.ts'
-import { isReference } from '../../../agent/credentials/credential.ts'
+
 import { findProvider } from '../../../agent/models/catalogue.ts'
+import { readAuthFile } from '../../../agent/models/credentials/auth-file.ts'
+import { isReference } from '../../../agent/models/credentials/credential.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { asArray, asRecord, asString, isRecord } from '../../../lib/json.ts'
 import type { PlatformManifest } from '../../../platforms/manifest.ts'

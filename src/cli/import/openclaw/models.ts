@@ -2,9 +2,9 @@
  * The models of OpenClaw: `agents.defaults.model`, `models.providers`, the variables with keys, and auth-profiles.json.
  */
 import { createHash } from 'node:crypto'
-import { toStored } from '../../../agent/credentials/auth-file.ts'
-import { type Credential, healthy } from '../../../agent/credentials/credential.ts'
 import { findProvider } from '../../../agent/models/catalogue.ts'
+import { toStored } from '../../../agent/models/credentials/auth-file.ts'
+import { type Credential, healthy } from '../../../agent/models/credentials/credential.ts'
 import { asArray, asNumber, asRecord, asString, isRecord, type JsonObject, parseJson } from '../../../lib/json.ts'
 import type { FoundKey, ImportEntry } from '../contract.ts'
 import { adoptProvider, toServerName } from '../known-servers.ts'

@@ -1,7 +1,7 @@
 /**
  * Says which lines of a text are most like the lines that a patch expects there, for the model that wrote the patch.
  */
-import { collapseWhitespace } from '../replace-text.ts'
+import { collapseWhitespace } from '../../../support/replace-text.ts'
 
 const maxCompared = 200
 const maxShownChars = 200

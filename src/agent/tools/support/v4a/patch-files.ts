@@ -3,10 +3,10 @@
  */
 import { messageOf } from '../../../../lib/errors.ts'
 import type { EnvironmentFiles, FileAccess } from '../../../environments/files.ts'
+import { decodeText } from '../../../support/files.ts'
+import { toErrorJson, toResultJson } from '../../../support/result-json.ts'
 import type { ToolContext } from '../../tool.ts'
 import { diffField, maxFileBytes } from '../edit-result.ts'
-import { decodeText } from '../files.ts'
-import { toErrorJson, toResultJson } from '../result-json.ts'
 import { applyHunksToLongText } from './apply-long-text.ts'
 import { type PatchSection, parsePatch } from './parse.ts'
 

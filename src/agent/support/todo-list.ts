@@ -2,7 +2,6 @@
  * The list of steps of the `todo` tool: what a call makes of it. The transcript keeps the calls, so that a list can be restored.
  */
 import { z } from 'zod'
-import type { TodoItem } from '../tool.ts'
 
 const statuses = ['pending', 'in_progress', 'completed', 'cancelled'] as const
 const maxSteps = 200
@@ -72,4 +71,15 @@ export function readTodoCall(json: string, earlier: readonly TodoItem[]): readon
     // The result of the call has told the model what is wrong.
     return null
   }
+}
+
+export interface TodoItem {
+  readonly id: string
+  readonly content: string
+  readonly status: 'pending' | 'in_progress' | 'completed' | 'cancelled'
+}
+
+export interface TodoStore {
+  read(): readonly TodoItem[]
+  write(items: readonly TodoItem[]): void
 }

@@ -4,10 +4,12 @@
  *
  * No method rejects unless its description says so. Payloads are built only for registered hooks.
  */
-import type { Role } from '../message/authority.ts'
-import type { RewriteTrace } from '../middleware/managed-call.ts'
-import type { JsonObject, ModelRequest } from './models/provider.ts'
-import type { SubagentResult, SubagentRole } from './tools/tool.ts'
+
+import type { JsonObject } from '../../lib/json.ts'
+import type { Role } from '../../message/authority.ts'
+import type { RewriteTrace } from '../../middleware/managed-call.ts'
+import type { ModelRequest } from './model-request.ts'
+import type { SubagentResult, SubagentRole } from './subagent-result.ts'
 
 /** Data that stays the same for a whole turn. */
 export interface TurnInfo {

@@ -1,7 +1,7 @@
 /**
  * Gives each turn a credential of its provider, and another one when the provider refuses it (contract agent.md S6).
  */
-import type { Logger } from '../../lib/log.ts'
+import type { Logger } from '../../../lib/log.ts'
 import { type CredentialFailure, concernsCredential, cooldownMs } from './cooldown.ts'
 import { type Credential, healthy, isValid, restsUntil } from './credential.ts'
 import type { CredentialState } from './state.ts'

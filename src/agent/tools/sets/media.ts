@@ -3,10 +3,10 @@
  * loaded only then.
  */
 import { z } from 'zod'
-import { toErrorJson } from '../tools/support/result-json.ts'
-import { defineTool, type ToolContext, type ToolDefinition } from '../tools/tool.ts'
-import { MediaFailure } from './media-failure.ts'
-import { toSpeech } from './speech-text.ts'
+import { MediaFailure } from '../../media/media-failure.ts'
+import { toSpeech } from '../../media/speech-text.ts'
+import { toErrorJson } from '../../support/result-json.ts'
+import { defineTool, type ToolContext, type ToolDefinition } from '../tool.ts'
 
 export interface MediaMaker {
   /** Whether it can be done here. */

@@ -2,9 +2,9 @@
  * Parses the arguments that a model wrote into the typed arguments of a tool, or into an error message for the model.
  */
 import { z } from 'zod'
-import { messageOf } from '../../../lib/errors.ts'
-import { exceedsMaxDepth, isRecord } from '../../../lib/json.ts'
-import type { JsonObject } from '../../models/provider.ts'
+import { messageOf } from '../../lib/errors.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { exceedsMaxDepth, isRecord } from '../../lib/json.ts'
 
 export type ParsedArguments<Output> =
   | {

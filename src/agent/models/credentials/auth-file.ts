@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, realpathSync, statSync } from 'node:fs'
 import { z } from 'zod'
-import { HermesError, messageOf } from '../../lib/errors.ts'
-import { readTextIfExists, writeFileAtomic } from '../../lib/files.ts'
-import { asArray, asRecord, asString, isRecord, parseJson } from '../../lib/json.ts'
+import { HermesError, messageOf } from '../../../lib/errors.ts'
+import { readTextIfExists, writeFileAtomic } from '../../../lib/files.ts'
+import { asArray, asRecord, asString, isRecord, parseJson } from '../../../lib/json.ts'
 import { cooldownMs } from './cooldown.ts'
 import { type Credential, type CredentialSource, fingerprintOf, isReference } from './credential.ts'
 

@@ -3,9 +3,11 @@
  */
 import { readdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { systemCode } from '../../../lib/errors.ts'
-import { findProgram } from '../../../lib/find-program.ts'
-import type { FileGuard } from '../../command-policy/file-guard.ts'
+import { systemCode } from '../../lib/errors.ts'
+import { findProgram } from '../../lib/find-program.ts'
+import type { FileGuard } from '../command-policy/file-guard.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import { isDirectory, readFileBytes, removeFile, writeFileAtomic } from '../support/files.ts'
 import type {
   DirectoryEntry,
   EnvironmentFiles,
@@ -13,12 +15,10 @@ import type {
   FileRefusal,
   FileSearchRequest,
   FileSearchResult,
-} from '../../environments/files.ts'
-import type { Sandbox } from '../../sandbox/sandbox.ts'
-import { isDirectory, readFileBytes, removeFile, writeFileAtomic } from './files.ts'
-import { searchWithNode } from './node-search.ts'
-import { searchWithRipgrep } from './ripgrep.ts'
-import type { SearchRequest, SearchResult } from './search-request.ts'
+} from './files.ts'
+import { searchWithNode } from './search/node-search.ts'
+import { searchWithRipgrep } from './search/ripgrep.ts'
+import type { SearchRequest, SearchResult } from './search/search-request.ts'
 
 export interface LocalFilesOptions {
   readonly fileGuard: FileGuard

@@ -1,7 +1,7 @@
 /**
  * A provider for one turn that sends the key of its lease, and another key after the provider has refused it.
  */
-import type { Provider } from '../models/provider.ts'
+import type { Provider } from '../provider.ts'
 import type { Credential } from './credential.ts'
 import type { CredentialLease } from './pool.ts'
 

@@ -6,9 +6,8 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, rename, rm, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { systemCode } from '../../../lib/errors.ts'
-import { isOpenedAt, openExactly } from '../../../lib/files.ts'
-import type { ReadOptions } from '../../environments/files.ts'
+import { systemCode } from '../../lib/errors.ts'
+import { isOpenedAt, openExactly } from '../../lib/files.ts'
 
 export type ReadTextFileResult =
   /** `lossless`: decoding lost nothing, so that the text may be written back. */
@@ -188,3 +187,5 @@ async function replaceFile(
     throw error
   }
 }
+
+export type ReadOptions = { readonly maxBytes: number } | { readonly offset: number; readonly length: number }

@@ -2,7 +2,7 @@
  * How long a credential rests after a failure (contract agent.md S6): 401 five minutes, 402 and 429 one hour, 429 of a sole
  * credential one minute. A time that the provider sends takes precedence.
  */
-import type { ModelErrorKind } from '../models/provider.ts'
+import type { ModelErrorKind } from '../provider.ts'
 import { maxCooldownMs } from './credential.ts'
 
 export interface CredentialFailure {

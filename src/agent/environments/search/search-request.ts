@@ -2,7 +2,7 @@
  * The request and the result that both search implementations, ripgrep and Node, share.
  */
 
-import type { FileHit, FileSearchRequest } from '../../environments/files.ts'
+import type { FileHit, FileSearchRequest } from '../files.ts'
 
 export interface SearchRequest {
   /** A directory or a file: an absolute, real, existing path. */

@@ -2,9 +2,9 @@
  * The credentials of the providers, merged from `auth.json`, the environment and the configuration. What happens to them is kept in
  * memory until it is written.
  */
-import { HermesError, messageOf } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/log.ts'
-import { findProvider } from '../models/catalogue.ts'
+import { HermesError, messageOf } from '../../../lib/errors.ts'
+import type { Logger } from '../../../lib/log.ts'
+import { findProvider } from '../catalogue.ts'
 import { type AuthFile, emptyFile, type StoredCredential, type StoredEntry, toStored } from './auth-file.ts'
 import { type Credential, type CredentialHealth, fingerprintOf, healthy, isReference } from './credential.ts'
 

@@ -2,8 +2,8 @@
  * `auth.json` between processes: read again when it has changed, and changed by one process at a time.
  */
 import { statSync } from 'node:fs'
-import { HermesError, messageOf, systemCode } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/log.ts'
+import { HermesError, messageOf, systemCode } from '../../../lib/errors.ts'
+import type { Logger } from '../../../lib/log.ts'
 import { type AuthFile, makePrivate, readAuthFile, unusable, writeAuthFile } from './auth-file.ts'
 import type { CredentialStateDeps } from './state.ts'
 

@@ -7,8 +7,8 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { withCredential } from '../../../src/agent/credentials/state.ts'
-import { tempHome } from '../../kit/temp-home.ts'
+import { withCredential } from '../../../../src/agent/models/credentials/state.ts'
+import { tempHome } from '../../../kit/temp-home.ts'
 import { openPool } from './support.ts'
 
 const rounds = 8

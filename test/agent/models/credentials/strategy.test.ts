@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Credential, healthy } from '../../../src/agent/credentials/credential.ts'
-import { chooseCredential, strategies } from '../../../src/agent/credentials/strategy.ts'
+import { type Credential, healthy } from '../../../../src/agent/models/credentials/credential.ts'
+import { chooseCredential, strategies } from '../../../../src/agent/models/credentials/strategy.ts'
 
 function credential(id: string, priority: number, requestCount: number): Credential {
   const shown = {

@@ -1,8 +1,8 @@
 /**
  * Formats tool results as JSON strings of limited length.
  */
-import { asArray, isRecord, type JsonObject, parseJson } from '../../../lib/json.ts'
-import { beginningOf, endOf } from '../../../lib/redact.ts'
+import { asArray, isRecord, type JsonObject, parseJson } from '../../lib/json.ts'
+import { beginningOf, endOf } from '../../lib/redact.ts'
 
 /**
  * Replaces the middle of a long text by a line with the number of characters left out. Never splits a surrogate pair, nor a word:
