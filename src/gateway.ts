@@ -14,17 +14,17 @@ import { type Infrastructure, openInfrastructure } from './app/infrastructure.ts
 import type { Gateway, GatewayOptions } from './app/options.ts'
 import { removePidFile, writePidFile } from './app/pid-file.ts'
 import { readProfileFacts } from './app/profile-facts.ts'
-import { createAccountDirectory } from './flows/account-directory.ts'
-import { createExtensionWatcher, type ExtensionWatcher } from './flows/extension-watcher.ts'
-import { closeAttempts, hasRestartRequest, recover } from './flows/recovery.ts'
-import { runRetention } from './flows/retention.ts'
+import { createAccountDirectory } from './flows/access/account-directory.ts'
+import { createExtensionWatcher, type ExtensionWatcher } from './flows/lifecycle/extension-watcher.ts'
+import { closeAttempts, hasRestartRequest, recover } from './flows/lifecycle/recovery.ts'
+import { runRetention } from './flows/lifecycle/retention.ts'
 import {
   connectedPlatforms,
   type GatewayPhase,
   hungCallsWarnings,
   isSandboxLikely,
   pauseWarnings,
-} from './flows/status.ts'
+} from './flows/lifecycle/status.ts'
 import { prepareHome } from './lib/home.ts'
 import { sleep } from './lib/timers.ts'
 import type { SessionKey } from './message/ids.ts'
@@ -162,7 +162,7 @@ async function start({ state, context, core, agentRuntime, runCommand, endpoints
   const { home, onlyPlatforms } = options
   try {
     if (onlyPlatforms === undefined && existsSync(home.authFile))
-      await (await import('./flows/stored-key-values.ts')).replaceKeyValues(home.authFile, log)
+      await (await import('./flows/lifecycle/stored-key-values.ts')).replaceKeyValues(home.authFile, log)
     // Before hooks: their discovery reads the list of commands.
     await (onlyPlatforms === undefined ? plugins.start() : plugins.sync())
     // Before recovery, which emits events.
@@ -182,7 +182,7 @@ async function start({ state, context, core, agentRuntime, runCommand, endpoints
       failpoint,
     })
     if (onlyPlatforms === undefined && (await store.run(hasRestartRequest)))
-      await (await import('./flows/restart.ts')).reportRestart(restartDeps({ context, core }))
+      await (await import('./flows/lifecycle/restart.ts')).reportRestart(restartDeps({ context, core }))
     state.url = (await endpoints.http.start()).url
     if (onlyPlatforms === undefined) writePidFile(home, { pid: process.pid, url: state.url })
   } catch (error) {
@@ -253,7 +253,7 @@ function run(parts: Parts): Gateway {
       stopped ??= stop(parts, force, isRestart)
       return stopped
     },
-    announceRestart: async () => (await import('./flows/restart.ts')).requestRestart(restartDeps(parts)),
+    announceRestart: async () => (await import('./flows/lifecycle/restart.ts')).requestRestart(restartDeps(parts)),
   }
 }
 
@@ -274,7 +274,7 @@ async function checkPlace({ context, agentRuntime, stopping }: Parts): Promise<v
   report.place = ''
   if (/^(?:local|bwrap|none)$/.test(settings().terminal.backend)) return
   try {
-    const { reviewPlace } = await import('./flows/review-place.ts')
+    const { reviewPlace } = await import('./flows/environments/review-environment.ts')
     const { openPlaces } = agentRuntime.agentServices
     await reviewPlace({ settings, openPlaces, report, stopping: stopping.signal, log })
   } catch (error) {

@@ -5,14 +5,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ChatMessages, ScheduleJob } from '../agent/tools/tool.ts'
-import { type AgentServices, type CommandReportAccess, createAgentServices } from '../flows/agent-services.ts'
-import type { CommandReports } from '../flows/command-reports.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
-import type { ModelKeys } from '../flows/model-keys.ts'
-import type { OwnMemory } from '../flows/own-memory.ts'
-import type { PluginManager } from '../flows/plugin-manager.ts'
-import type { ResultFiles } from '../flows/result-files.ts'
-import type { CallingTurn } from '../flows/tool-access.ts'
+import type { CommandReports } from '../flows/environments/command-reports.ts'
+import type { ModelKeys } from '../flows/models/model-keys.ts'
+import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
+import type { OwnMemory } from '../flows/prompt/own-memory.ts'
+import { type AgentServices, type CommandReportAccess, createAgentServices } from '../flows/tools/agent-services.ts'
+import type { ResultFiles } from '../flows/tools/result-files.ts'
+import type { CallingTurn } from '../flows/tools/tool-access.ts'
 import { findAttachmentPaths } from '../inbox/queries.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
@@ -105,7 +105,7 @@ export function composeAgentServices(
       return showFile(core.outbox, turn, callId, file)
     },
     async openRecall() {
-      const { createSessionRecall } = await import('../flows/session-recall.ts')
+      const { createSessionRecall } = await import('../flows/sessions/session-recall.ts')
       return createSessionRecall(options.home.databaseFile, context.store)
     },
     attachmentsOf: async (turnId) => {
@@ -146,7 +146,7 @@ function composeCommandReports(
 ): CommandReportAccess {
   let loaded: Promise<CommandReports> | undefined
   const load = () => {
-    loaded ??= import('../flows/command-reports.ts').then(({ createCommandReports }) =>
+    loaded ??= import('../flows/environments/command-reports.ts').then(({ createCommandReports }) =>
       createCommandReports({
         ...{ store, settings, clock, sleep, log, failpoint, withhold: core.outbox.withhold },
         isShared: accountDirectory.isShared,
@@ -178,7 +178,7 @@ function composeCommandReports(
 /** Loaded with the first result that is too long, or when there are files of earlier ones. */
 function composeResultFiles({ options, store, log }: AppContext): ResultFiles {
   const directory = options.home.results
-  const load = async () => (await import('../flows/result-files.ts')).createResultFiles({ directory, store, log })
+  const load = async () => (await import('../flows/tools/result-files.ts')).createResultFiles({ directory, store, log })
   return {
     shorten: async (call, result, maxChars) => (await load()).shorten(call, result, maxChars),
     of: async (turnId) => (existsSync(directory) ? (await load()).of(turnId) : []),
@@ -217,7 +217,7 @@ function composeChatMessages(context: AppContext, core: Core, turn: SendingTurn,
 
 async function openModelKeys(context: AppContext, selection: () => ProviderSettings): Promise<ModelKeys> {
   const { options, settings, secrets, modelCalls, clock, random, log, failpoint } = context
-  const { createModelKeys } = await import('../flows/model-keys.ts')
+  const { createModelKeys } = await import('../flows/models/model-keys.ts')
   const path = options.home.authFile
   const { pictures: picturesFolder } = options.home
   return createModelKeys({

@@ -3,13 +3,13 @@
  */
 import { createAgent } from '../agent/agent.ts'
 import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
-import type { AgentRoutesDeps } from '../flows/agent-routes.ts'
-import type { AgentServices } from '../flows/agent-services.ts'
-import type { DelegatedTurns } from '../flows/delegation/delegated-turns.ts'
-import type { PluginManager } from '../flows/plugin-manager.ts'
-import type { SessionCompression } from '../flows/session-compression.ts'
-import { createPromptFreezer, type SessionPromptDeps } from '../flows/session-prompt.ts'
-import { createToolsetCheck, type ToolsetCheck } from '../flows/toolset-check.ts'
+import type { AgentRoutesDeps } from '../api/agent-routes.ts'
+import type { SessionCompression } from '../flows/compression/session-compression.ts'
+import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
+import { createPromptFreezer, type SessionPromptDeps } from '../flows/prompt/session-prompt.ts'
+import type { DelegatedTurns } from '../flows/tasks/delegated-turns.ts'
+import type { AgentServices } from '../flows/tools/agent-services.ts'
+import { createToolsetCheck, type ToolsetCheck } from '../flows/tools/toolset-check.ts'
 import type { TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
 import { createPostponement } from '../flows/turn/postpone.ts'
@@ -78,7 +78,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     cron: () => cron.open(),
   })
   const knownTools: AgentRuntime['knownTools'] = async () =>
-    (await import('../flows/known-tools.ts')).knownTools(plugins.tools(), await mcp.knownTools())
+    (await import('../flows/tools/known-tools.ts')).knownTools(plugins.tools(), await mcp.knownTools())
   const cron: CronAccess = composeCron(context, core, { agentServices, skills, knownTools })
   const compression = composeCompression(context, core, { ownMemory, ...agentServices })
   const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
@@ -185,7 +185,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     agentCheck: composeAgentCheck(context, { plugins, mcp }, agentServices),
     knownTools,
     async previewPrompt(platform) {
-      const { previewPrompt } = await import('../flows/prompt-preview.ts')
+      const { previewPrompt } = await import('../flows/prompt/prompt-preview.ts')
       return await previewPrompt(promptDeps, platform, await agentServices.ephemeralPrompt(noChat(platform)))
     },
   }

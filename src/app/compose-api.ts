@@ -2,7 +2,7 @@
  * Composes the JSON API. Loaded with its first request.
  */
 import { join, relative } from 'node:path'
-import type { ApiDeps } from '../flows/api/handle-request.ts'
+import type { ApiDeps } from '../api/handle-request.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
 import { createReaderThread } from '../store/sqlite/reader-thread.ts'
 import type { AppContext } from './context.ts'
@@ -24,7 +24,7 @@ export function composeApi(
       const { openStoredFile } = await import('../media/file-store.ts')
       return await openStoredFile(relative(media, path), { folder: media })
     },
-    reader: createReaderThread(new URL('../flows/api/read-sessions-thread.ts', import.meta.url)),
+    reader: createReaderThread(new URL('../api/read-sessions-thread.ts', import.meta.url)),
     resetSession: sessionServices.resetSession,
     questions: approvals.questions.deps,
     withhold: outbox.withhold,
@@ -39,7 +39,7 @@ export function composeApi(
     async openApi(url) {
       const [{ buildOpenApi }, { errorSchema, describeRoutes }] = await Promise.all([
         import('../http/openapi.ts'),
-        import('../flows/api/descriptions.ts'),
+        import('../api/descriptions.ts'),
       ])
       const described = await describeRoutes(routes())
       return await buildOpenApi(described, { version: options.version, url, error: errorSchema() })

@@ -3,7 +3,7 @@
  */
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import type { Environment } from '../config/environment.ts'
-import { type Approvals, createApprovals } from '../flows/approvals.ts'
+import { type Approvals, createApprovals } from '../flows/approvals/approvals.ts'
 import type { TurnWait } from '../flows/turn/waiting.ts'
 import type { GatewayHooks } from '../plugins/gateway-hooks.ts'
 import type { AppContext } from './context.ts'

@@ -5,12 +5,12 @@
 import type { AgentConfig } from '../agent/config.ts'
 import { isYolo, toggleYolo } from '../approvals/queries.ts'
 import type { CommandServices, ConfiguredChoices, GatewayAdmin } from '../commands/command.ts'
-import type { AgentCommandDeps } from '../flows/agent-commands.ts'
-import type { AgentServices } from '../flows/agent-services.ts'
-import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/command-dispatcher.ts'
+import type { AgentCommandDeps } from '../flows/commands/agent-commands.ts'
+import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/commands/command-dispatcher.ts'
+import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
+import type { AgentServices } from '../flows/tools/agent-services.ts'
 import { displaySettings } from '../flows/turn/config.ts'
 import { showsFooter, showsThinking } from '../flows/turn/output.ts'
-import type { RunAgentCommand } from '../flows/turn-access.ts'
 import { laterUrgentEvents } from '../inbox/queries.ts'
 import { parseStoredEvent } from '../inbox/stored-event.ts'
 import { sessionIdAt } from '../lib/ids.ts'
@@ -43,7 +43,7 @@ export function composeCommandRuntime(context: AppContext, core: Core, agentRunt
     { authority, source },
   ) => {
     if (authority.role === 'owner') return undefined
-    const { refuseCommand } = await import('../flows/command-ceiling.ts')
+    const { refuseCommand } = await import('../flows/access/command-ceiling.ts')
     const isShared = accountDirectory.isShared(source)
     return refuseCommand(definition, authority, accountDirectory.commandTiersOf(source), isShared)
   }
@@ -99,7 +99,10 @@ function composeAgentCommands(
     Pick<AgentRuntime, 'plugins'> & { services: CommandServices; visibleSessions: () => Promise<VisibleSessions> },
 ): RunAgentCommand {
   return async (turn, args, signal) => {
-    const [{ runAgentCommand }, { list }] = await Promise.all([import('../flows/agent-commands.ts'), visibleSessions()])
+    const [{ runAgentCommand }, { list }] = await Promise.all([
+      import('../flows/commands/agent-commands.ts'),
+      visibleSessions(),
+    ])
     const deps: AgentCommandDeps = {
       commands,
       runSlashCommand: (definition, command) => definition.run(command, services),
@@ -152,7 +155,7 @@ function composeCommandServices(
     compressSession,
     async conversations() {
       const [{ createConversationServices }, visible] = await Promise.all([
-        import('../flows/conversations.ts'),
+        import('../flows/commands/conversations.ts'),
         visibleSessions(),
       ])
       const { changeConversation, sessionReplaced } = sessionServices
@@ -175,7 +178,7 @@ function composeCommandServices(
       })
     },
     tasks() {
-      requestedTasks ??= import('../flows/requested-tasks.ts').then(({ createRequestedTasks }) =>
+      requestedTasks ??= import('../flows/tasks/requested-tasks.ts').then(({ createRequestedTasks }) =>
         createRequestedTasks({
           tasks: backgroundTasks,
           stopEvent: sessionServices.stopEvent,
@@ -193,7 +196,7 @@ function composeCommandServices(
       return createJobServices(cron.open)
     },
     async checkpoints() {
-      const { createCheckpointServices } = await import('../flows/checkpoints.ts')
+      const { createCheckpointServices } = await import('../flows/environments/checkpoints.ts')
       return createCheckpointServices({ checkpoints: await agentServices.checkpoints(), settings, agentServices })
     },
     homeChannels: async () =>
@@ -216,11 +219,11 @@ function composeCommandServices(
     },
     choices: () => configuredChoices(settings(), agentServices.describe().provider),
     async voices(source) {
-      const { describeVoices } = await import('../flows/voices.ts')
+      const { describeVoices } = await import('../flows/models/voices.ts')
       const sendsVoices = platforms.adapter(targetOf(source))?.sendsAttachments === true
       return await describeVoices(await agentServices.media(), settings(), sendsVoices)
     },
-    installation: async () => (await import('../flows/installation.ts')).describeInstallation(options.home),
+    installation: async () => (await import('../flows/commands/installation.ts')).describeInstallation(options.home),
     runQuickCommand: composeQuickCommands(
       { store, log, redact },
       { commands, commandDecisions },
@@ -262,13 +265,13 @@ function composeCommandServices(
     isYolo: (sessionId) => store.run(() => isYolo(sessionId)),
     accessReason: (source) => accountDirectory.access({ source }).reason,
     async permissionsOf(authority, source) {
-      const { permittedCommands } = await import('../flows/command-ceiling.ts')
+      const { permittedCommands } = await import('../flows/access/command-ceiling.ts')
       const commands =
         authority.role === 'owner' ? ['*'] : permittedCommands(authority, accountDirectory.commandTiersOf(source))
       return { role: authority.role, tools: agentServices.toolListOf(authority), commands }
     },
     async gatewayAdmin() {
-      const { createGatewayAdmin } = await import('../flows/gateway-admin.ts')
+      const { createGatewayAdmin } = await import('../flows/commands/gateway-admin.ts')
       const restart = options.onlyPlatforms === undefined ? options.onRestartRequest : undefined
       gatewayAdmin ??= createGatewayAdmin({ store, outbox, accountDirectory, clock, log, startedAt, restart })
       return gatewayAdmin
@@ -280,7 +283,7 @@ function composeCommandServices(
 }
 
 async function listKeys({ options, settings, clock }: AppContext, { selection }: AgentServices): Promise<string[]> {
-  const { reportKeys } = await import('../flows/key-status.ts')
+  const { reportKeys } = await import('../flows/models/key-status.ts')
   const { fallback_providers: fallbacks } = settings()
   const facts = { path: options.home.authFile, selection: selection(), fallbacks, now: clock() }
   return reportKeys(facts).lines.map(({ text }) => text)
@@ -298,7 +301,7 @@ export function composeModelServices(
 ): Pick<CommandServices, 'models' | 'modelOf'> {
   let services: ReturnType<CommandServices['models']> | undefined
   const models: CommandServices['models'] = () => {
-    services ??= import('../flows/model-commands.ts').then(({ createModelServices }) =>
+    services ??= import('../flows/commands/model-commands.ts').then(({ createModelServices }) =>
       createModelServices({ store, models: agentServices, home: options.home, settings }),
     )
     return services
@@ -339,7 +342,7 @@ function composeQuickCommands(
   openShell: AgentServices['openShell'],
 ): CommandServices['runQuickCommand'] {
   return async (command, context) => {
-    const { runQuickCommand } = await import('../flows/quick-command.ts')
+    const { runQuickCommand } = await import('../flows/commands/quick-command.ts')
     const { sessionKey: key, message } = context
     // After a crash a `/stop` is known from the store alone, and may have ended before the command did.
     const later = message === undefined ? [] : await store.run(() => laterUrgentEvents(key, message.seq))

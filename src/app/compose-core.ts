@@ -6,15 +6,15 @@
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
 import { createEmbeddedEngine } from '../engine/embedded-engine.ts'
-import type { Approvals } from '../flows/approvals.ts'
-import { createAttachmentPolicy } from '../flows/attachment-policy.ts'
-import { createBackgroundTasks } from '../flows/background-tasks.ts'
+import type { Approvals } from '../flows/approvals/approvals.ts'
 import type { BusyArrivals } from '../flows/busy/arrivals.ts'
-import { createCommandDecisions } from '../flows/command-decision.ts'
-import { createGatewayEvents, type GatewayEvents } from '../flows/gateway-events.ts'
-import { createHookServices, type HookServicesDeps } from '../flows/hook-host-api.ts'
-import type { PauseDeps } from '../flows/pause.ts'
-import { createSessionServices } from '../flows/session-services.ts'
+import { createAttachmentPolicy } from '../flows/chat/attachment-policy.ts'
+import { createCommandDecisions } from '../flows/commands/command-decision.ts'
+import { createGatewayEvents, type GatewayEvents } from '../flows/events/gateway-events.ts'
+import type { PauseDeps } from '../flows/lifecycle/pause.ts'
+import { createHookServices, type HookServicesDeps } from '../flows/plugins/hook-host-api.ts'
+import { createSessionServices } from '../flows/sessions/session-services.ts'
+import { createBackgroundTasks } from '../flows/tasks/background-tasks.ts'
 import { createTurnNotices } from '../flows/turn/turn-notices.ts'
 import { createTurnWait } from '../flows/turn/waiting.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
@@ -108,11 +108,11 @@ export function composeCore(context: AppContext, auxiliary: Auxiliary): Core {
   const revokedDeps = { store, stopEvent: sessionServices.stopEvent, clock, log }
   async function endRevoked(before?: readonly PlatformAccount[]): Promise<void> {
     const after = accountDirectory.list()
-    const { endRevokedMessages } = await import('../flows/revoked-access.ts')
+    const { endRevokedMessages } = await import('../flows/access/revoked-access.ts')
     await endRevokedMessages(revokedDeps, after, before)
   }
   async function endRevokedMessage(session: SessionKey, seq: number): Promise<void> {
-    const { endRevokedMessage } = await import('../flows/revoked-access.ts')
+    const { endRevokedMessage } = await import('../flows/access/revoked-access.ts')
     await endRevokedMessage(revokedDeps, { session_key: session, turn_id: null }, seq)
   }
   const pairing = composePairing(context, outbox, endRevoked)
@@ -250,7 +250,7 @@ function composePause(
   parts: Pick<PauseDeps, 'engine' | 'runningTurns' | 'notices'>,
 ): PauseControl {
   const deps: PauseDeps = { ...parts, file: options.home.pauseFile, store, clock, log }
-  const load = () => import('../flows/pause.ts')
+  const load = () => import('../flows/lifecycle/pause.ts')
   return {
     pause: async (reason) => (await load()).pauseAgent(deps, reason),
     resume: async () => (await load()).resumeAgent(deps),

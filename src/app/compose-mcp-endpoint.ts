@@ -1,8 +1,8 @@
 /**
  * Composes `/mcp`, which calls the JSON API of its own gateway without a connection. Loaded with its first request.
  */
-import type { ApiRequestInit } from '../flows/mcp-server/gateway-api.ts'
-import { createMcpEndpoint } from '../flows/mcp-server/http-endpoint.ts'
+import type { ApiRequestInit } from '../clients/mcp-server/gateway-api.ts'
+import { createMcpEndpoint } from '../clients/mcp-server/http-endpoint.ts'
 import { toErrorResponse } from '../http/json-response.ts'
 import { createRouteTable } from '../http/route-table.ts'
 import { HermesError } from '../lib/errors.ts'

@@ -4,9 +4,9 @@
 import type { ServerReport } from '../agent/mcp/servers.ts'
 import type { ToolDefinition } from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
-import type { AgentServices } from '../flows/agent-services.ts'
-import type { McpRuntime } from '../flows/mcp-servers.ts'
-import type { SessionServerConfig, SessionServers } from '../flows/session-servers.ts'
+import type { McpRuntime } from '../flows/mcp/mcp-servers.ts'
+import type { SessionServerConfig, SessionServers } from '../flows/mcp/session-servers.ts'
+import type { AgentServices } from '../flows/tools/agent-services.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { AppContext } from './context.ts'
 
@@ -58,12 +58,12 @@ export function composeMcp(
     }
   }
   const create = async (): Promise<McpRuntime> => {
-    const { openMcpServers } = await import('../flows/mcp-servers.ts')
+    const { openMcpServers } = await import('../flows/mcp/mcp-servers.ts')
     loaded = openMcpServers({ ...runtimeDeps(), onToolsChanged: services().toolsChanged })
     return loaded
   }
   const openSessionServers = async (): Promise<SessionServers> => {
-    const { createSessionServers } = await import('../flows/session-servers.ts')
+    const { createSessionServers } = await import('../flows/mcp/session-servers.ts')
     const opened = createSessionServers(runtimeDeps())
     sessionServers.opened = opened
     return opened

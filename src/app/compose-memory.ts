@@ -1,7 +1,7 @@
 /**
  * Composes the memory of the agent, and reports what the scan of a file for the prompt found.
  */
-import type { OwnMemory } from '../flows/own-memory.ts'
+import type { OwnMemory } from '../flows/prompt/own-memory.ts'
 import { createRedactor } from '../lib/redact.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import type { AppContext } from './context.ts'
@@ -15,7 +15,7 @@ export function composeOwnMemory(
   const redactAll = createRedactor({ secrets: secrets.distinctive })
   let loaded: Promise<OwnMemory> | undefined
   const load = async () => {
-    const { createOwnMemory } = await import('../flows/own-memory.ts')
+    const { createOwnMemory } = await import('../flows/prompt/own-memory.ts')
     return createOwnMemory({
       directory: options.home.memories,
       settings: () => settings().memory,

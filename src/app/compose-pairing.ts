@@ -2,8 +2,8 @@
  * Composes pairing. Its code and its files are loaded with the first refused message, or with the first request of an owner.
  */
 
-import type { HandleRefusal } from '../flows/access-refusals.ts'
-import type { PairingAdmin } from '../flows/pairing-admin.ts'
+import type { HandleRefusal } from '../flows/access/access-refusals.ts'
+import type { PairingAdmin } from '../flows/access/pairing-admin.ts'
 import { isHermesError } from '../lib/errors.ts'
 import { defaultProfile, locateProfile } from '../lib/profiles.ts'
 import type { Outbox } from '../outbox/outbox.ts'
@@ -27,8 +27,8 @@ export function composePairing(
   let opened: Promise<{ readonly admin: PairingAdmin; readonly refused: HandleRefusal }> | undefined
 
   async function open() {
-    const { createPairingAdmin } = await import('../flows/pairing-admin.ts')
-    const { createAccessRefusals } = await import('../flows/access-refusals.ts')
+    const { createPairingAdmin } = await import('../flows/access/pairing-admin.ts')
+    const { createAccessRefusals } = await import('../flows/access/access-refusals.ts')
     const admin = createPairingAdmin({
       home: options.home,
       environment() {

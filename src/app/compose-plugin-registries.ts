@@ -3,7 +3,7 @@
  */
 import { type AgentHooks, noopAgentHooks } from '../agent/support/agent-hooks.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
-import { noopGatewayHooks } from '../flows/gateway-events.ts'
+import { noopGatewayHooks } from '../flows/events/gateway-events.ts'
 import { sleep } from '../lib/timers.ts'
 import { type MessageEvent, parseCommand } from '../message/event.ts'
 import type { SessionSource } from '../message/source.ts'

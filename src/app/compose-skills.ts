@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import type { Skill, SkillProblem } from '../agent/skills/skill.ts'
 import type { Skills } from '../agent/skills/skills.ts'
 import { findSecrets } from '../config/secrets.ts'
-import type { PromptFacts } from '../flows/session-prompt.ts'
-import type { MenuEntry } from '../flows/skill-commands.ts'
+import type { MenuEntry } from '../flows/commands/skill-commands.ts'
+import type { PromptFacts } from '../flows/prompt/session-prompt.ts'
 import { asRecord } from '../lib/json.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
@@ -87,7 +87,10 @@ export function composeSkills(
     },
     async readMenu() {
       try {
-        const [skills, { listSkillCommands }] = await Promise.all([load(), import('../flows/skill-commands.ts')])
+        const [skills, { listSkillCommands }] = await Promise.all([
+          load(),
+          import('../flows/commands/skill-commands.ts'),
+        ])
         menu = await listSkillCommands(skills, (name) => commands.resolve(name) !== undefined)
       } catch (error) {
         log.error({ event: 'skill.menu_failed', err: error }, 'the skills are missing in the menus of commands')

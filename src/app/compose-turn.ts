@@ -1,12 +1,13 @@
 /**
  * Composes the steps around the loop of a turn: the journal, the preparation of messages, compression, speech, titles and sub-agents in the background.
  */
-import type { AgentServices } from '../flows/agent-services.ts'
-import type { StartSubagents } from '../flows/delegation/background-subagents.ts'
-import type { DelegatedTurns } from '../flows/delegation/delegated-turns.ts'
-import type { OwnMemory } from '../flows/own-memory.ts'
-import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
-import type { SessionTitles } from '../flows/session-titles.ts'
+
+import { createSessionCompression, type SessionCompression } from '../flows/compression/session-compression.ts'
+import type { OwnMemory } from '../flows/prompt/own-memory.ts'
+import type { SessionTitles } from '../flows/sessions/session-titles.ts'
+import type { StartSubagents } from '../flows/tasks/background-subagents.ts'
+import type { DelegatedTurns } from '../flows/tasks/delegated-turns.ts'
+import type { AgentServices } from '../flows/tools/agent-services.ts'
 import { createMessagePreparation, type MessagePreparation } from '../flows/turn/attachments.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
 import { systemRandom } from '../lib/ids.ts'
@@ -79,7 +80,10 @@ export function composeMessagePreparation(
   return createMessagePreparation({
     journal,
     async readSkills(event) {
-      const [loaded, { readMessageSkills }] = await Promise.all([skills.load(), import('../flows/skill-commands.ts')])
+      const [loaded, { readMessageSkills }] = await Promise.all([
+        skills.load(),
+        import('../flows/commands/skill-commands.ts'),
+      ])
       const { authorityOf, commandTiersOf } = accountDirectory
       return await readMessageSkills({ skills: loaded, toolListOf, authorityOf, commandTiersOf }, event)
     },
@@ -131,7 +135,7 @@ export function composeCompression(
     },
     partLeftOut: ({ event, id }) => core.turnNotices.partLeftOut(event, id),
     async flushMemory(turn, messages, signal) {
-      const { flushTurnMemory } = await import('../flows/memory-flush.ts')
+      const { flushTurnMemory } = await import('../flows/prompt/memory-flush.ts')
       const deps = { ...shared, ownMemory: await ownMemory(), model, tools, isShared: accountDirectory.isShared }
       return await flushTurnMemory(deps, turn, messages, signal)
     },
@@ -160,7 +164,7 @@ export function composeTitles(
 ) {
   let titles: Promise<SessionTitles> | undefined
   const load = () =>
-    import('../flows/session-titles.ts').then(({ createSessionTitles }) =>
+    import('../flows/sessions/session-titles.ts').then(({ createSessionTitles }) =>
       createSessionTitles({
         ...{ store, settings, auxiliary, turnInfoOf, withhold: outbox.withhold, stopping, log },
         // The turn has told its person when the chosen model cannot be used.
@@ -194,7 +198,7 @@ export function composeDelegation(
   let start: StartSubagents | undefined
   return {
     delegated() {
-      turns ??= import('../flows/delegation/delegated-turns.ts').then(({ createDelegatedTurns }) =>
+      turns ??= import('../flows/tasks/delegated-turns.ts').then(({ createDelegatedTurns }) =>
         createDelegatedTurns({
           ...{ store, agentServices, settings, clock, log, failpoint, withhold: outbox.withhold },
           isShared: accountDirectory.isShared,
@@ -208,7 +212,7 @@ export function composeDelegation(
     ...(options.onlyPlatforms === undefined
       ? {
           async startSubagents(...task: Parameters<StartSubagents>) {
-            const { createBackgroundSubagents } = await import('../flows/delegation/background-subagents.ts')
+            const { createBackgroundSubagents } = await import('../flows/tasks/background-subagents.ts')
             start ??= createBackgroundSubagents({ tasks, settings, failpoint })
             return await start(...task)
           },

@@ -3,15 +3,15 @@
  * and nothing connects before `start` of each is called.
  */
 
-import { type AdminRoutesDeps, adminRoutes, type CommandMenu } from '../flows/admin-routes.ts'
-import { type AgentRoutesDeps, agentRoutes } from '../flows/agent-routes.ts'
-import type { ApiDeps } from '../flows/api/handle-request.ts'
+import { type AdminRoutesDeps, adminRoutes, type CommandMenu } from '../api/admin-routes.ts'
+import { type AgentRoutesDeps, agentRoutes } from '../api/agent-routes.ts'
+import type { ApiDeps } from '../api/handle-request.ts'
+import { hookRoutes } from '../api/hook-routes.ts'
+import { pluginRoutes } from '../api/plugin-routes.ts'
 import type { EventFeed } from '../flows/events/event-feed.ts'
-import { hookRoutes } from '../flows/hook-routes.ts'
-import { createPlatformContext, type PlatformContextDeps } from '../flows/platform-context.ts'
-import type { FileServices } from '../flows/platform-files.ts'
-import { pluginRoutes } from '../flows/plugin-routes.ts'
-import { createStatus, enabledPlatforms, type GatewayStatusReport, pluginWarnings } from '../flows/status.ts'
+import { createStatus, enabledPlatforms, type GatewayStatusReport, pluginWarnings } from '../flows/lifecycle/status.ts'
+import { createPlatformContext, type PlatformContextDeps } from '../flows/platform/platform-context.ts'
+import type { FileServices } from '../flows/platform/platform-files.ts'
 import { openGatewayToken } from '../http/gateway-token.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -115,7 +115,7 @@ interface HttpParts {
 function composeFiles({ options, settings, clock }: AppContext): () => Promise<FileServices> {
   let loading: Promise<FileServices> | undefined
   const load = async () => {
-    const { createFileServices } = await import('../flows/platform-files.ts')
+    const { createFileServices } = await import('../flows/platform/platform-files.ts')
     return createFileServices({
       folder: options.home.media,
       pictures: options.home.pictures,
@@ -139,7 +139,7 @@ function uploadRoutes({ settings }: AppContext, files: () => Promise<FileService
     path,
     access: 'token',
     async handle(request) {
-      const { handleUploadRequest } = await import('../flows/upload-routes.ts')
+      const { handleUploadRequest } = await import('../api/upload-routes.ts')
       const { uploads } = await files()
       return await handleUploadRequest(request, { uploads, maxBytes: maxFileBytes(settings()) })
     },
@@ -198,7 +198,7 @@ function composeHttp(
           const { onRestartRequest } = options
           if (isEmbedded || onRestartRequest === undefined)
             throw new HermesError('http/bad-request', 'This gateway belongs to a terminal and cannot restart.')
-          const { requestRestart } = await import('../flows/restart.ts')
+          const { requestRestart } = await import('../flows/lifecycle/restart.ts')
           await requestRestart({ ...context, outbox })
           onRestartRequest()
         },
@@ -257,7 +257,7 @@ function composeLazyApi(
 ): AdminRoutesDeps['api'] {
   let deps: Promise<ApiDeps> | undefined
   return async (request) => {
-    const { handleApiRequest } = await import('../flows/api/handle-request.ts')
+    const { handleApiRequest } = await import('../api/handle-request.ts')
     deps ??= import('./compose-api.ts').then(({ composeApi }) => composeApi(context, core, parts))
     return await handleApiRequest(await deps, request)
   }
@@ -291,7 +291,7 @@ function composeAutomation(
   { agentServices, skills, cron }: EndpointsDeps,
 ): PlatformContextDeps['automation'] {
   return async (platform) => {
-    const { createPlatformAutomation } = await import('../flows/platform-automation.ts')
+    const { createPlatformAutomation } = await import('../flows/platform/platform-automation.ts')
     const deps = { store, accountDirectory, adapter: platforms.adapter, outbox, home: options.home, clock }
     return createPlatformAutomation(
       {

@@ -6,7 +6,7 @@ import { readEnvironment } from '../config/environment.ts'
 import { formatIssues } from '../config/issue.ts'
 import type { Config } from '../config/load.ts'
 import { findEnvironmentSecrets } from '../config/secrets.ts'
-import { createDegradedReasons } from '../flows/status.ts'
+import { createDegradedReasons } from '../flows/lifecycle/status.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import { createLog, type Log, silentLog } from '../lib/log.ts'
@@ -125,7 +125,7 @@ async function readPaired(
   log: Log,
 ): Promise<{ readonly people: PairedPeople | undefined; readonly problems: readonly string[] }> {
   if (!existsSync(home.pairing) && !existsSync(home.formerPairing)) return { people: undefined, problems: [] }
-  const { readPairedPeople } = await import('../flows/pairing-admin.ts')
+  const { readPairedPeople } = await import('../flows/access/pairing-admin.ts')
   return readPairedPeople({ home, clock, log })
 }
 

@@ -4,7 +4,7 @@
 
 import type { ProcessEnvironment } from '../config/environment.ts'
 import type { Config } from '../config/load.ts'
-import type { GatewayStatusReport } from '../flows/status.ts'
+import type { GatewayStatusReport } from '../flows/lifecycle/status.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Log, LogLevel, LogStream } from '../lib/log.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
@@ -12,7 +12,7 @@ import type { CallbackTrace, RunAsPlugin } from '../plugins/callback-trace.ts'
 import type { PluginReport } from '../plugins/plugin-report.ts'
 import type { GatewayShapes } from './config.ts'
 
-export type { GatewayStatusReport } from '../flows/status.ts'
+export type { GatewayStatusReport } from '../flows/lifecycle/status.ts'
 
 export interface GatewayOptions {
   readonly home: HomeLayout

@@ -3,7 +3,7 @@
  * were refused lately.
  */
 import { randomBytes } from 'node:crypto'
-import { damageWarnings } from '../flows/pairing-admin.ts'
+import { damageWarnings } from '../flows/access/pairing-admin.ts'
 import { listRefusals } from '../inbox/trace.ts'
 import { isHermesError } from '../lib/errors.ts'
 import { createPairing, type PairingList } from '../pairing/pairing.ts'

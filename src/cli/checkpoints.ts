@@ -4,7 +4,7 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Checkpoints, FolderCheckpoint, KeptFolder } from '../agent/checkpoints/checkpoints.ts'
-import { openCheckpoints } from '../flows/checkpoints.ts'
+import { openCheckpoints } from '../flows/environments/checkpoints.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
 import type { CliContext } from './context.ts'

@@ -7,7 +7,7 @@ import type { ServerCatalogue } from '../agent/mcp/catalogue.ts'
 import { createCatalogueCache } from '../agent/mcp/catalogue-cache.ts'
 import type { McpServerConfig } from '../agent/mcp/config.ts'
 import { routeSdkWarnings } from '../agent/mcp/sdk-warnings.ts'
-import { createServerOpener } from '../flows/mcp-servers.ts'
+import { createServerOpener } from '../flows/mcp/mcp-servers.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
 import type { CliContext } from './context.ts'
@@ -69,7 +69,7 @@ export async function askServer(
 /** A running gateway has opened it. */
 async function openProxy(directory: string, config: Settings['config']): Promise<void> {
   if (existsSync(join(directory, 'proxy.sock'))) return
-  const { openSandboxProxy } = await import('../flows/sandbox-proxy.ts')
+  const { openSandboxProxy } = await import('../flows/environments/sandbox-proxy.ts')
   const hosts = () => {
     const { sandbox_network: network } = config.current().terminal
     return Array.isArray(network) ? network : []

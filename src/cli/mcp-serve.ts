@@ -3,9 +3,9 @@
  * only. It works through the running daemon, finds it again after a restart, and runs without one: calls then say what to do.
  * An own gateway is not started, because it would keep the daemon from starting for as long as the client is open.
  */
-import { createGatewayMcpServer } from '../flows/mcp-server/create-server.ts'
-import type { GatewayApi } from '../flows/mcp-server/gateway-api.ts'
-import { createLineTransport } from '../flows/mcp-server/line-transport.ts'
+import { createGatewayMcpServer } from '../clients/mcp-server/create-server.ts'
+import type { GatewayApi } from '../clients/mcp-server/gateway-api.ts'
+import { createLineTransport } from '../clients/mcp-server/line-transport.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { asRecord, asString } from '../lib/json.ts'
 import { toUnreachableError } from './api-errors.ts'

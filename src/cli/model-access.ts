@@ -4,7 +4,7 @@
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import { findLocalServers, type LocalServer } from '../agent/models/local-servers.ts'
 import { resolveProvider, serversOf } from '../agent/models/resolve-provider.ts'
-import { createModelDirectory, type FoundModel, type ModelDirectory } from '../flows/model-directory.ts'
+import { createModelDirectory, type FoundModel, type ModelDirectory } from '../flows/models/model-directory.ts'
 import { HermesError, isHermesError } from '../lib/errors.ts'
 import { keyName } from './checks/model.ts'
 import type { CliContext } from './context.ts'

@@ -3,8 +3,8 @@
  */
 import { createProvider } from '../agent/models/create-provider.ts'
 import { resolveProvider } from '../agent/models/resolve-provider.ts'
-import type { EditedModel } from '../flows/edit-model.ts'
-import type { ProviderModels } from '../flows/model-directory.ts'
+import type { EditedModel } from '../flows/models/edit-model.ts'
+import type { ProviderModels } from '../flows/models/model-directory.ts'
 import { isHermesError } from '../lib/errors.ts'
 import { type CheckResult, note, ok, problem } from './checks/check-result.ts'
 import { tryModel } from './checks/model.ts'

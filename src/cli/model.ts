@@ -2,8 +2,8 @@
  * `hermes model`: which model answers, which ones can be chosen, and whether one of them works.
  */
 import { resolveProvider } from '../agent/models/resolve-provider.ts'
-import { editModel } from '../flows/edit-model.ts'
-import { type ProviderModels, splitProvider } from '../flows/model-directory.ts'
+import { editModel } from '../flows/models/edit-model.ts'
+import { type ProviderModels, splitProvider } from '../flows/models/model-directory.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { createRedactor } from '../lib/redact.ts'
 import type { CliContext } from './context.ts'

@@ -3,7 +3,7 @@
  * home.
  */
 import { z } from 'zod'
-import { createPairingAdmin, damageWarnings, denialEntry, type PairingAdmin } from '../flows/pairing-admin.ts'
+import { createPairingAdmin, damageWarnings, denialEntry, type PairingAdmin } from '../flows/access/pairing-admin.ts'
 import { addDenial } from '../inbox/trace.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'

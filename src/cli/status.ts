@@ -1,8 +1,9 @@
 /**
  * `hermes status`: the state of the daemon; without one, the state of the files of the home.
  */
-import type { KeyReport } from '../flows/key-status.ts'
-import { pauseWarnings } from '../flows/status.ts'
+
+import { pauseWarnings } from '../flows/lifecycle/status.ts'
+import type { KeyReport } from '../flows/models/key-status.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { defaultProfile } from '../lib/profiles.ts'
 import { readPause } from '../sessions/pause-file.ts'
@@ -62,7 +63,7 @@ export async function status(context: CliContext, { json }: { readonly json: boo
 
 /** Of the files, which a running gateway keeps up to date. */
 async function readKeys({ home }: CliContext, settings: Settings): Promise<KeyReport> {
-  const { reportKeys } = await import('../flows/key-status.ts')
+  const { reportKeys } = await import('../flows/models/key-status.ts')
   const { fallback_providers: fallbacks } = settings.config.current()
   return reportKeys({ path: home.authFile, selection: selectionOf(settings, undefined), fallbacks, now: Date.now() })
 }

@@ -13,7 +13,7 @@ import {
   selectTools,
 } from '../agent/toolsets/select-tools.ts'
 import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
-import { knownTools } from '../flows/known-tools.ts'
+import { knownTools } from '../flows/tools/known-tools.ts'
 import { declaredToolsets } from '../platforms/registry.ts'
 import type { CliContext } from './context.ts'
 import { findRunningDaemon } from './daemon.ts'

@@ -9,7 +9,7 @@ import type {
 } from '../../src/commands/command.ts'
 import { createCommandRegistry } from '../../src/commands/registry.ts'
 import { createEmbeddedEngine } from '../../src/engine/embedded-engine.ts'
-import { createSessionServices } from '../../src/flows/session-services.ts'
+import { createSessionServices } from '../../src/flows/sessions/session-services.ts'
 import { createTurnJournal } from '../../src/flows/turn/journal.ts'
 import { createEventResults } from '../../src/inbox/event-results.ts'
 import { acceptEvent } from '../../src/inbox/queries.ts'

@@ -4,7 +4,7 @@
 import { filesOf, textOf } from './repository.ts'
 
 export function routeAddresses(): string[] {
-  const files = ['src/flows/admin-routes.ts', 'src/http/guard.ts', ...filesOf('platforms')].filter((path) =>
+  const files = ['src/api/admin-routes.ts', 'src/http/guard.ts', ...filesOf('platforms')].filter((path) =>
     path.endsWith('.ts'),
   )
   const literals = /(?:path: |pathname === |\bget\(|\bact\(|\broute\('[A-Z]+', |\['[A-Z]+', )'(\/[^']*)'/g

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OpenTask } from '../../src/flows/background-tasks.ts'
-import { createHookServices } from '../../src/flows/hook-host-api.ts'
+import { createHookServices } from '../../src/flows/plugins/hook-host-api.ts'
+import type { OpenTask } from '../../src/flows/tasks/background-tasks.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openStore } from '../kit/open-store.ts'

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { chatHistory } from '../../src/flows/chat-history.ts'
+import { chatHistory } from '../../src/flows/chat/chat-history.ts'
 import { listCursors } from '../../src/inbox/cursors.ts'
 import type { PreDispatchHooks } from '../../src/inbox/deps.ts'
 import { parseStoredEvent } from '../../src/inbox/stored-event.ts'

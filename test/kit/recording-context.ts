@@ -3,8 +3,8 @@
  */
 
 import { join } from 'node:path'
-import { createFileServices } from '../../src/flows/platform-files.ts'
-import { handleUploadRequest } from '../../src/flows/upload-routes.ts'
+import { handleUploadRequest } from '../../src/api/upload-routes.ts'
+import { createFileServices } from '../../src/flows/platform/platform-files.ts'
 import { createLog } from '../../src/lib/log.ts'
 import type { AcceptResult, ReadCursor } from '../../src/message/accept-result.ts'
 import type { ButtonPress, MessageChange } from '../../src/message/change.ts'

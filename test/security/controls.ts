@@ -114,7 +114,7 @@ export const controls: readonly Control[] = [
         forbiddenUrls(80),
         'test/security/forbidden-addresses.test.ts',
       ),
-      testsOf('tests of what an MCP server names', 6, 'test/flows/guarded-fetch.test.ts'),
+      testsOf('tests of what an MCP server names', 6, 'test/flows/mcp/guarded-fetch.test.ts'),
     ],
   },
   {

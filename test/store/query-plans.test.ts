@@ -13,7 +13,7 @@ import {
   sweepQuestions,
   waitingQuestions,
 } from '../../src/approvals/queries.ts'
-import { chatHistory } from '../../src/flows/chat-history.ts'
+import { chatHistory } from '../../src/flows/chat/chat-history.ts'
 import { createTurnJournal } from '../../src/flows/turn/journal.ts'
 import { applyDeletion, applyEdit } from '../../src/inbox/apply-change.ts'
 import { advanceCursor, listCursors } from '../../src/inbox/cursors.ts'

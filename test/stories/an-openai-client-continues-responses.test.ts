@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
-import { createPlatformRecords, pruneRecords } from '../../src/flows/platform-records.ts'
+import { createPlatformRecords, pruneRecords } from '../../src/flows/platform/platform-records.ts'
 import { createSqliteStore } from '../../src/store/sqlite/store.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { conversation } from './support.ts'

@@ -1,5 +1,5 @@
 /**
- * The approval of tool calls by a user, as the loop requires it. `src/flows/approvals.ts` connects it with the approvals
+ * The approval of tool calls by a user, as the loop requires it. `src/flows/approvals/approvals.ts` connects it with the approvals
  * module.
  */
 

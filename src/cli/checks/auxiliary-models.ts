@@ -3,7 +3,7 @@
  */
 import { createProvider } from '../../agent/models/create-provider.ts'
 import type { ProviderSelection } from '../../agent/models/resolve-provider.ts'
-import { auxiliarySettings, isOwnModel, otherModelSettings } from '../../flows/other-model.ts'
+import { auxiliarySettings, isOwnModel, otherModelSettings } from '../../flows/models/other-model.ts'
 import { type KnownKeys, withStoredKey } from '../known-keys.ts'
 import type { Settings } from '../settings.ts'
 import { type CheckResult, note } from './check-result.ts'

@@ -5,7 +5,7 @@
 import { findProvider } from '../../agent/models/catalogue.ts'
 import type { ModelConfig } from '../../agent/models/config.ts'
 import { type ProviderSelection, resolveProvider } from '../../agent/models/resolve-provider.ts'
-import { usesProviderKeys } from '../../flows/other-model.ts'
+import { usesProviderKeys } from '../../flows/models/other-model.ts'
 import { type CheckResult, note } from './check-result.ts'
 
 /** @param key the name of the key of the configured model; undefined when it has none */

@@ -4,7 +4,7 @@
 import { createProvider } from '../../agent/models/create-provider.ts'
 import { ModelError, type Provider } from '../../agent/models/provider.ts'
 import { resolveProvider } from '../../agent/models/resolve-provider.ts'
-import { reportKeys } from '../../flows/key-status.ts'
+import { reportKeys } from '../../flows/models/key-status.ts'
 import type { ErrorCode } from '../../lib/error-catalogue.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { openKeys, selectionOf, withStoredKey } from '../known-keys.ts'

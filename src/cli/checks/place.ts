@@ -2,7 +2,7 @@
  * Tries the place in which the agent would run commands, if that is not this machine.
  */
 import { builtInBackends, runsOnThisMachine } from '../../agent/environments/kinds.ts'
-import { openRemotePlaces } from '../../flows/remote-places.ts'
+import { openRemotePlaces } from '../../flows/environments/remote-environments.ts'
 import { silentLog } from '../../lib/log.ts'
 import type { CliContext } from '../context.ts'
 import type { Settings } from '../settings.ts'

@@ -2,7 +2,7 @@
  * Checks the models that platforms and chats have of their own: a chat whose model cannot be used would get another one.
  */
 import { createProvider } from '../../agent/models/create-provider.ts'
-import { selectionAt } from '../../flows/conversation-model.ts'
+import { selectionAt } from '../../flows/models/conversation-model.ts'
 import { type KnownKeys, openKeys, selectionOf, withStoredKey } from '../known-keys.ts'
 import { type Check, type CheckResult, problem } from './check-result.ts'
 import { readAccounts } from './configuration.ts'

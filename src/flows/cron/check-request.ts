@@ -7,7 +7,7 @@ import { findVisibleJob } from '../../cron/find-job.ts'
 import { parseTarget } from '../delivery/parse-target.ts'
 import type { ResolveTargetDeps } from '../delivery/resolve-target.ts'
 import { isAll } from '../delivery/resolve-targets.ts'
-import { findScript } from '../run-script.ts'
+import { findScript } from '../environments/run-script.ts'
 
 export interface CheckRequestDeps extends Pick<ResolveTargetDeps, 'store'> {
   readonly accountDirectory: Pick<ResolveTargetDeps['accountDirectory'], 'list'>

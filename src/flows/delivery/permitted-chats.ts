@@ -4,7 +4,7 @@
  */
 import type { Authority } from '../../message/authority.ts'
 import type { Target } from '../../message/source.ts'
-import type { AccountDirectory } from '../account-directory.ts'
+import type { AccountDirectory } from '../access/account-directory.ts'
 import type { DeliveryConfig } from './config.ts'
 import { findHomeChannels } from './home-channels.ts'
 import { findKnownChats } from './known-chats.ts'

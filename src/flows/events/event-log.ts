@@ -10,8 +10,8 @@ import type { Logger } from '../../lib/log.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
 import { type FeedMessage, listMessagesAfter, messageBounds } from '../../sessions/message-feed.ts'
 import type { Store } from '../../store/store.ts'
-import type { GatewayEvents } from '../gateway-events.ts'
 import type { ApiEvent, ApiEventType, EventPage, NewApiEvent } from './api-event.ts'
+import type { GatewayEvents } from './gateway-events.ts'
 import { toGatewayEvent, toJobEvent, toMessageEvent, toTurnEvent } from './to-event.ts'
 
 export interface EventLogDeps {

@@ -11,7 +11,7 @@ import type { SessionsConfig } from '../../sessions/config.ts'
 import { dueReset, findSessionActivity, type ResetReason, resetPolicyFor } from '../../sessions/reset-policy.ts'
 import { startNewSession } from '../../sessions/session-state.ts'
 import type { Transaction } from '../../store/query.ts'
-import type { ReplacedSession } from '../session-services.ts'
+import type { ReplacedSession } from '../sessions/session-services.ts'
 
 export interface AutomaticResetDeps {
   readonly settings: () => SessionsConfig

@@ -7,7 +7,7 @@ import type { ChosenModel } from '../../agent/models/chosen-model.ts'
 import type { ModelError } from '../../agent/models/provider.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Turn } from '../../sessions/turn.ts'
-import type { AgentModels } from '../agent-models.ts'
+import type { AgentModels } from '../models/agent-models.ts'
 import type { TurnNotices } from './turn-notices.ts'
 
 export interface FallBackDeps {

@@ -15,7 +15,7 @@ import type { Outbox, Reply } from '../../outbox/outbox.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import type { Store } from '../../store/store.ts'
 import { storeDelivery } from '../delivery/deliver.ts'
-import type { MediaServices } from '../media-services.ts'
+import type { MediaServices } from '../models/media-services.ts'
 
 export interface SpeakDeps {
   readonly media: () => Promise<Pick<MediaServices, 'speak'>>

@@ -11,7 +11,7 @@ import { targetOf } from '../../message/source.ts'
 import { toLabel, toMarkdownLabel } from '../../message/untrusted-text.ts'
 import type { Outbox, PreparedReply } from '../../outbox/outbox.ts'
 import type { Store } from '../../store/store.ts'
-import type { MediaServices } from '../media-services.ts'
+import type { MediaServices } from '../models/media-services.ts'
 import type { Transcribed } from './attachments.ts'
 
 export interface TranscribeDeps {

@@ -14,7 +14,7 @@ import { createLoginStore, type LoginStore } from '../../../src/agent/mcp/login-
 import { createTokenSource } from '../../../src/agent/mcp/oauth.ts'
 import { contentText } from '../../../src/agent/mcp/result-text.ts'
 import { routeSdkWarnings } from '../../../src/agent/mcp/sdk-warnings.ts'
-import { createGuardedFetch } from '../../../src/flows/guarded-fetch.ts'
+import { createGuardedFetch } from '../../../src/flows/mcp/guarded-fetch.ts'
 import { asRecord } from '../../../src/lib/json.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { tempHome } from '../../kit/temp-home.ts'

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
-import type { ReadRequest } from '../../../src/flows/api/read-sessions.ts'
+import type { ReadRequest } from '../../../src/api/read-sessions.ts'
 import { createReaderThread } from '../../../src/store/sqlite/reader-thread.ts'
 import { createRecall } from '../../../src/store/sqlite/recall.ts'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
@@ -65,7 +65,7 @@ async function measured(gateway: BenchGateway, { full, progress }: BenchOptions)
 /** Pages of the JSON API: one session with 100,000 messages, and a search over all sessions. */
 async function pages(database: string): Promise<Row[]> {
   writeLongSession(database)
-  const reader = createReaderThread(new URL('../../../src/flows/api/read-sessions-thread.ts', import.meta.url))
+  const reader = createReaderThread(new URL('../../../src/api/read-sessions-thread.ts', import.meta.url))
   const never = new AbortController().signal
   const time = async (request: ReadRequest) => {
     const begun = performance.now()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createEventFeed, type EventFeed, type EventQuery } from '../../../src/flows/events/event-feed.ts'
-import { createGatewayEvents, type GatewayEvents } from '../../../src/flows/gateway-events.ts'
+import { createGatewayEvents, type GatewayEvents } from '../../../src/flows/events/gateway-events.ts'
 import { isHermesError } from '../../../src/lib/errors.ts'
 import { beginEpoch } from '../../../src/sessions/session-state.ts'
 import { appendMessage } from '../../../src/sessions/transcript.ts'

@@ -3,7 +3,7 @@
  * of its own, and a file without messages stays there.
  */
 import { isAbsolute } from 'node:path'
-import { parsePrefill } from '../../../flows/ephemeral-prompt.ts'
+import { parsePrefill } from '../../../flows/models/ephemeral-prompt.ts'
 import type { Findings, FoundFile, FoundSetting, FoundVariable, ImportEntry } from '../contract.ts'
 import { left, type SourceHome } from '../source-home.ts'
 

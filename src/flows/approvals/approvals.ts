@@ -1,0 +1,146 @@
+/**
+ * Connects the approvals with the inbox, the outbox, the accounts and the turns.
+ */
+import type { ApproveTool } from '../../agent/loop/tool-approval.ts'
+import type { Auxiliary } from '../../agent/models/auxiliary.ts'
+import type { AskUser } from '../../agent/tools/tool.ts'
+import type { ApprovalListener } from '../../approvals/after-commit.ts'
+import type { AskingCall } from '../../approvals/clarify.ts'
+import { createCompletionSignals } from '../../approvals/completion-signals.ts'
+import type { ApprovalsConfig } from '../../approvals/config.ts'
+import { createQuestions, type Questions } from '../../approvals/questions.ts'
+import { createSlashConfirm, type SlashConfirm } from '../../approvals/slash-confirm.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { acceptEvent } from '../../inbox/queries.ts'
+import { parseStoredEvent, serializeEvent } from '../../inbox/stored-event.ts'
+import type { HomeLayout } from '../../lib/home.ts'
+import { brand, uuid7 } from '../../lib/ids.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { Redactor } from '../../lib/redact.ts'
+import { sleep } from '../../lib/timers.ts'
+import type { MessageEvent } from '../../message/event.ts'
+import type { HookEventListener } from '../../message/hook-events.ts'
+import type { SessionKey } from '../../message/ids.ts'
+import type { SessionSource, Target } from '../../message/source.ts'
+import { findButtonsMessageId } from '../../outbox/buttons.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
+import type { PlatformAdapter } from '../../platforms/adapter.ts'
+import { readSessionSettings } from '../../sessions/session-state.ts'
+import { findOpenTurn, sessionKeyOfOpenTurn } from '../../sessions/turns.ts'
+import type { Transaction } from '../../store/query.ts'
+import type { Store } from '../../store/store.ts'
+import type { AccountDirectory } from '../access/account-directory.ts'
+import type { TurnNotices } from '../turn/turn-notices.ts'
+import type { TurnWait } from '../turn/waiting.ts'
+
+export interface ApprovalsDeps {
+  readonly store: Store
+  readonly outbox: Outbox
+  readonly engine: Engine
+  readonly accountDirectory: AccountDirectory
+  readonly clock: () => number
+  readonly log: Logger
+  readonly settings: () => ApprovalsConfig
+  adapter(target: Target): PlatformAdapter | undefined
+  readonly emit: HookEventListener
+  emitsEvents(source: SessionSource): boolean
+  isOpen(): boolean
+  readonly plugins: ApprovalListener
+  /** Takes secrets out of what users are shown. */
+  readonly redact: Redactor
+  /** Aborts when the gateway stops. */
+  readonly stopping: AbortSignal
+  readonly waitInTurn: TurnWait
+  /** Interrupts the turn of a session; the next start resumes it. */
+  abortTurn(sessionKey: SessionKey): void
+  /** Ends the turn of a session. Resolves when it has ended. */
+  stopTurn(sessionKey: SessionKey): Promise<unknown>
+  readonly notices: Pick<TurnNotices, 'endedAfterRefusals'>
+  readonly home: Pick<HomeLayout, 'root' | 'configFile'>
+  reloadConfig(): unknown
+  /** `HERMES_YOLO_MODE`, as it was when the process started. */
+  readonly yoloMode: boolean
+  /** The model that `approvals.mode: smart` asks. Called after the composition. */
+  readonly auxiliary: Auxiliary
+  failpoint(point: string): void
+}
+
+export interface Approvals {
+  readonly questions: Questions
+  readonly confirmCommand: SlashConfirm
+  readonly approveTool: ApproveTool
+  /** Asks the user of the turn to which the call belongs. */
+  askUserFor(call: AskingCall): AskUser
+}
+
+export function createApprovals(deps: ApprovalsDeps): Approvals {
+  const { store, outbox, engine, accountDirectory, clock, log, settings, emit, isOpen, failpoint } = deps
+  const completionSignals = createCompletionSignals()
+  const roleOf = (source: SessionSource) => accountDirectory.authorityOf(source).role
+  const questions = createQuestions({
+    store,
+    outbox,
+    clock,
+    sleep,
+    log,
+    newId: uuid7,
+    isOpen,
+    emit,
+    emitsEvents: deps.emitsEvents,
+    access: (source: SessionSource) => accountDirectory.access({ source }),
+    isShared: accountDirectory.isShared,
+    roleOf,
+    plugins: deps.plugins,
+    showsButtons: (target) => deps.adapter(target)?.showsButtons === true,
+    commandPrefix: (platform) => accountDirectory.platform(platform)?.commandPrefix ?? '/',
+    *enqueueEvent(event, sessionKey, key, now) {
+      const { platform, account, chatId } = event.source
+      const payload = serializeEvent(event, Number.POSITIVE_INFINITY)
+      const row = { sessionKey, lane: 'control' as const, kind: 'internal', platform, account, chatId, payload }
+      yield* acceptEvent(row, [key], now)
+    },
+    sentMessageId: findButtonsMessageId,
+    wake: (sessionKey) => engine.wake(sessionKey, 'control'),
+    *turnIsOpen(turnId) {
+      return (yield* sessionKeyOfOpenTurn(turnId)) !== undefined
+    },
+    onResolved: completionSignals.complete,
+    failpoint,
+  })
+  const waiting = { ...deps, questions, completionSignals, openTurnEvent }
+  let approveTool: Promise<ApproveTool> | undefined
+  async function loadApproval(): Promise<ApproveTool> {
+    const { createCommandApproval } = await import('./command-approval.ts')
+    return createCommandApproval({
+      ...waiting,
+      roleOf,
+      *editsOf(key) {
+        return (yield* readSessionSettings(key)).edits
+      },
+      async endTurn(event, turnId, sessionKey) {
+        await deps.notices.endedAfterRefusals(event, turnId)
+        // The tool call that is being refused belongs to the turn, so the end is not awaited.
+        void deps.stopTurn(sessionKey)
+      },
+    })
+  }
+  return {
+    questions,
+    confirmCommand: createSlashConfirm({ store, questions, settings }),
+    async approveTool(request, signal) {
+      approveTool ??= loadApproval()
+      return (await approveTool)(request, signal)
+    },
+    askUserFor: (call) => async (question, signal) => {
+      const { createAskUser } = await import('../../approvals/clarify.ts')
+      return createAskUser(waiting, call)(question, signal)
+    },
+  }
+}
+
+function* openTurnEvent(turnId: string): Transaction<{ event: MessageEvent; sessionKey: SessionKey } | undefined> {
+  const key = yield* sessionKeyOfOpenTurn(turnId)
+  const open = key === undefined ? undefined : yield* findOpenTurn(key)
+  if (key === undefined || open?.id !== turnId) return undefined
+  return { event: parseStoredEvent(open.payload), sessionKey: brand<SessionKey>(key) }
+}

@@ -1,0 +1,53 @@
+/**
+ * The open questions of a chat, and answers to them, for adapters whose clients are programs. Loaded with the first of them.
+ */
+import { waitingApprovals } from '../../approvals/queries.ts'
+import type { PlatformContext, PlatformQuestions } from '../../platforms/adapter.ts'
+import { findOpenTurn, sessionKeyOfOpenTurn } from '../../sessions/turns.ts'
+import type { Transaction } from '../../store/query.ts'
+import type { Store } from '../../store/store.ts'
+
+interface ChatQuestionsDeps {
+  readonly store: Store
+  readonly clock: () => number
+  readonly press: PlatformContext['press']
+  readonly owner: { readonly platform: string; readonly account: string }
+}
+
+export function createChatQuestions({ store, clock, press, owner }: ChatQuestionsDeps): PlatformQuestions {
+  function* list(chatId: string, now: number): Transaction<Awaited<ReturnType<PlatformQuestions['list']>>> {
+    const found = []
+    for (const {
+      id,
+      kind,
+      source,
+      text,
+      choices,
+      about,
+      turnId = about?.turnId,
+      expiresAt,
+    } of yield* waitingApprovals()) {
+      if (source.platform !== owner.platform || source.account !== owner.account || source.chatId !== chatId) continue
+      if (turnId === undefined || kind === 'slash-confirm' || expiresAt <= now) continue
+      const sessionKey = yield* sessionKeyOfOpenTurn(turnId)
+      const turn = sessionKey === undefined ? undefined : yield* findOpenTurn(sessionKey)
+      if (turn?.id !== turnId) continue
+      found.push({
+        ...{ id, kind, text, expiresAt, seq: turn.seq },
+        choices: choices.filter(({ answer }) => answer !== 'other').map(({ answer, label }) => ({ answer, label })),
+        ...(about === undefined ? {} : { subject: { ...about, patternKeys: [...about.patternKeys] } }),
+      })
+    }
+    return found
+  }
+
+  return {
+    list: (chatId) => store.run(() => list(chatId, clock())),
+    answer: ({ source, id, answer, text }) =>
+      press({
+        source,
+        buttonId: answer === undefined ? `cl:${id}:0` : `appr:${id}:${answer}`,
+        ...(text === undefined ? {} : { text }),
+      }),
+  }
+}

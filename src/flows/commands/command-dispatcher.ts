@@ -1,0 +1,319 @@
+/**
+ * Runs the control queue: commands run at once, concurrently with a turn, in the order of their arrival.
+ */
+import { isConfirmed, type SlashConfirm } from '../../approvals/slash-confirm.ts'
+import type { TypedMessage } from '../../commands/busy.ts'
+import type { CommandContext, CommandDefinition, CommandReply, CommandServices } from '../../commands/command.ts'
+import type { CommandRegistry } from '../../commands/registry.ts'
+import { textReply } from '../../commands/reply.ts'
+import { attemptsExhausted } from '../../inbox/attempts.ts'
+import type { EventResults } from '../../inbox/event-results.ts'
+import { claimEvent, findCommand, finishEvent, markEventDead, type QueueHead } from '../../inbox/queries.ts'
+import { parseStoredEvent } from '../../inbox/stored-event.ts'
+import { HermesError, messageOf } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { Authority } from '../../message/authority.ts'
+import { type MessageEvent, parseCommand } from '../../message/event.ts'
+import type { HookEventListener } from '../../message/hook-events.ts'
+import type { SessionKey } from '../../message/ids.ts'
+import { type SessionSource, targetOf } from '../../message/source.ts'
+import type { TurnResult } from '../../message/turn-result.ts'
+import type { Outbox, PreparedReply, Reply } from '../../outbox/outbox.ts'
+import type { Store } from '../../store/store.ts'
+import type { CommandDecisions } from './command-decision.ts'
+
+export interface CommandDispatcherDeps {
+  readonly store: Store
+  readonly outbox: Outbox
+  readonly turnResults: EventResults
+  readonly commands: Pick<CommandRegistry, 'resolve'>
+  readonly services: CommandServices
+  readonly emit: HookEventListener
+  /** As `emit`, without the hooks: those that decided about a command already know it. */
+  readonly notifyListeners: HookEventListener
+  readonly commandDecisions: Pick<CommandDecisions, 'decide'>
+  /** Notifies plugins of a command before hooks decide about it, where no turn of the session runs. Returns at once. */
+  readonly onCommand?: (command: CommandContext) => void
+  /** Whether a turn of this session runs. */
+  isRunning?(key: SessionKey): boolean
+  /** Whether the sender has lost the access since the command was accepted. */
+  isRevoked(event: MessageEvent): boolean
+  /** Whether the sender may talk to the agent here. */
+  isAllowed(event: MessageEvent): boolean
+  /** The role of a sender, for commands that a version without roles has accepted. */
+  authorityOf(source: SessionSource): Authority
+  /** Why the sender may not use the command; undefined if it may run. */
+  refuse(definition: CommandDefinition, context: CommandContext): Promise<string | undefined>
+  readonly log: Logger
+  readonly clock: () => number
+  /** Prepares an answer in plain words to an open question; the text is the reply. */
+  answerPlain(key: SessionKey, event: MessageEvent): CommandReply
+  /** The confirmation of destructive commands. */
+  readonly confirm: SlashConfirm
+  /** Whether this platform has its gateway events emitted. */
+  emitsEvents(source: SessionSource): boolean
+  /** The daemon is stopping: what runs may end, what waits goes on at the next start. */
+  isDraining(): boolean
+  /** Named points for crash tests; does nothing in production. */
+  failpoint(point: string): void
+}
+
+/** Runs the queued commands of one session, the urgent ones first. Rejects when a result could not be stored; the engine retries. */
+export function createCommandDispatcher(
+  deps: CommandDispatcherDeps,
+): (key: SessionKey, signal: AbortSignal) => Promise<void> {
+  return async (key, signal) => {
+    while (!signal.aborted && !deps.isDraining()) {
+      const head = await deps.store.run(() => claimCommand(key))
+      if (head === undefined) return
+      deps.failpoint('command:claimed')
+      const event = parseStoredEvent(head.payload)
+      const status = deps.isRevoked(event) ? 'stopped' : attemptsExhausted(head) ? 'failed' : 'done'
+      const result = await resultOf(deps, key, { seq: head.seq, event }, status, signal)
+      // The next start runs it again.
+      if (result === undefined) return
+      deps.failpoint('command:done')
+      await storeResult(deps, key, head, event, result, status)
+    }
+  }
+}
+
+/** Undefined for a command that the stop of the gateway ended without an effect. */
+async function resultOf(
+  deps: CommandDispatcherDeps,
+  key: SessionKey,
+  message: TypedMessage,
+  status: TurnResult['status'],
+  signal: AbortSignal,
+): Promise<CommandResult | undefined> {
+  if (status === 'stopped') return (await import('../access/revoked-access.ts')).revokedCommandReply(key, message.seq)
+  return status === 'failed' ? textReply(deadText(message.event)) : await runCommand(deps, key, message, signal)
+}
+
+function* claimCommand(key: SessionKey) {
+  const head = yield* findCommand(key)
+  if (head !== undefined && !attemptsExhausted(head)) yield* claimEvent(head.seq, null)
+  return head
+}
+
+/** The result of a command. A confirmation question sends its own message. */
+interface CommandResult extends CommandReply {
+  readonly isMessage?: boolean
+  /** Emits the event of the command after its result is stored, so that a listener cannot delay `/stop`. */
+  readonly emitEvent?: () => void
+}
+
+function deadText({ text }: MessageEvent): string {
+  const command = text.trim().split(/\s/, 1)[0]?.slice(0, 40).toWellFormed() ?? ''
+  return `\`${command}\` failed: the gateway ended each time while it ran. Send it again if it is still needed.`
+}
+
+/** A command with its definition and context. */
+interface ResolvedCommand {
+  readonly definition: CommandDefinition
+  readonly event: MessageEvent
+  readonly message: TypedMessage
+  readonly context: CommandContext
+}
+
+function resolveCommand(
+  { commands, authorityOf }: CommandDispatcherDeps,
+  sessionKey: SessionKey,
+  message: TypedMessage,
+  signal: AbortSignal,
+): ResolvedCommand | undefined {
+  const { event } = message
+  const parsed = parseCommand(event)
+  const definition = parsed === null ? undefined : commands.resolve(parsed.name)
+  if (parsed === null || definition === undefined) return undefined
+  const { source } = event
+  const { name: rawCommand } = parsed
+  const { argsBefore = '' } = definition
+  const args = [argsBefore, parsed.args].join(' ').trim()
+  const authority = event.authority ?? authorityOf(source)
+  return {
+    definition,
+    event,
+    message,
+    context: { source, authority, sessionKey, name: definition.name, args, argsBefore, rawCommand, message, signal },
+  }
+}
+
+/** Runs a command, or asks for confirmation first. An error becomes the reply. */
+async function runCommand(
+  deps: CommandDispatcherDeps,
+  key: SessionKey,
+  message: TypedMessage,
+  signal: AbortSignal,
+): Promise<CommandResult | undefined> {
+  const { event } = message
+  // What is no command is in this queue because it answers a question.
+  if (parseCommand(event) === null && event.internal !== true) return deps.answerPlain(key, event)
+  const typedCommand = resolveCommand(deps, key, message, signal)
+  if (typedCommand === undefined) return textReply('')
+  const { name, rawCommand } = typedCommand.context
+  const emitEvent = () => emitCommandEvent(deps.emit, deps, event, typedCommand.context)
+  let hooksNotified = false
+  deps.log.info({ event: 'command.started', session: key, command: name }, 'command started')
+  try {
+    const refusal = await deps.refuse(typedCommand.definition, typedCommand.context)
+    if (refusal !== undefined) return refusedResult(deps, key, name, refusal)
+    if (!isConfirmed(event) && deps.isRunning?.(key) !== true) deps.onCommand?.(typedCommand.context)
+    const decision = wereHooksNotified(event)
+      ? { command: typedCommand, hooksNotified: true }
+      : await askHooks(deps, key, typedCommand, signal)
+    if ('reply' in decision) return textReply(decision.reply)
+    hooksNotified = decision.hooksNotified
+    const { definition, context } = decision.command
+    // Hooks may have replaced the command.
+    const rewrittenRefusal = decision.command === typedCommand ? undefined : await deps.refuse(definition, context)
+    if (rewrittenRefusal !== undefined) return refusedResult(deps, key, definition.name, rewrittenRefusal)
+    // After the hooks, so that a denied command asks no question.
+    const question = await askConfirmation(deps, decision, key)
+    if (question !== undefined) return question
+    const reply = await definition.run(context, deps.services)
+    const result = typeof reply === 'string' ? textReply(reply) : reply
+    return hooksNotified ? result : { ...result, emitEvent }
+  } catch (error) {
+    if (signal.aborted && isAbortError(error, signal)) return undefined
+    deps.log.error({ event: 'command.failed', session: key, command: name, err: error }, 'a command failed')
+    const hint = error instanceof HermesError ? ` ${error.hint}` : ''
+    const result = textReply(`\`/${rawCommand}\` failed: ${messageOf(error)}${hint}`)
+    return hooksNotified ? result : { ...result, emitEvent }
+  }
+}
+
+function isAbortError(error: unknown, { reason }: AbortSignal): boolean {
+  return error === reason || (error instanceof Error && error.name === 'AbortError')
+}
+
+function refusedResult({ log }: CommandDispatcherDeps, session: SessionKey, command: string, text: string) {
+  log.info({ event: 'command.not_permitted', session, command }, 'a command is not permitted to this person')
+  return textReply(text)
+}
+
+/** A command that may run. */
+interface AllowedCommand {
+  readonly command: ResolvedCommand
+  readonly hooksNotified: boolean
+}
+
+type HookDecision = AllowedCommand | { readonly reply: string }
+
+/** Asks the hooks for a decision. */
+async function askHooks(
+  deps: CommandDispatcherDeps,
+  key: SessionKey,
+  typed: ResolvedCommand,
+  signal: AbortSignal,
+): Promise<HookDecision> {
+  const { definition, event, message, context } = typed
+  const eventContext = deps.emitsEvents(event.source) ? commandEventContext(event, context) : undefined
+  const decision = await deps.commandDecisions.decide(definition, { key, seq: message.seq }, eventContext)
+  if (decision === undefined) return { command: typed, hooksNotified: false }
+  emitCommandEvent(deps.notifyListeners, deps, event, context)
+  switch (decision.kind) {
+    case 'allow':
+      return { command: typed, hooksNotified: true }
+    case 'superseded':
+      return {
+        reply: `\`/${context.rawCommand}\` was still waiting for a hook when you sent the next command; it was not run.`,
+      }
+    case 'deny':
+      return { reply: decision.message || `Command \`/${context.rawCommand}\` was blocked by a hook.` }
+    case 'handled':
+      return { reply: decision.message }
+    case 'rewrite': {
+      const text = `/${decision.command} ${decision.args ?? context.args}`.trim()
+      const rewritten = resolveCommand(deps, key, { ...typed.message, event: { ...event, text } }, signal)
+      if (rewritten === undefined)
+        return { reply: `A hook made \`/${decision.command}\` of this command, which does not exist.` }
+      if (!deps.isAllowed(rewritten.event)) return { reply: `You may not use \`/${decision.command}\`.` }
+      return { command: rewritten, hooksNotified: true }
+    }
+  }
+}
+
+/** The confirmation of a destructive command; undefined where it may run. */
+async function askConfirmation(
+  { confirm }: CommandDispatcherDeps,
+  { command, hooksNotified }: AllowedCommand,
+  sessionKey: SessionKey,
+): Promise<CommandResult | undefined> {
+  const { name, destructiveEffect, confirmedBy: setting = 'destructive_slash_confirm' } = command.definition
+  if (destructiveEffect === undefined) return undefined
+  const event = hooksNotified
+    ? { ...command.event, metadata: { ...command.event.metadata, [hooksNotifiedKey]: 'yes' } }
+    : command.event
+  const question = await confirm({ name, destroys: destructiveEffect, setting, event, sessionKey })
+  return question === undefined ? undefined : { ...question, isMessage: true }
+}
+
+/** Metadata of a confirmed command: hooks were notified when it was typed. */
+const hooksNotifiedKey = 'told'
+
+function wereHooksNotified(event: MessageEvent): boolean {
+  return isConfirmed(event) && event.metadata?.[hooksNotifiedKey] !== undefined
+}
+
+function emitCommandEvent(
+  emit: HookEventListener,
+  deps: CommandDispatcherDeps,
+  event: MessageEvent,
+  context: CommandContext,
+): void {
+  if (deps.emitsEvents(event.source)) emit(`command:${context.name}`, commandEventContext(event, context))
+}
+
+function commandEventContext({ source }: MessageEvent, { name, args, rawCommand }: CommandContext) {
+  const { platform, userId = '' } = source
+  return { platform, user_id: userId, command: name, args, raw_command: rawCommand, raw_args: args }
+}
+
+/** Stores the changes of the command, its reply and the end of its event in one transaction. */
+async function storeResult(
+  deps: CommandDispatcherDeps,
+  key: SessionKey,
+  head: QueueHead,
+  event: MessageEvent,
+  result: CommandResult,
+  status: TurnResult['status'],
+): Promise<void> {
+  const now = deps.clock()
+  let message: PreparedReply | undefined
+  try {
+    const stored = await deps.store.run(function* () {
+      message?.rolledBack()
+      const text = yield* result.write(now)
+      const ended = turnResultOf(text, status)
+      if (status === 'failed') yield* markEventDead(head.seq, head.reason ?? 'the gateway ended while it ran', ended)
+      else yield* finishEvent(head.seq, ended)
+      message = deps.outbox.prepare(commandReply(event, key, head.seq, result.isMessage === true ? '' : text))
+      yield* message.write(now)
+      return ended
+    })
+    result.committed()
+    result.emitEvent?.()
+    message?.committed()
+    deps.turnResults.publish(head.seq, stored)
+  } catch (error) {
+    result.abandoned()
+    message?.rolledBack()
+    throw error
+  }
+}
+
+function turnResultOf(text: string, status: TurnResult['status']): TurnResult {
+  return { status, text, sessionId: '', model: '', usage: { inputTokens: 0, outputTokens: 0 } }
+}
+
+function commandReply(event: MessageEvent, sessionKey: SessionKey, seq: number, text: string): Reply {
+  return {
+    key: `command:${seq}`,
+    target: targetOf(event.source),
+    sessionKey,
+    kind: 'notice',
+    text,
+    ...(event.messageId === undefined ? {} : { replyTo: event.messageId }),
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * The services of `/model`. Loaded with the command, and with `/status` where a conversation may have a model of its own.
+ */
+import type { CurrentModel, ListedProvider, ModelPlace, ModelServices } from '../../commands/model.ts'
+import { messageOf } from '../../lib/errors.ts'
+import type { HomeLayout } from '../../lib/home.ts'
+import { changeSessionSetting, readSessionSettings } from '../../sessions/session-state.ts'
+import type { Store } from '../../store/store.ts'
+import type { AgentModels } from '../models/agent-models.ts'
+import { type ConversationModel, formatModelChoice } from '../models/conversation-model.ts'
+import type { FoundModel, ModelDirectory, ProviderModels } from '../models/model-directory.ts'
+
+export interface ModelCommandDeps {
+  readonly store: Pick<Store, 'run'>
+  readonly models: Pick<AgentModels, 'conversationModel' | 'selection' | 'describe' | 'withKey'>
+  readonly home: Pick<HomeLayout, 'root' | 'configFile'>
+  readonly settings: () => { readonly context_length: number }
+}
+
+export function createModelServices(deps: ModelCommandDeps): ModelServices {
+  const { store, models } = deps
+  let directory: Promise<ModelDirectory> | undefined
+
+  function openDirectory(): Promise<ModelDirectory> {
+    directory ??= import('../models/model-directory.ts').then(({ createModelDirectory }) =>
+      createModelDirectory(models),
+    )
+    return directory
+  }
+
+  async function resolve({ sessionKey, source }: ModelPlace): Promise<ConversationModel> {
+    const settings = await store.run(() => readSessionSettings(sessionKey))
+    return await models.conversationModel({ source, settings })
+  }
+
+  const current = async (place: ModelPlace) => toCurrent(deps, await resolve(place))
+
+  async function changeGlobally({ provider, model, contextLength }: Extract<FoundModel, { kind: 'found' }>) {
+    const { editModel } = await import('../models/edit-model.ts')
+    editModel(deps.home, models.selection(), { provider, model, contextLength })
+  }
+
+  return {
+    current,
+    async list(place, provider) {
+      const { list, providers } = await openDirectory()
+      if (provider !== undefined) {
+        const one = await list(provider)
+        return one === undefined ? undefined : [toListed(one)]
+      }
+      const { settings } = await resolve(place)
+      const all = await Promise.all((await providers(settings)).map(list))
+      return all.flatMap((one) => (one === undefined ? [] : [toListed(one)]))
+    },
+    async choose(place, { words, provider, isGlobal }) {
+      const { settings } = await resolve(place)
+      const found = await (await openDirectory()).find(words, provider, settings)
+      if (found.kind === 'unusable')
+        return { kind: 'unusable', provider: found.provider, reason: messageOf(found.problem) }
+      if (found.kind !== 'found') return found
+      if (isGlobal) await changeGlobally(found)
+      const choice = isGlobal ? null : formatModelChoice(found)
+      await store.run(() => changeSessionSetting(place.sessionKey, 'model', choice))
+      const now: CurrentModel = isGlobal ? toGlobal(deps, found) : await current(place)
+      return { kind: 'changed', now, isUnchecked: found.isUnchecked === true }
+    },
+    async reset(place) {
+      await store.run(() => changeSessionSetting(place.sessionKey, 'model', null))
+      return await current(place)
+    },
+  }
+}
+
+/** The file is read again in a moment. */
+function toGlobal(
+  { settings }: ModelCommandDeps,
+  { provider, model, contextLength }: Extract<FoundModel, { kind: 'found' }>,
+) {
+  return {
+    model,
+    provider,
+    origin: 'configuration',
+    contextLength: contextLength ?? settings().context_length,
+  } as const
+}
+
+function toCurrent({ models, settings }: ModelCommandDeps, found: ConversationModel): CurrentModel {
+  const { chosen, origin, unusable } = found
+  return {
+    ...(chosen === undefined ? models.describe() : { model: chosen.model, provider: chosen.provider.name }),
+    origin,
+    contextLength: chosen?.contextLength ?? settings().context_length,
+    unusable: unusable && {
+      model: unusable.model,
+      provider: unusable.provider,
+      reason: messageOf(unusable.problem),
+    },
+  }
+}
+
+function toListed({ provider, label, models, failure }: ProviderModels): ListedProvider {
+  return { provider, label, models, ...(failure === undefined ? {} : { failure: messageOf(failure) }) }
+}

@@ -1,0 +1,63 @@
+/**
+ * Runs the shell command of a quick command (`quick_commands`, contract §3.5): judged by the command policy, in the sandbox of
+ * the agent, with a filtered environment and a time limit. Loaded with the first one.
+ */
+import type { CommandPolicy } from '../../agent/command-policy/policy.ts'
+import type { Environment } from '../../agent/environments/environment.ts'
+import type { CommandContext } from '../../commands/command.ts'
+import type { Logger } from '../../lib/log.ts'
+import { stripTerminalEscapes } from '../../lib/visible-text.ts'
+
+export interface QuickCommandDeps {
+  /** A shell of its own for this command. Rejects when commands do not run on this machine. */
+  openShell(): Promise<{ readonly environment: Environment; readonly commandPolicy: CommandPolicy }>
+  redact(text: string): string
+  readonly log: Logger
+}
+
+const timeoutMs = 30_000
+const maxOutputBytes = 32_768
+const maxReplyChars = 6_000
+
+/** Resolves with the reply. A refused or failed command is a reply, too. */
+export async function runQuickCommand(
+  { openShell, redact, log }: QuickCommandDeps,
+  command: string,
+  { name, authority, signal }: Pick<CommandContext, 'name' | 'authority' | 'signal'>,
+): Promise<string> {
+  if (signal.aborted) return stoppedText(name)
+  const { environment, commandPolicy } = await openShell()
+  try {
+    const limitsHermes = (await environment.isSandboxed?.()) === true
+    const decision = commandPolicy.evaluate(command, { cwd: environment.cwd, limitsHermes })
+    // The owner who defined it and types it has agreed to it.
+    const isRefused = decision.decision === 'forbidden' || (decision.decision !== 'allow' && authority.role !== 'owner')
+    if (isRefused) {
+      log.warn({ event: 'quick_command.refused', command: name, rule: decision.rule }, 'a quick command was refused')
+      const why = decision.decision === 'forbidden' ? 'It never runs.' : 'Only an owner may run it.'
+      return `\`/${name}\` was not run: its command ${decision.reason}. ${why}`
+    }
+    const result = await environment.execute(command, { timeoutMs, signal, maxOutputBytes })
+    const { exitCode, timedOut, aborted } = result
+    log.info({ event: 'quick_command.ended', command: name, exitCode, timedOut, aborted }, 'a quick command ended')
+    const output = formatOutput(redact(stripTerminalEscapes(result.output)))
+    if (aborted) return `${stoppedText(name)}${output}`
+    if (timedOut) return `\`/${name}\` was ended after ${timeoutMs / 1_000} s.${output}`
+    if (exitCode === 0) return output === '' ? '✓ Done.' : output.trimStart()
+    return `\`/${name}\` failed with the exit code ${exitCode ?? 'of a signal'}.${output}`
+  } finally {
+    await environment.cleanup()
+  }
+}
+
+function stoppedText(name: string): string {
+  return `⏹ \`/${name}\` was stopped.`
+}
+
+function formatOutput(output: string): string {
+  const text = output.trim()
+  if (text === '') return ''
+  const left = text.length - maxReplyChars
+  const shown = left <= 0 ? text : `${text.slice(0, maxReplyChars).toWellFormed()}\n… ${left} characters left out`
+  return `\n\n\`\`\`text\n${shown.replaceAll('```', "'''")}\n\`\`\``
+}

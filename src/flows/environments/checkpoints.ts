@@ -1,0 +1,137 @@
+/**
+ * Checkpoints in turns, for people and for commands: which call takes one, and what `/rollback` shows and restores. Loaded with the
+ * first use.
+ */
+import { realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Checkpoints, createCheckpoints, type FolderCheckpoint } from '../../agent/checkpoints/checkpoints.ts'
+import { commandChangesFiles } from '../../agent/checkpoints/command-changes-files.ts'
+import type { CheckpointsConfig } from '../../agent/checkpoints/config.ts'
+import type { CheckPath } from '../../agent/checkpoints/repository.ts'
+import type { Environment } from '../../agent/environments/environment.ts'
+import { runsOnThisMachine } from '../../agent/environments/kinds.ts'
+import { permitsTool } from '../../agent/loop/role-ceiling.ts'
+import { privatePaths } from '../../agent/sandbox/hidden-paths.ts'
+import { isWithin, type Sandbox } from '../../agent/sandbox/sandbox.ts'
+import type { UpcomingChange } from '../../agent/tools/tool.ts'
+import type { CheckpointServices } from '../../commands/checkpoint.ts'
+import type { Environment as ConfigEnvironment } from '../../config/environment.ts'
+import { HermesError } from '../../lib/errors.ts'
+import type { HomeLayout } from '../../lib/home.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { Authority } from '../../message/authority.ts'
+import { withFileLock } from '../../store/sqlite/file-lock.ts'
+
+export interface OpenCheckpointsDeps {
+  readonly home: HomeLayout
+  readonly settings: () => CheckpointsConfig
+  readonly environment: () => Pick<ConfigEnvironment, 'values'>
+  /** Undefined, also as its result: none is configured. */
+  sandbox?(): Promise<Pick<Sandbox, 'accessOf'> | undefined>
+  readonly log: Logger
+  readonly clock: () => number
+}
+
+export function openCheckpoints(deps: OpenCheckpointsDeps): Checkpoints {
+  const { home, settings, environment, sandbox, log, clock } = deps
+  return createCheckpoints({
+    async openSecretFilter() {
+      const view = await sandbox?.()
+      const userHome = environment().values['HOME'] ?? home.root
+      const real = await realpath(userHome).catch(() => userHome)
+      const own = privatePaths.map((name) => join(real, name))
+      return (path) => view?.accessOf(path) === 'hidden' || own.some((one) => isWithin(path, one))
+    },
+    directory: home.checkpoints,
+    home: home.root,
+    workspace: home.workspace,
+    userHome: environment().values['HOME'] ?? home.root,
+    searchPath: () => environment().values['PATH'] ?? '',
+    withLock: withFileLock,
+    settings: () => settings().checkpoints,
+    clock,
+    log,
+  })
+}
+
+export interface ChangingCall {
+  readonly environment: Pick<Environment, 'cwd' | 'files'>
+  readonly isOwner: boolean
+  readonly turn: string
+  /** '' for none. */
+  readonly session: string
+  /** The path on this machine of a path in the place. */
+  toHostPath(path: string): string
+  redact(text: string): string
+}
+
+/** Takes a checkpoint before a call changes files. Rejects only with the reason of the signal. */
+export async function checkpointBefore(
+  checkpoints: Pick<Checkpoints, 'before'>,
+  { tool, paths, command, areDirectories = command !== undefined }: UpcomingChange,
+  { environment, isOwner, turn, session, toHostPath, redact }: ChangingCall,
+  signal: AbortSignal,
+): Promise<void> {
+  if (command !== undefined && !commandChangesFiles(command)) return
+  const reason = command === undefined ? tool : `${tool}: ${redact(command)}`
+  const hostPaths = paths.map(toHostPath)
+  const cwd = toHostPath(environment.cwd)
+  // Also refuses the folders of keys and credentials, and what the sandbox hides: a diff would show them.
+  const mayWrite = async (folder: string) => {
+    const found = await environment.files.check(folder, 'write', { isOwner, signal })
+    return found.ok || found.code === 'is_directory'
+  }
+  await checkpoints.before({ reason, session, turn, paths: hostPaths, areDirectories, cwd, mayWrite }, signal)
+}
+
+export interface RollbackDeps {
+  readonly checkpoints: Checkpoints
+  readonly settings: () => CheckpointsConfig & { readonly terminal: { readonly backend: string } }
+  readonly agentServices: {
+    toolListOf(authority: Authority): readonly string[]
+    openShell(): Promise<{ readonly environment: Pick<Environment, 'files'> }>
+  }
+}
+
+/** What `/rollback` may do. Methods reject `checkpoints/...`. */
+export function createCheckpointServices({ checkpoints, settings, agentServices }: RollbackDeps): CheckpointServices {
+  const find = async (session: string, number: number, signal: AbortSignal): Promise<FolderCheckpoint> => {
+    const found = (await checkpoints.list({ session }, signal))[number - 1]
+    if (found === undefined) throw new HermesError('checkpoints/unknown', `(number ${number})`)
+    return found
+  }
+  const checkOf = async (authority: Authority, intent: 'read' | 'write', signal: AbortSignal): Promise<CheckPath> => {
+    const { environment } = await agentServices.openShell()
+    const access = { isOwner: authority.role === 'owner', signal }
+    return async (path) => {
+      const allowed = await environment.files.check(path, intent, access)
+      return allowed.ok ? undefined : allowed.reason
+    }
+  }
+  return {
+    unavailable(authority) {
+      const { backend } = settings().terminal
+      if (!runsOnThisMachine(backend))
+        return `Checkpoints are only taken on this machine; commands and files of the agent are elsewhere (\`terminal.backend: ${backend}\`).`
+      const tools = agentServices.toolListOf(authority)
+      const changing = [
+        { name: 'patch', toolset: 'file', mode: 'effect' },
+        { name: 'terminal', toolset: 'terminal', mode: 'effect' },
+      ] as const
+      if (authority.role === 'owner' || changing.some((tool) => permitsTool(tools, tool))) return ''
+      return 'You may not change files here, so that you may not restore them either.'
+    },
+    isEnabled: () => settings().checkpoints.enabled,
+    list: ({ sessionKey, signal }) => checkpoints.list({ session: sessionKey }, signal),
+    async diff({ sessionKey, authority, signal }, number, file) {
+      const checkpoint = await find(sessionKey, number, signal)
+      return await checkpoints.diff(checkpoint, { file, mayRead: await checkOf(authority, 'read', signal) }, signal)
+    },
+    async restore({ sessionKey, authority, signal }, number, file) {
+      const checkpoint = await find(sessionKey, number, signal)
+      const mayWrite = await checkOf(authority, 'write', signal)
+      const restored = await checkpoints.restore(checkpoint, { file, session: sessionKey, mayWrite }, signal)
+      return { ...restored, folder: checkpoint.folder }
+    },
+  }
+}

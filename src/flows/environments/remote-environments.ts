@@ -1,0 +1,144 @@
+/**
+ * Creates the environments of `terminal.backend` where that is not this machine. Imported when such a place is configured.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AgentConfig } from '../../agent/config.ts'
+import type { Environment } from '../../agent/environments/environment.ts'
+import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../../agent/environments/kind.ts'
+import { builtInBackends, type ConfiguredKind, loadEnvironmentKind } from '../../agent/environments/kinds.ts'
+import { isGatewayCredential, withNamedVariables } from '../../agent/environments/passed-variables.ts'
+import type { Environment as ConfigEnvironment } from '../../config/environment.ts'
+import { isHermesError, messageOf } from '../../lib/errors.ts'
+import type { HomeLayout } from '../../lib/home.ts'
+import type { Logger } from '../../lib/log.ts'
+
+export interface RemotePlacesDeps {
+  readonly home: Pick<HomeLayout, 'root' | 'cache' | 'media'>
+  readonly settings: () => Pick<AgentConfig, 'terminal'>
+  /** The variables of the process and of .env. */
+  readonly environment: () => Pick<ConfigEnvironment, 'process' | 'file'>
+  /** Names of variables that enter no place. */
+  readonly withheld: readonly string[]
+  /** The kinds that plugins have registered. */
+  pluginEnvironments?(name: string): EnvironmentKind | undefined
+  /** The built-in kinds that were loaded: each knows what it has started, so there is one of each for the whole gateway. */
+  readonly placeKinds: PlaceKinds
+  /** Tells the people of a session what its command waits for. Absent: no person waits. */
+  announce?(sessionId: string, text: string): void
+  readonly log: Logger
+}
+
+export type PlaceKinds = Map<string, Promise<ConfiguredKind | undefined>>
+
+export interface RemotePlaces {
+  /** `workspace`: the folder in which it begins, in place of `terminal.cwd`. */
+  create(sessionId: string, workspace?: string): Environment
+  /** Whether the place can be reached. Never rejects. */
+  check(signal: AbortSignal): Promise<EnvironmentCheck>
+  /** Finds or removes what an earlier process left behind. Rejects when that fails. */
+  recover(signal: AbortSignal): Promise<void>
+}
+
+/** Undefined if the configured kind is not registered. */
+export async function openRemotePlaces(deps: RemotePlacesDeps): Promise<RemotePlaces | undefined> {
+  const name = deps.settings().terminal.backend
+  const kind = await findKind(name, deps)
+  return kind && placesOf(kind, name, deps)
+}
+
+/** An engine that has just been started may be slow. */
+const recoverTimeoutMs = 120_000
+
+/** Finds or removes what an earlier process has left in the configured place, and in containers used before. Never rejects. */
+export async function recoverPlaces(deps: RemotePlacesDeps): Promise<void> {
+  const { backend } = deps.settings().terminal
+  const earlier = containerKinds.filter((name) => existsSync(join(deps.home.root, 'sandboxes', name)))
+  for (const name of new Set([backend, ...earlier])) await recoverPlace(name, deps)
+}
+
+/** Each keeps a folder of its name below `sandboxes` of the home. */
+const containerKinds = ['docker', 'singularity']
+
+async function recoverPlace(backend: string, deps: RemotePlacesDeps): Promise<void> {
+  try {
+    const kind = await findKind(backend, deps)
+    if (kind !== undefined) await placesOf(kind, backend, deps).recover(AbortSignal.timeout(recoverTimeoutMs))
+  } catch (error) {
+    deps.log.warn(
+      { event: 'environment.not_recovered', backend, err: error },
+      'what an earlier run has left in the place of commands was not looked for',
+    )
+  }
+}
+
+/** A kind of a plugin is asked for each time, because the plugin may have been loaded again. */
+function findKind(
+  name: string,
+  { placeKinds, pluginEnvironments }: RemotePlacesDeps,
+): ReturnType<typeof loadEnvironmentKind> {
+  const known = placeKinds.get(name)
+  if (known !== undefined) return known
+  const loading = loadEnvironmentKind(name, (one) => pluginEnvironments?.(one))
+  if (!builtInBackends.includes(name)) return loading
+  placeKinds.set(name, loading)
+  loading.catch(() => placeKinds.delete(name))
+  return loading
+}
+
+function placesOf(kind: ConfiguredKind, name: string, deps: RemotePlacesDeps): RemotePlaces {
+  const request = () => requestOf(name, deps)
+  return {
+    create: (sessionId, workspace) =>
+      kind.create({
+        ...request(),
+        ...(workspace && { cwd: workspace }),
+        sessionId,
+        announce: (text) => deps.announce?.(sessionId, text),
+      }),
+    async check(signal) {
+      try {
+        return (await kind.check?.(request(), signal)) ?? { ok: true, detail: `commands run in ${name}` }
+      } catch (error) {
+        return failedCheck(error)
+      }
+    },
+    recover: async (signal) => kind.recover?.(request(), signal),
+  }
+}
+
+function requestOf(
+  name: string,
+  { home, settings, environment, withheld, log }: RemotePlacesDeps,
+): Omit<EnvironmentRequest<AgentConfig['terminal']>, 'sessionId'> {
+  const { terminal } = settings()
+  const named = [...terminal.env_passthrough, ...terminal.docker_forward_env]
+  const gatewayEnv = withNamedVariables(environment(), named)
+  const variables: Record<string, string> = {}
+  for (const variable of terminal.env_passthrough) {
+    const value = gatewayEnv[variable]
+    if (value !== undefined && !withheld.includes(variable) && !isGatewayCredential(variable))
+      variables[variable] = value
+  }
+  return {
+    cwd: terminal.cwd,
+    settings: terminal,
+    gatewayEnv,
+    variables,
+    withheld,
+    home: home.root,
+    stateDirectory: join(home.cache, 'environments', name),
+    attachmentsDirectory: home.media,
+    log,
+  }
+}
+
+function failedCheck(error: unknown): EnvironmentCheck {
+  if (isHermesError(error)) return { ok: false, code: error.code, detail: error.detail, hint: error.hint }
+  return {
+    ok: false,
+    code: 'environment/unreachable',
+    detail: messageOf(error),
+    hint: 'Look at the log of the gateway.',
+  }
+}

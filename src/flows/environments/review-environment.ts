@@ -1,0 +1,52 @@
+/**
+ * Tells the owner whether the place of `terminal.backend` can be reached. Imported when that is not this machine.
+ */
+
+import type { AgentConfig } from '../../agent/config.ts'
+import type { Logger } from '../../lib/log.ts'
+import { sleep } from '../../lib/timers.ts'
+import type { RemotePlaces } from './remote-environments.ts'
+
+export interface PlaceReviewDeps {
+  readonly settings: () => Pick<AgentConfig, 'terminal'>
+  openPlaces(): Promise<RemotePlaces | undefined>
+  /** `place`: what is wrong, for the status; '' if nothing is known to be. */
+  readonly report: { place: string }
+  readonly stopping: AbortSignal
+  readonly log: Logger
+}
+
+/** A place that cannot be reached is tried again after this time. */
+const retryMs = 30_000
+const checkTimeoutMs = 20_000
+
+/** Resolves when the place was reached, or when the configuration or the gateway has ended the review. Never rejects. */
+export async function reviewPlace(deps: PlaceReviewDeps): Promise<void> {
+  const { settings, report, stopping, log } = deps
+  const { terminal } = settings()
+  const isCurrent = () => settings().terminal === terminal && !stopping.aborted
+  try {
+    const places = await deps.openPlaces()
+    if (places === undefined) {
+      if (isCurrent()) report.place = describeUnknownPlace(terminal.backend)
+      return
+    }
+    while (isCurrent()) {
+      const check = await places.check(AbortSignal.any([stopping, AbortSignal.timeout(checkTimeoutMs)]))
+      if (!isCurrent()) return
+      report.place = check.ok
+        ? ''
+        : `terminal.backend: ${terminal.backend}: ${check.detail} (${check.code}). ${check.hint}`
+      if (check.ok) return log.info({ event: 'environment.reachable', backend: terminal.backend }, check.detail)
+      log.warn({ event: 'environment.unreachable', backend: terminal.backend, code: check.code }, check.detail)
+      await sleep(retryMs, stopping)
+    }
+  } catch (error) {
+    log.error({ event: 'environment.check_failed', err: error }, 'the place of commands could not be checked')
+  }
+}
+
+/** For a name that neither the gateway nor a plugin offers. */
+export function describeUnknownPlace(backend: string): string {
+  return `terminal.backend: no enabled plugin offers ${backend}; the model has no terminal and no file tools`
+}

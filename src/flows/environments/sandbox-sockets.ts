@@ -1,0 +1,57 @@
+/**
+ * What commands in the sandbox reach of the gateway: the proxy for hosts, and the `hermes` of their turn. Opened when the first
+ * command needs it.
+ */
+import type { AgentConfig } from '../../agent/config.ts'
+import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { Turn } from '../../sessions/turn.ts'
+import type { TurnAccess, TurnAccessDeps } from './turn-access.ts'
+
+export interface SandboxSocketsDeps {
+  readonly settings: () => Pick<AgentConfig, 'terminal'>
+  readonly log: Logger
+  /** Without it, the `hermes` of commands refuses everything. */
+  readonly turnAccess?: Omit<TurnAccessDeps, 'directory' | 'log'>
+}
+
+/** A plugin outside of turns has no event. */
+type SandboxedTurn = Pick<Turn, 'authority'> & Partial<Pick<Turn, 'seq' | 'sessionKey' | 'event'>>
+
+export function createSandboxSockets({ settings, log, turnAccess: accessDeps }: SandboxSocketsDeps) {
+  let turnAccess: TurnAccess | undefined
+  let closeProxy: Promise<() => void> | undefined
+  const hosts = () => {
+    const { sandbox_network } = settings().terminal
+    return Array.isArray(sandbox_network) ? sandbox_network : []
+  }
+  return {
+    /** The proxy reads the list of hosts for each connection. Rejects with a system error. */
+    async openProxy(directory: string): Promise<void> {
+      closeProxy ??= import('./sandbox-proxy.ts').then(({ openSandboxProxy }) =>
+        openSandboxProxy({ directory, hosts, log }),
+      )
+      try {
+        await closeProxy
+      } catch (error) {
+        closeProxy = undefined
+        throw error
+      }
+    },
+    /** What the commands of a turn need to call `hermes`. Without a sandbox they find the complete one. */
+    async variablesOf({ seq, sessionKey, event, authority }: SandboxedTurn, sandbox: Sandbox | undefined) {
+      const directory = sandbox?.kind === 'none' ? undefined : sandbox?.binDirectory
+      if (accessDeps === undefined || directory === undefined) return {}
+      if (seq === undefined || sessionKey === undefined || event === undefined) return {}
+      const { createTurnAccess } = await import('./turn-access.ts')
+      turnAccess ??= createTurnAccess({ ...accessDeps, directory, log })
+      return turnAccess.variablesOf({ seq, sessionKey, source: event.source, authority }, sandbox?.kind !== 'landlock')
+    },
+    async close() {
+      await turnAccess?.close()
+      // The log says why it could not listen.
+      const close = await closeProxy?.catch(() => undefined)
+      close?.()
+    },
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * Lets commands in the sandbox speak to the gateway for the person whose turn runs them. Each turn has a random token, which
+ * only the environment of its commands contains, and which is worthless when the turn ends.
+ */
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { type CommandOutput, createTurnSocket } from '../../agent/sandbox/turn-socket.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { SecretRegistry } from '../../lib/redact.ts'
+import { listenOnUnixSocket } from '../../lib/unix-socket.ts'
+import type { Authority } from '../../message/authority.ts'
+import type { SessionKey } from '../../message/ids.ts'
+import type { SessionSource } from '../../message/source.ts'
+
+/** The turn that runs a command. */
+export interface CommandTurn {
+  /** Of the event that the turn handles. */
+  readonly seq: number
+  readonly sessionKey: SessionKey
+  readonly source: SessionSource
+  readonly authority: Authority
+}
+
+export type RunAgentCommand = (
+  turn: CommandTurn,
+  args: readonly string[],
+  signal: AbortSignal,
+) => Promise<CommandOutput>
+
+export interface TurnAccessDeps {
+  /** A private directory that commands see. */
+  readonly directory: string
+  readonly secrets: Pick<SecretRegistry, 'setShortLived'>
+  /** Resolves when the turn ends; undefined when it is not running. */
+  ended(seq: number): Promise<void> | undefined
+  readonly run: RunAgentCommand
+  readonly log: Logger
+}
+
+export interface TurnAccess {
+  /**
+   * The variables for a command of this turn; none when the turn is not running, or without a socket. `hasUnixSockets`: false for a
+   * command that reaches a port of 127.0.0.1 only. Never rejects.
+   */
+  variablesOf(turn: CommandTurn, hasUnixSockets: boolean): Promise<Readonly<Record<string, string>>>
+  /** Closes the sockets and removes that of the directory. */
+  close(): Promise<void>
+}
+
+interface Listening {
+  close(): void
+  readonly variables: Readonly<Record<string, string>>
+}
+
+/** Tokens that are taken out of texts. Those of past turns are worthless, and few suffice. */
+const maxKnownTokens = 64
+
+export function createTurnAccess({ directory, secrets, ended, run, log }: TurnAccessDeps): TurnAccess {
+  const turns = new Map<string, CommandTurn>()
+  const tokens = new Map<number, string>()
+  let knownTokens: readonly string[] = []
+  let socket: Promise<Listening | undefined> | undefined
+  let port: Promise<Listening | undefined> | undefined
+
+  const createServer = () =>
+    createTurnSocket({
+      log,
+      async run(token, args, signal) {
+        const turn = turns.get(token)
+        if (turn !== undefined) return run(turn, args, signal)
+        log.warn({ event: 'agent_command.rejected' }, 'a command called hermes without the token of a running turn')
+        return { output: '', errors: noTurn, exitCode: 1 }
+      },
+    })
+
+  const openSocket = async () => ({
+    close: await listenOnUnixSocket(createServer(), join(directory, 'hermes.sock')),
+    variables: {},
+  })
+
+  /** Every program of this machine may connect. Without the token it learns nothing. */
+  async function openPort(): Promise<Listening> {
+    const server = createServer().listen({ port: 0, host: '127.0.0.1' })
+    await once(server, 'listening')
+    const address = server.address()
+    const number = typeof address === 'object' && address !== null ? address.port : 0
+    return { close: () => void server.close(), variables: { HERMES_TURN_PORT: String(number) } }
+  }
+
+  /** A command must not fail because its `hermes` has no socket. */
+  async function listen(open: () => Promise<Listening>): Promise<Listening | undefined> {
+    try {
+      return await open()
+    } catch (error) {
+      log.error({ event: 'agent_command.no_socket', err: error }, 'commands cannot call hermes: the socket failed')
+      return undefined
+    }
+  }
+
+  function tokenOf(turn: CommandTurn): string | undefined {
+    const known = tokens.get(turn.seq)
+    if (known !== undefined) return known
+    const end = ended(turn.seq)
+    if (end === undefined) return undefined
+    const token = randomBytes(32).toString('base64url')
+    tokens.set(turn.seq, token)
+    turns.set(token, turn)
+    knownTokens = [...knownTokens, token].slice(-maxKnownTokens)
+    secrets.setShortLived('turns', knownTokens)
+    void end.then(() => {
+      tokens.delete(turn.seq)
+      turns.delete(token)
+    })
+    return token
+  }
+
+  return {
+    async variablesOf(turn, hasUnixSockets) {
+      if (hasUnixSockets) socket ??= listen(openSocket)
+      else port ??= listen(openPort)
+      const listening = await (hasUnixSockets ? socket : port)
+      if (listening === undefined) return {}
+      const token = tokenOf(turn)
+      return token === undefined ? {} : { HERMES_TURN_TOKEN: token, ...listening.variables }
+    },
+    async close() {
+      const opened = await Promise.all([socket, port])
+      socket = undefined
+      port = undefined
+      for (const one of opened) one?.close()
+    },
+  }
+}
+
+const noTurn =
+  'hermes: the turn that started this command has ended, or its token is wrong. Only commands of a running turn can call hermes.\n'

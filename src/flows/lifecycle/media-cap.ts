@@ -1,0 +1,87 @@
+/**
+ * Keeps the folder of downloaded files below its limit: removes the oldest files, except those that an open message or a
+ * delivery still needs.
+ */
+import { lstatSync, rmSync } from 'node:fs'
+import { lstat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { findOpenAttachmentPaths } from '../../inbox/queries.ts'
+import { listNames } from '../../lib/files.ts'
+import type { Logger } from '../../lib/log.ts'
+import { findOpenAttachments } from '../../outbox/queries.ts'
+import type { Store } from '../../store/store.ts'
+
+export interface MediaCapDeps {
+  readonly store: Store
+  readonly mediaDirectory: string
+  /** The pictures of conversations stay as long as these. */
+  readonly pictures: string
+  readonly maxTotalBytes: () => number
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+/** A younger file may belong to a message whose row does not name it yet. */
+const minAgeMs = 10 * 60_000
+
+interface StoredFile {
+  readonly path: string
+  readonly bytes: number
+  readonly modifiedAt: number
+}
+
+/** Resolves with the number of removed files. Rejects with `store/…` or an error of the file system. */
+export async function enforceMediaCap({
+  store,
+  mediaDirectory,
+  pictures,
+  maxTotalBytes,
+  clock,
+  log,
+}: MediaCapDeps): Promise<number> {
+  const files = await listFiles(mediaDirectory, pictures)
+  let excess = files.reduce((sum, { bytes }) => sum + bytes, 0) - maxTotalBytes()
+  if (excess <= 0) return 0
+  const { paths, attachments } = await store.run(function* () {
+    return { paths: yield* findOpenAttachmentPaths(), attachments: yield* findOpenAttachments() }
+  })
+  const received = new Set(paths)
+  const isNeeded = ({ path, modifiedAt }: StoredFile) =>
+    modifiedAt > clock() - minAgeMs ||
+    received.has(path) ||
+    attachments.some((attachment) => attachment.includes(JSON.stringify(path)))
+  let removed = 0
+  for (const file of files.sort((one, other) => one.modifiedAt - other.modifiedAt)) {
+    if (excess <= 0) break
+    if (isNeeded(file)) continue
+    // A message that came meanwhile has given it a new time, and is not stored yet.
+    if (lstatSync(file.path, { throwIfNoEntry: false })?.mtimeMs !== file.modifiedAt) continue
+    rmSync(file.path, { force: true })
+    excess -= file.bytes
+    removed += 1
+  }
+  if (removed > 0)
+    log.info(
+      { event: 'media.evicted', files: removed },
+      'the oldest downloaded files were removed (media.max_total_mb)',
+    )
+  if (excess > 0)
+    log.warn(
+      { event: 'media.full', bytes: excess },
+      'downloaded files that are needed take more than media.max_total_mb',
+    )
+  return removed
+}
+
+/** Regular files, also in subfolders other than `omitted`. */
+async function listFiles(folder: string, omitted: string): Promise<StoredFile[]> {
+  const files: StoredFile[] = []
+  for (const name of await listNames(folder)) {
+    const path = join(folder, name)
+    if (path === omitted) continue
+    const found = await lstat(path)
+    if (found.isDirectory()) files.push(...(await listFiles(path, omitted)))
+    else if (found.isFile()) files.push({ path, bytes: found.size, modifiedAt: found.mtimeMs })
+  }
+  return files
+}

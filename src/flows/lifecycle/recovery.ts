@@ -1,0 +1,74 @@
+/**
+ * Resumes at a start what the last process left: replies, turns, queued messages, background tasks.
+ */
+import type { Engine } from '../../engine/engine.ts'
+import { assessCrash, closeAllAttempts, listSuspectSessions } from '../../inbox/attempts.ts'
+import { listOpenQueues, listSessionsWithRefused } from '../../inbox/queries.ts'
+import { brand } from '../../lib/ids.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { SessionKey } from '../../message/ids.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
+import { platformOf } from '../../sessions/session-key.ts'
+import { sessionsWithOpenTurns } from '../../sessions/turns.ts'
+import { query, row, type Transaction } from '../../store/query.ts'
+import type { Store } from '../../store/store.ts'
+import type { BackgroundTasks } from '../tasks/background-tasks.ts'
+
+export interface RecoveryDeps {
+  readonly store: Store
+  readonly clock: () => number
+  readonly log: Logger
+  readonly outbox: Pick<Outbox, 'recover'>
+  readonly engine: Pick<Engine, 'wake' | 'runOneAtATime'>
+  readonly backgroundTasks: Pick<BackgroundTasks, 'recover'>
+  /** Tells the conversations whose background commands were lost. */
+  reportLostCommands(): Promise<void>
+  /** Tells the senders of a conversation that the queue had no room. Never rejects. */
+  announceRefused(key: SessionKey): Promise<void>
+  /** Ends the messages of people who have lost their access meanwhile. */
+  endRevoked(): Promise<void>
+  /** Only these platforms: a terminal with its own gateway leaves the work of the others to the daemon. */
+  readonly onlyPlatforms: readonly string[] | undefined
+  failpoint(point: string): void
+}
+
+/** Rejects `store/...`. */
+export async function recover(deps: RecoveryDeps): Promise<void> {
+  const { store, engine, log, onlyPlatforms } = deps
+  deps.failpoint('recovery:begun')
+  await deps.outbox.recover()
+  const isOwn = (key: string) => onlyPlatforms === undefined || onlyPlatforms.includes(platformOf(key))
+  const now = deps.clock()
+  const attempts = await store.run(() => assessCrash(isOwn, now))
+  if (attempts > 0) log.warn({ event: 'recovery.crash_found', attempts }, 'the last process ended unexpectedly')
+  const queues = await store.run(listOpenQueues)
+  if (queues.length > 0) await deps.endRevoked()
+  // Woken before the others, and one at a time: if one of them ends the gateway again, it is known which.
+  const suspects = (await store.run(listSuspectSessions)).filter(isOwn).map((key) => brand<SessionKey>(key))
+  engine.runOneAtATime(suspects)
+  for (const key of suspects) engine.wake(key, 'turn')
+  const interrupted = await store.run(sessionsWithOpenTurns)
+  for (const { session_key, lane } of queues) if (isOwn(session_key)) engine.wake(brand<SessionKey>(session_key), lane)
+  for (const key of interrupted) if (isOwn(key)) engine.wake(brand<SessionKey>(key), 'turn')
+  for (const key of await store.run(listSessionsWithRefused))
+    if (isOwn(key)) await deps.announceRefused(brand<SessionKey>(key))
+  if (onlyPlatforms === undefined) await deps.backgroundTasks.recover()
+  await deps.reportLostCommands()
+  deps.failpoint('recovery:done')
+}
+
+const selectRequest = query((db, _: Record<never, never>) => db.selectFrom('restart_requests').select('id').limit(1))
+
+/** Whether the last process was asked to restart. */
+export function* hasRestartRequest(): Transaction<boolean> {
+  return (yield* row(selectRequest, {})) !== undefined
+}
+
+/** An orderly stop begins: what it interrupts counts as no attempt. Without a writable database, the stop continues. */
+export async function closeAttempts(store: Store, log: Logger): Promise<void> {
+  try {
+    await store.run(closeAllAttempts)
+  } catch (error) {
+    log.warn({ event: 'recovery.attempts_not_closed', err: error }, 'interrupted turns will count as failed attempts')
+  }
+}

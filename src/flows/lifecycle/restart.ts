@@ -1,0 +1,184 @@
+/**
+ * Restarts that a person or a signal has asked for: who asked and the home channels are told before and after, and each
+ * conversation that goes on is told once. A request is stored until it is reported, so that the report survives a crash.
+ */
+import { parseStoredEvent } from '../../inbox/stored-event.ts'
+import { formatDuration } from '../../lib/duration.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { Target } from '../../message/source.ts'
+import type { Outbox, PreparedReply, Reply } from '../../outbox/outbox.ts'
+import type { PlatformAccount } from '../../platforms/accounts.ts'
+import { exec, query, rows, sql, type Transaction } from '../../store/query.ts'
+import type { Store } from '../../store/store.ts'
+import { findHomeChannels } from '../delivery/home-channels.ts'
+import type { TurnNotices } from '../turn/turn-notices.ts'
+
+export interface RestartDeps {
+  readonly store: Store
+  readonly outbox: Pick<Outbox, 'prepare'>
+  readonly accountDirectory: { list(): readonly PlatformAccount[] }
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+const insertRequest = query((db, p: { target: string | null; now: number }) =>
+  db.insertInto('restart_requests').values({ target: p.target, requested_at: p.now }),
+)
+
+const selectRequests = query((db, _: Record<never, never>) =>
+  db.selectFrom('restart_requests').select(['id', 'target', 'requested_at']).orderBy('id'),
+)
+
+const deleteRequests = query((db, p: { id: number }) => db.deleteFrom('restart_requests').where('id', '<=', p.id))
+
+const selectInterrupted = query((db, _: Record<never, never>) =>
+  db
+    .selectFrom('turns')
+    .innerJoin('turn_inputs', 'turn_inputs.turn_id', 'turns.id')
+    .innerJoin('inbox', 'inbox.seq', 'turn_inputs.seq')
+    .select(['turns.id', 'inbox.payload'])
+    // Literal SQL because of the partial index of open turns.
+    .where(sql<boolean>`turns.state in ('running', 'waiting')`)
+    .where('turns.state', '=', 'running')
+    .where('turn_inputs.how', '=', 'head'),
+)
+
+/**
+ * Stores that a restart was asked for, with the notices to the home channels. The caller yields `write` in its transaction and
+ * then starts the restart.
+ * @param requester the chat that asked and is told by its caller; null for a signal
+ */
+export function prepareRestart(deps: RestartDeps, requester: Target | null): PreparedReply {
+  const notices = createNotices(deps)
+  return {
+    *write(now) {
+      notices.rolledBack()
+      yield* exec(insertRequest, { target: requester === null ? null : JSON.stringify(requester), now })
+      const told = requester === null ? [] : [requester]
+      yield* notices.writeToHomes({ told, key: `restart:${now}:before`, text: startsText, now })
+    },
+    committed() {
+      notices.committed()
+      deps.log.info(
+        { event: 'gateway.restart_requested', platform: requester?.platform ?? '' },
+        'a restart is requested',
+      )
+    },
+    rolledBack: notices.rolledBack,
+  }
+}
+
+/** For a restart that no command asked for. Rejects `store/…`. */
+export async function requestRestart(deps: RestartDeps): Promise<void> {
+  const request = prepareRestart(deps, null)
+  try {
+    await deps.store.run(() => request.write(deps.clock()))
+  } catch (error) {
+    request.rolledBack()
+    throw error
+  }
+  request.committed()
+}
+
+const startsText = '🔄 The gateway restarts.'
+
+/** A later start is not what was asked for: another stop came between, and the gateway was off. */
+const maxReportDelayMs = 3_600_000
+
+/**
+ * Reports restarts of the last process, once: to who asked, to the home channels and to interrupted conversations. A request
+ * that is older than an hour is forgotten. Rejects `store/…`.
+ */
+export async function reportRestart(
+  deps: RestartDeps & { readonly notices: Pick<TurnNotices, 'resumed'> },
+): Promise<void> {
+  const { store, clock, log } = deps
+  const notices = createNotices(deps)
+  let reported: boolean
+  try {
+    reported = await store.run(function* () {
+      notices.rolledBack()
+      const requests = yield* rows(selectRequests, {})
+      const now = clock()
+      const recent = requests.filter(({ requested_at }) => now - requested_at <= maxReportDelayMs)
+      yield* writeReport(notices, recent, now)
+      yield* exec(deleteRequests, { id: requests.at(-1)?.id ?? 0 })
+      return recent.length > 0
+    })
+  } catch (error) {
+    notices.rolledBack()
+    throw error
+  }
+  if (!reported) return
+  notices.committed()
+  log.info({ event: 'gateway.restarted' }, 'the gateway was restarted')
+  for (const { id, payload } of await store.run(() => rows(selectInterrupted, {})))
+    await deps.notices.resumed(parseStoredEvent(payload), id)
+}
+
+interface RestartRequest {
+  readonly target: string | null
+  readonly requested_at: number
+}
+
+function* writeReport(notices: Notices, requests: readonly RestartRequest[], now: number): Transaction<void> {
+  const since = requests[0]?.requested_at
+  if (since === undefined) return
+  const text = `✅ The gateway was restarted (${formatDuration(Math.max(0, now - since))}).`
+  const key = `restart:${since}:after`
+  const told = distinct(requests.flatMap(({ target }): Target[] => (target === null ? [] : [JSON.parse(target)])))
+  for (const target of told) yield* notices.write({ key: `${key}:${keyOf(target)}`, target, kind: 'notice', text }, now)
+  yield* notices.writeToHomes({ told, key, text, now })
+}
+
+interface HomeNotice {
+  /** Those who are told anyway. */
+  readonly told: readonly Target[]
+  readonly key: string
+  readonly text: string
+  readonly now: number
+}
+
+/** The notices of one transaction, also of one that fails before its end. */
+interface Notices {
+  write(reply: Reply, now: number): Transaction<void>
+  /** To each home channel that wants it. */
+  writeToHomes(notice: HomeNotice): Transaction<void>
+  committed(): void
+  /** May be called twice. */
+  rolledBack(): void
+}
+
+function createNotices({ outbox, accountDirectory }: RestartDeps): Notices {
+  const prepared: PreparedReply[] = []
+  function* write(reply: Reply, now: number): Transaction<void> {
+    const notice = outbox.prepare(reply)
+    prepared.push(notice)
+    yield* notice.write(now)
+  }
+  return {
+    write,
+    *writeToHomes({ told, key, text, now }) {
+      const accounts = accountDirectory.list().filter(({ silentRestarts }) => silentRestarts !== true)
+      const homes = (yield* findHomeChannels(accounts)).map(({ target }) => target)
+      for (const target of distinct(homes)) {
+        if (told.some((one) => keyOf(one) === keyOf(target))) continue
+        yield* write({ key: `${key}:${keyOf(target)}`, target, kind: 'notice', text, isUnsolicited: true }, now)
+      }
+    },
+    committed() {
+      for (const notice of prepared.splice(0)) notice.committed()
+    },
+    rolledBack() {
+      for (const notice of prepared.splice(0)) notice.rolledBack()
+    },
+  }
+}
+
+function distinct(targets: readonly Target[]): readonly Target[] {
+  return [...new Map(targets.map((target) => [keyOf(target), target])).values()]
+}
+
+function keyOf({ platform, account, chatId, threadId = '' }: Target): string {
+  return `${platform}/${account}/${chatId}/${threadId}`
+}

@@ -1,0 +1,126 @@
+/**
+ * Deletes old data: finished inbox and outbox rows, event keys, rows of turns, downloaded files. Conversations stay.
+ * Works in small batches, so that no message is delayed.
+ */
+import { lstat, rm, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sweepQuestions } from '../../approvals/queries.ts'
+import { pruneCursors } from '../../inbox/cursors.ts'
+import { pruneInbox } from '../../inbox/queries.ts'
+import { pruneTrace } from '../../inbox/trace.ts'
+import { systemCode } from '../../lib/errors.ts'
+import { listNames } from '../../lib/files.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
+import { pruneAuxiliaryCalls } from '../../sessions/auxiliary-calls.ts'
+import type { SessionsConfig } from '../../sessions/config.ts'
+import { pruneTurns } from '../../sessions/turns.ts'
+import type { Transaction } from '../../store/query.ts'
+import type { Store } from '../../store/store.ts'
+import type { MediaCapDeps } from './media-cap.ts'
+
+export interface RetentionDeps {
+  readonly store: Store
+  readonly outbox: Pick<Outbox, 'prune'>
+  readonly mediaDirectory: string
+  /** The folder of long results of tools. */
+  readonly results: string
+  /** The folder of the pictures of conversations, in `mediaDirectory`. */
+  readonly pictures: string
+  readonly clock: () => number
+  readonly log: Logger
+  readonly settings: () => SessionsConfig['retention']
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+}
+
+const dayMs = 86_400_000
+const rowsPerBatch = 200
+/** The cursor of a chat without messages for so long is deleted; the next message starts a new one. */
+const inactiveCursorDays = 90
+const firstRunDelayMs = 60_000
+const batchIntervalMs = 50
+const mediaCapIntervalMs = 5 * 60_000
+
+/**
+ * Removes old data a minute after the start and then once a day, and limits the downloaded files more often, until the signal
+ * aborts. Never rejects.
+ */
+export async function runRetention(
+  deps: RetentionDeps & Pick<MediaCapDeps, 'maxTotalBytes'>,
+  signal: AbortSignal,
+): Promise<void> {
+  await deps.sleep(firstRunDelayMs, signal)
+  let pruneAt = deps.clock()
+  while (!signal.aborted) {
+    try {
+      if (deps.clock() >= pruneAt) {
+        pruneAt = deps.clock() + dayMs
+        await prune(deps, signal)
+      }
+      const { enforceMediaCap } = await import('./media-cap.ts')
+      await enforceMediaCap(deps)
+    } catch (error) {
+      deps.log.error({ event: 'retention.failed', err: error }, 'old rows or files could not be removed')
+    }
+    await deps.sleep(mediaCapIntervalMs, signal)
+  }
+}
+
+/** One run. Rejects with `store/...` or an error of the file system. */
+export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<{ rows: number; files: number }> {
+  const { days, media_days } = deps.settings()
+  const before = deps.clock() - days * dayMs
+  const steps: ((limit: number) => Transaction<number>)[] = [
+    (limit) => pruneInbox(before, limit),
+    (limit) => deps.outbox.prune(before, limit),
+    (limit) => pruneTurns(before, limit),
+    (limit) => sweepQuestions(before, limit),
+    (limit) => pruneTrace(before, limit),
+    (limit) => pruneAuxiliaryCalls(before, limit),
+    (limit) => pruneCursors(deps.clock() - inactiveCursorDays * dayMs, limit),
+  ]
+  const { pruneRecords } = await import('../platform/platform-records.ts')
+  steps.push((limit) => pruneRecords(before, limit))
+  let rows = 0
+  for (const step of steps) {
+    for (let deleted = rowsPerBatch; deleted === rowsPerBatch && !signal.aborted; ) {
+      deleted = await deps.store.run(() => step(rowsPerBatch))
+      rows += deleted
+      if (deleted === rowsPerBatch) await deps.sleep(batchIntervalMs, signal)
+    }
+  }
+  const { removeUnusedPictures } = await import('./unused-pictures.ts')
+  const files =
+    (await removeOldFiles(deps.mediaDirectory, deps.pictures, deps.clock() - media_days * dayMs)) +
+    (await removeOldFiles(deps.results, deps.pictures, deps.clock() - media_days * dayMs)) +
+    (await removeUnusedPictures(deps, deps.clock() - dayMs)) +
+    (await removeOldFiles(join(deps.mediaDirectory, 'uploads'), deps.pictures, deps.clock() - dayMs))
+  if (rows + files > 0) deps.log.info({ event: 'retention.pruned', rows, files }, 'old rows and files removed')
+  return { rows, files }
+}
+
+/** Includes files in subfolders (one for each day) and then the empty subfolders. Leaves links and the folder `kept` unchanged. */
+async function removeOldFiles(folder: string, kept: string, before: number): Promise<number> {
+  let removed = 0
+  for (const name of await listNames(folder)) {
+    const path = join(folder, name)
+    if (path === kept) continue
+    const found = await lstat(path)
+    if (found.isDirectory()) {
+      removed += await removeOldFiles(path, kept, before)
+      if (found.mtimeMs < before) await removeIfEmpty(path)
+    } else if (found.isFile() && found.mtimeMs < before) {
+      await rm(path, { force: true })
+      removed += 1
+    }
+  }
+  return removed
+}
+
+async function removeIfEmpty(folder: string): Promise<void> {
+  try {
+    await rmdir(folder)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOTEMPTY') throw error
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * What `hermes status` and `/readyz` show of a running gateway.
+ */
+import { execFile } from 'node:child_process'
+import type { AgentConfig } from '../../agent/config.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { type UnhealthyHook, unhealthyHooks } from '../../hooks/hook-status.ts'
+import type { HookRegistry } from '../../hooks/registry.ts'
+import type { Middleware } from '../../middleware/managed-call.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
+import type { PlatformCatalogue } from '../../platforms/registry.ts'
+import type { Supervisor } from '../../platforms/supervisor.ts'
+import type { Daemons } from '../../plugins/daemons/daemons.ts'
+import type { PluginFailure } from '../../plugins/plugin-report.ts'
+import type { Pause } from '../../sessions/running-turns.ts'
+import { type SlowCommits, slowCommitMs } from '../../store/slow-commits.ts'
+import { describeWriteProblem, type WriteHealth } from '../../store/write-health.ts'
+import type { PluginManager } from '../plugins/plugin-manager.ts'
+import type { BackgroundTasks, OpenTask } from '../tasks/background-tasks.ts'
+import type { AgentServices } from '../tools/agent-services.ts'
+
+export type GatewayPhase = 'starting' | 'ready' | 'draining'
+
+export interface DaemonReport {
+  readonly name: string
+  /** The plugin's id. */
+  readonly owner: string
+  readonly state: string
+  readonly restarts: number
+  /** Why it failed last; '' when it never did. */
+  readonly reason: string
+}
+
+export interface GatewayStatusReport {
+  readonly version: string
+  readonly pid: number
+  readonly home: string
+  readonly url: string
+  readonly status: GatewayPhase
+  readonly uptimeMs: number
+  readonly model: string
+  readonly provider: string
+  readonly platforms: Readonly<
+    Record<string, { readonly state: string; readonly reason?: string; readonly receiving?: boolean }>
+  >
+  readonly degraded: readonly string[]
+  readonly pendingRestart: readonly string[]
+  readonly turns: { readonly running: number; readonly waiting: number }
+  readonly background: readonly OpenTask[]
+  /** Only those that are unhealthy. */
+  readonly hooks: readonly UnhealthyHook[]
+  /** Only those that failed. */
+  readonly plugins: readonly PluginFailure[]
+  /** Background work of plugins. */
+  readonly daemons: readonly DaemonReport[]
+}
+
+export interface StatusDeps {
+  readonly version: string
+  readonly home: string
+  url(): string
+  phase(): GatewayPhase
+  readonly clock: () => number
+  /** When the start began. */
+  readonly startedAt: number
+  readonly agentServices: Pick<AgentServices, 'describe'>
+  readonly supervisor: Pick<Supervisor, 'health'>
+  degraded(): readonly string[]
+  readonly middleware: Pick<Middleware, 'eventCounts'>
+  pendingRestart(): readonly string[]
+  readonly outbox: Pick<Outbox, 'withheldMessages'>
+  readonly engine: Pick<Engine, 'load'>
+  readonly backgroundTasks: Pick<BackgroundTasks, 'open'>
+  /** Undefined without hooks. */
+  readonly hooks: Pick<HookRegistry, 'list'> | undefined
+  readonly plugins: Pick<PluginManager, 'failures'>
+  readonly daemons: Pick<Daemons, 'status'>
+  /** Removes secrets from a text. */
+  redact(text: string): string
+}
+
+export function createStatus(deps: StatusDeps): () => GatewayStatusReport {
+  const { redact } = deps
+  return () => {
+    const { model, provider } = deps.agentServices.describe()
+    return {
+      version: deps.version,
+      pid: process.pid,
+      home: deps.home,
+      url: deps.url(),
+      status: deps.phase(),
+      uptimeMs: deps.clock() - deps.startedAt,
+      model,
+      provider,
+      platforms: deps.supervisor.health(),
+      degraded: [
+        ...deps.degraded(),
+        ...droppedEventsWarnings(deps.middleware.eventCounts().dropped),
+        ...withheldWarnings(deps.outbox.withheldMessages()),
+      ],
+      pendingRestart: deps.pendingRestart(),
+      turns: deps.engine.load(),
+      background: deps.backgroundTasks.open(),
+      hooks: unhealthyHooks(deps.hooks?.list() ?? []).map((one) => ({ ...one, reason: redact(one.reason) })),
+      plugins: deps.plugins.failures().map((one) => ({ ...one, reason: redact(one.reason) })),
+      daemons: deps.daemons.status().map(({ name, owner, state, restarts, lastError }) => ({
+        name,
+        owner,
+        state,
+        restarts,
+        reason: redact(lastError?.text ?? ''),
+      })),
+    }
+  }
+}
+
+/** Slow observers of plugins lose events, because the gateway does not wait for them. */
+function droppedEventsWarnings(dropped: number): readonly string[] {
+  return dropped === 0
+    ? []
+    : [`${dropped} events of model and tool calls were dropped: an observer of a plugin is too slow`]
+}
+
+/** A person may be trying to read the secrets of the gateway. */
+function withheldWarnings(messages: number): readonly string[] {
+  return messages === 0
+    ? []
+    : [
+        `${messages} messages contained a secret of this gateway, which was withheld (outbox.secret_withheld in the log)`,
+      ]
+}
+
+/** New turns wait for model calls that hang. */
+export function hungCallsWarnings(blockingCalls: number): readonly string[] {
+  return blockingCalls === 0
+    ? []
+    : [`model: ${blockingCalls} calls without output occupy all concurrent turns (agent.max_concurrent_turns)`]
+}
+
+/** An enabled guardrail may be missing. */
+export function pluginWarnings(failures: readonly PluginFailure[]): readonly string[] {
+  return failures.map(({ id, state, reason }) => `plugin ${id} (${state}): ${reason}`)
+}
+
+/** Messages are accepted and wait. */
+export function pauseWarnings(pause: Pause | null): readonly string[] {
+  if (pause === null) return []
+  const since = pause.since === 0 ? '' : ` since ${new Date(pause.since).toISOString()}`
+  return [`the agent is paused${since}${pause.reason === '' ? '' : ` (${pause.reason})`}; hermes pause off ends it`]
+}
+
+/** The platforms that `/readyz` lists: disabled ones are left out. */
+export function enabledPlatforms(health: ReturnType<Supervisor['health']>): ReturnType<Supervisor['health']> {
+  return Object.fromEntries(Object.entries(health).filter(([, { state }]) => state !== 'disabled'))
+}
+
+export function connectedPlatforms(health: ReturnType<Supervisor['health']>): string[] {
+  return Object.entries(health).flatMap(([name, { state }]) => (state === 'connected' ? [name] : []))
+}
+
+export interface DegradedReasonsDeps {
+  /** Reasons of the configuration itself. */
+  configuration(): readonly string[]
+  /** The path of a file that was removed or replaced while the daemon had it open. */
+  replacedFile(): string | undefined
+  /** Files of the system prompt that look like a prompt injection. */
+  readonly suspiciousFiles: ReadonlyMap<string, readonly string[]>
+  /** What is wrong with other files of the system prompt, as sentences. */
+  readonly promptFileProblems: ReadonlyMap<string, string>
+  readonly invalidPlatforms: PlatformCatalogue['invalid']
+  /** Why the place of commands cannot be used; '' for none. */
+  placeProblem(): string
+  /** Why commands have no sandbox; '' for none. */
+  sandboxProblem(): string
+  readonly slowCommits: Pick<SlowCommits, 'hasRecent'>
+  readonly writeHealth: Pick<WriteHealth, 'problem'>
+  /** The path of a database that was missing at the start, although the home had one. */
+  readonly lostDatabase: string | undefined
+}
+
+/** The reasons why the daemon runs degraded, as texts for its owner. Empty if it does not. */
+export function createDegradedReasons(deps: DegradedReasonsDeps): () => string[] {
+  return () => {
+    const reasons = [...deps.configuration()]
+    const replacedPath = deps.replacedFile()
+    if (replacedPath !== undefined)
+      reasons.push(`${replacedPath} was removed or replaced: no message is accepted; restart the daemon`)
+    const writeProblem = deps.writeHealth.problem()
+    if (writeProblem !== undefined) reasons.push(describeWriteProblem(writeProblem))
+    if (deps.lostDatabase !== undefined) {
+      reasons.push(
+        `${deps.lostDatabase} was missing at the start, and a new, empty one was created: stop the gateway and restore a backup, or restart it to continue without the old conversations`,
+      )
+    }
+    for (const [path, ids] of deps.suspiciousFiles)
+      reasons.push(`${path} looks like a prompt injection (${ids.join(', ')}); check who wrote it`)
+    reasons.push(...deps.promptFileProblems.values())
+    for (const { directory, reason } of deps.invalidPlatforms) reasons.push(`platform folder ${directory}: ${reason}`)
+    const placeProblem = deps.placeProblem()
+    if (placeProblem !== '') reasons.push(placeProblem)
+    const sandboxProblem = deps.sandboxProblem()
+    if (sandboxProblem !== '') {
+      reasons.push(`no sandbox: only owners may run commands and write files (${sandboxProblem})`)
+    }
+    if (deps.slowCommits.hasRecent()) reasons.push(`disk: commits take longer than ${slowCommitMs} ms`)
+    return reasons
+  }
+}
+
+/** Weaker than the try of `detectSandbox`, but it needs no code of the sandbox, which an idle daemon does not load. */
+const namespaceTry = ['--unshare-pid', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '/bin/true']
+const namespaceTryTimeoutMs = 5_000
+
+/** Whether the configured sandbox, if any, can be expected to work. Never rejects. */
+export async function isSandboxLikely(
+  { sandbox, backend }: Pick<AgentConfig['terminal'], 'sandbox' | 'backend'>,
+  searchPath: string,
+): Promise<boolean> {
+  const isRequired = backend === 'bwrap'
+  if (!isRequired && (sandbox === 'off' || backend !== 'local')) return true
+  if (process.platform === 'darwin') return !isRequired && (sandbox === 'auto' || sandbox === 'seatbelt')
+  if (process.platform !== 'linux' || (!isRequired && sandbox !== 'auto' && sandbox !== 'bwrap')) return false
+  const env = { PATH: `/usr/bin:/bin:/usr/local/bin:${searchPath}` }
+  return new Promise((resolve) => {
+    execFile('bwrap', namespaceTry, { env, timeout: namespaceTryTimeoutMs }, (error) => resolve(error === null))
+  })
+}

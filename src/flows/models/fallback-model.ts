@@ -1,0 +1,72 @@
+/**
+ * Chooses the model that finishes a turn after its own has failed (`fallback_providers`, contract agent.md S6). Loaded with the
+ * first failure.
+ */
+
+import type { ChosenModel } from '../../agent/models/chosen-model.ts'
+import type { ModelConfig } from '../../agent/models/config.ts'
+import type { ProviderSettings } from '../../agent/models/create-provider.ts'
+import type { ModelError } from '../../agent/models/provider.ts'
+import { messageOf } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/log.ts'
+import { withoutForeignKeys } from './other-model.ts'
+
+export interface FallbackDeps {
+  readonly settings: () => Pick<ModelConfig, 'fallback_providers'>
+  /** The settings of the configured model. */
+  selection(): ProviderSettings
+  /** Rejects `config/…`. */
+  create(settings: ProviderSettings): Promise<ChosenModel>
+  readonly log: Logger
+}
+
+/** The kinds of failures that concern the provider, and not the conversation. */
+const worthy: ReadonlySet<ModelError['kind']> = new Set([
+  'auth',
+  'billing',
+  'rate-limit',
+  'overloaded',
+  'network',
+  'timeout',
+  'bad-response',
+])
+
+/**
+ * Null when no entry can help. Never rejects: an entry that cannot be used is logged and left out.
+ * @param failure absent when all keys of the model rest
+ */
+export async function chooseFallback(
+  { settings, selection, create, log }: FallbackDeps,
+  failed: ChosenModel,
+  failure?: ModelError,
+): Promise<ChosenModel | null> {
+  // 404: the provider does not have the model.
+  if (failure !== undefined && !worthy.has(failure.kind) && failure.status !== 404) return null
+  for (const entry of settings().fallback_providers) {
+    const { provider, model, base_url: baseUrl = '', api_key, key_env, context_length: contextLength } = entry
+    const configured = selection()
+    const apiKey = api_key ?? (key_env === undefined ? '' : (configured.variables[key_env] ?? ''))
+    const hasOwnKey = apiKey !== ''
+    try {
+      const named = { ...configured, provider, model, baseUrl, apiKey, apiMode: undefined, hasOwnKey }
+      const next = await create(baseUrl === '' ? named : withoutForeignKeys(configured, named))
+      // The keys of an entry may rest, too.
+      const isOther = hasOwnKey || !isSameModel(next, failed)
+      if (isOther && (next.provider.restsUntil?.() ?? 0) === 0) return { ...next, contextLength }
+    } catch (error) {
+      log.warn(
+        { event: 'model.fallback_unusable', provider, model, err: error },
+        `an entry of fallback_providers cannot be used: ${messageOf(error)}`,
+      )
+    }
+  }
+  return null
+}
+
+function isSameModel(one: ChosenModel, other: ChosenModel): boolean {
+  return (
+    one.model === other.model &&
+    one.provider.name === other.provider.name &&
+    one.provider.baseUrl === other.provider.baseUrl
+  )
+}

@@ -1,0 +1,199 @@
+/**
+ * Builds the system prompt of a new session and freezes it with the session.
+ */
+
+import type { AgentConfig } from '../../agent/config.ts'
+import { buildPromptLayers, joinLayers, type PromptLayer } from '../../agent/system-prompt.ts'
+import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
+import { readTextIfExists } from '../../lib/files.ts'
+import type { HomeLayout } from '../../lib/home.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { Authority } from '../../message/authority.ts'
+import type { Target } from '../../message/source.ts'
+import type { PlatformAdapter } from '../../platforms/adapter.ts'
+import type { PluginMemory } from '../../plugins/plugin-memory.ts'
+import type { PromptSections } from '../../plugins/prompt-sections.ts'
+import { freezePrompt } from '../../sessions/transcript.ts'
+import type { Turn } from '../../sessions/turn.ts'
+import type { Store } from '../../store/store.ts'
+import type { AccountDirectory } from '../access/account-directory.ts'
+import type { AgentServices } from '../tools/agent-services.ts'
+
+/** What the layers of a prompt may depend on. */
+export interface PromptFacts {
+  readonly sessionId: string
+  readonly platform: string
+  /** '' for a message that names no user. */
+  readonly userId: string
+  readonly authority: Authority
+  /** Several people share the session. */
+  readonly isShared: boolean
+  /** The session belongs to a background task, which no user follows. */
+  readonly isBackground: boolean
+  /** The tools that the session is offered. */
+  readonly toolNames: readonly string[]
+  /** The same tools with the toolsets to which they belong. */
+  tools(): Promise<readonly SelectableTool[]>
+}
+
+export interface SessionPromptDeps {
+  readonly home: HomeLayout
+  readonly store: Store
+  readonly settings: () => Pick<AgentConfig, 'personality' | 'personalities' | 'security' | 'terminal' | 'timezone'>
+  readonly accountDirectory: AccountDirectory
+  readonly agentServices: AgentServices
+  /** Takes the gateway's own secrets out of files. */
+  redact(text: string): string
+  /** What the last scan of a file found; empty for a harmless file. */
+  onScanned(path: string, ids: readonly string[]): void
+  readonly log: Logger
+  readonly clock: () => number
+  /** The layers of the agent's own knowledge; '' for none. Never reject. */
+  readonly knowledge: {
+    memory(facts: PromptFacts): Promise<string>
+    skills(facts: PromptFacts): Promise<string>
+  }
+  /** Of plugins. */
+  readonly memory: Pick<PluginMemory, 'promptBlock'>
+  /** Of plugins. */
+  readonly sections: Pick<PromptSections, 'render'>
+  /** The adapter of a connected account. */
+  adapter(target: Pick<Target, 'platform' | 'account'>): Pick<PlatformAdapter, 'sendsAttachments'> | undefined
+}
+
+/** The first turn of a session, or one that is only imagined, to show its prompt. */
+export type PromptTurn = Pick<Turn, 'sessionId' | 'sessionKey' | 'event' | 'authority' | 'settings'>
+
+/** Resolves with the prompt once it is stored. Rejects `store/...`. */
+export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Promise<string> {
+  return async (turn) => {
+    const text = joinLayers(await readPromptLayers(deps, turn))
+    const toolNames = await deps.agentServices.sessionToolNames(turn)
+    await deps.store.run(() => freezePrompt(turn.sessionId, { text, toolNames }))
+    return text
+  }
+}
+
+/** The system prompt of a new session. Stores nothing. */
+export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn): Promise<readonly PromptLayer[]> {
+  const { accountDirectory, agentServices, knowledge, memory, sections, clock } = deps
+  const { sessionId, sessionKey, authority } = turn
+  const { source, seed, task } = turn.event
+  const { platform, userId = '' } = source
+  const manifest = accountDirectory.platform(platform)
+  const toolNames = (await agentServices.tools(turn)).schemas().map(({ name }) => name)
+  const isShared = accountDirectory.isShared(source)
+  const isBackground = task !== undefined
+  const facts = {
+    sessionId,
+    platform,
+    userId,
+    authority,
+    isShared,
+    isBackground,
+    toolNames,
+    tools: () => agentServices.withToolsets(toolNames),
+  }
+  const [ownMemory, providerMemory, skills, pluginSections] = await Promise.all([
+    knowledge.memory(facts),
+    // A background task has no user whom a provider could know.
+    isBackground
+      ? ''
+      : memory.promptBlock({
+          sessionId,
+          sessionKey,
+          platform,
+          chatType: source.chatType,
+          userId,
+          role: authority.role,
+        }),
+    knowledge.skills(facts),
+    sections.render({ sessionId, platform }),
+  ])
+  return buildPromptLayers({
+    persona: await readPersona(deps, turn.settings.personality),
+    instructions: seed?.instructions ?? '',
+    platform: manifest?.label ?? platform,
+    chatName: source.chatType === 'dm' ? '' : (source.chatName ?? ''),
+    background: isBackground,
+    shared: isShared,
+    cwd: placeOf(deps.settings().terminal, turn.settings.workspace ?? agentServices.cwd()),
+    hasTools: toolNames.length > 0,
+    memory: [ownMemory, providerMemory].filter((text) => text !== '').join('\n\n'),
+    skills,
+    pluginSections,
+    contextFiles: await readProjectFiles(deps, turn.settings.workspace),
+    sendsFiles: deps.adapter(task?.deliver ?? source)?.sendsAttachments === true,
+    platformHint: manifest?.promptHint ?? '',
+    maxMessageChars: manifest?.limits.maxChars ?? Number.POSITIVE_INFINITY,
+    ...dateIn(deps.settings().timezone, clock()),
+  })
+}
+
+/** The day in the configured time zone, or else in that of the machine. */
+function dateIn(timezone: string, now: number): { readonly today: string; readonly timeZone: string } {
+  const timeZone = timezone === '' ? new Intl.DateTimeFormat().resolvedOptions().timeZone : timezone
+  // The dates of Sweden are ISO 8601.
+  return { today: new Intl.DateTimeFormat('sv-SE', { timeZone }).format(now), timeZone }
+}
+
+/** The chosen personality after SOUL.md, or the configured persona file alone. */
+async function readPersona(deps: SessionPromptDeps, chosen: string | undefined): Promise<string> {
+  const { personality: configured, personalities } = deps.settings()
+  // What was chosen may be gone from the configuration.
+  const name = [chosen, configured].find((one) => one !== undefined && Object.hasOwn(personalities, one))
+  const entry = name === undefined ? undefined : personalities[name]
+  if (entry === undefined) return await readConfiguredPersona(deps, configured)
+  const file = await readPersonaFile(deps, Object.hasOwn(personalities, configured) ? defaultPersonaFile : configured)
+  const text = typeof entry === 'string' ? entry : entry.system_prompt
+  return [file.trim(), text.trim()].filter((part) => part !== '').join('\n\n')
+}
+
+const defaultPersonaFile = 'SOUL.md'
+
+/** A file of Hermes Agent may name a personality that only Hermes has: SOUL.md counts then. */
+async function readConfiguredPersona(deps: SessionPromptDeps, name: string): Promise<string> {
+  if (name === defaultPersonaFile) return await readPersonaFile(deps, name)
+  const text = name.trim() === '' ? '' : await readPersonaFile(deps, name)
+  if (text !== '') return text
+  const { log } = deps
+  log.warn({ event: 'prompt.personality_unknown', name }, 'the personality is neither in `personalities` nor a file')
+  return await readPersonaFile(deps, defaultPersonaFile)
+}
+
+/** The persona file is the owner's. If it cannot be read, the default identity is used and the log says why. */
+async function readPersonaFile({ home, settings, log, onScanned }: SessionPromptDeps, name: string): Promise<string> {
+  const { security } = settings()
+  const path = name === defaultPersonaFile ? home.soulFile : `${home.root}/${name}`
+  try {
+    const text = readTextIfExists(path, 65_536) ?? ''
+    if (text === '') return ''
+    const { scan, blockedText } = await import('../../agent/context-files/scan.ts')
+    const ids = scan(text, 'context')
+    onScanned(path, ids)
+    if (ids.length === 0) return text
+    log.warn({ event: 'prompt.persona_suspicious', path, ids }, 'the persona file looks like a prompt injection')
+    return security.scan_soul === 'block' ? blockedText(name, ids) : text
+  } catch (error) {
+    log.warn({ event: 'prompt.persona_unreadable', file: name, err: error }, 'the persona file cannot be read')
+    return ''
+  }
+}
+
+const isHere = ({ backend }: AgentConfig['terminal']) => backend === 'local' || backend === 'bwrap'
+
+/** Where commands run, for the model. */
+function placeOf(terminal: AgentConfig['terminal'], cwd: string): string {
+  if (isHere(terminal)) return cwd
+  return terminal.cwd === '' ? terminal.backend : `${terminal.cwd} (${terminal.backend})`
+}
+
+/** Only of this machine. */
+async function readProjectFiles(
+  { agentServices, settings, redact, onScanned, log }: SessionPromptDeps,
+  workspace: string | undefined,
+) {
+  if (!isHere(settings().terminal)) return []
+  const { readContextFiles } = await import('../../agent/context-files/read-context-files.ts')
+  return await readContextFiles(workspace ?? agentServices.cwd(), { redact, onScanned, log })
+}

@@ -1,0 +1,450 @@
+/**
+ * What a turn needs of the agent: the configured model, the tools and the environment of a session. Loaded with the first
+ * turn, so that an idle daemon does not pay for it.
+ */
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Checkpoints } from '../../agent/checkpoints/checkpoints.ts'
+import type { AgentConfig } from '../../agent/config.ts'
+import type { Environment } from '../../agent/environments/environment.ts'
+import {
+  createSessionResourcePool,
+  type SessionResourcePool,
+  type SessionResourcesDeps,
+} from '../../agent/environments/session-resources.ts'
+import type { AgentTools } from '../../agent/loop/agent-tools.ts'
+import type { SubagentWorkspace } from '../../agent/loop/agent-turn.ts'
+import type { EphemeralPrompt } from '../../agent/models/ephemeral-prompt.ts'
+import type { Provider } from '../../agent/models/provider.ts'
+import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
+import type { LoadedTools } from '../../agent/tools/registry.ts'
+import type { ToolContext } from '../../agent/tools/tool.ts'
+import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
+import type { CronConfig } from '../../cron/config.ts'
+import { prepareProcessFolder } from '../../lib/home.ts'
+import { createLruCache } from '../../lib/lru-cache.ts'
+import { sleep } from '../../lib/timers.ts'
+import type { Authority } from '../../message/authority.ts'
+import { isAttended } from '../../message/event.ts'
+import type { SessionKey } from '../../message/ids.ts'
+import type { SessionSource } from '../../message/source.ts'
+import type { ToolCall } from '../../message/transcript.ts'
+import type { AccountPolicy } from '../../platforms/accounts.ts'
+import type { RoleSettings } from '../../platforms/config.ts'
+import type { Turn } from '../../sessions/turn.ts'
+import type { OpenSandboxDeps } from '../environments/open-sandbox.ts'
+import type { RemotePlaces } from '../environments/remote-environments.ts'
+import { createSandboxSockets } from '../environments/sandbox-sockets.ts'
+import type { TurnAccessDeps } from '../environments/turn-access.ts'
+import { workingDirectory } from '../environments/working-directory.ts'
+import { type AgentModels, type AgentModelsDeps, createAgentModels } from '../models/agent-models.ts'
+import type { MediaServices } from '../models/media-services.ts'
+import type { Browsers } from './browser-access.ts'
+import { type CallingTurn, createToolAccess, type ToolAccessDeps, type ToolTurn } from './tool-access.ts'
+import { createToolContexts, type FileChange, type ToolContextDeps } from './tool-context.ts'
+import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
+import {
+  belowCeiling,
+  createAgentTools,
+  createSessionToolSnapshots,
+  type OpenTools,
+  selectSessionTools,
+  toolListOf,
+  withoutToolsOfPeople,
+  withoutUser,
+} from './turn-tools.ts'
+
+export interface AgentServicesDeps
+  extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings' | 'media' | 'canSeePictures' | 'canSchedule'>,
+    Omit<AgentModelsDeps, 'settings' | 'home'>,
+    Omit<ToolAccessDeps, 'settings' | 'environment' | 'home'>,
+    Omit<ToolContextDeps, 'settings' | 'home' | 'commandReports'> {
+  readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & CronConfig & { readonly roles: RoleSettings }
+  /** Messages about background commands. Absent: none come. */
+  readonly commandReports?: CommandReportAccess
+  /** A sandbox was opened. Undefined: none is configured, or the next one is not open yet. */
+  onSandbox(sandbox: Sandbox | undefined): void
+  /** A turn starts although no sandbox works. Rejects `store/...`. */
+  announceMissingSandbox(turn: ToolTurn): Promise<void>
+  /** Tells the people of a turn what its command waits for. Rejects `store/...`. */
+  announcePlace?(turn: TurnElsewhere, text: string): Promise<void>
+  /** The toolset that a platform declares, by its name. */
+  readonly platformToolsets: ReadonlyMap<string, string>
+  /** Servers that belong to single conversations. Absent: there are none. */
+  readonly sessionServers?: { readonly opened?: { tools(key: SessionKey): Promise<LoadedTools | undefined> } }
+  /** Several people write in the session of this source. */
+  isShared(source: SessionSource): boolean
+  /** Absent: there are no texts for chats. */
+  policyOf?(source: SessionSource): Pick<AccountPolicy, 'channelPrompts' | 'models'>
+  /** Takes the gateway's own secrets out of the results of tools. */
+  redact(text: string): string
+  /** For the `hermes` of commands in the sandbox. Without it, it refuses everything. */
+  readonly turnAccess?: Omit<TurnAccessDeps, 'directory' | 'log'>
+}
+
+export interface AgentServices extends AgentModels {
+  /**
+   * A session keeps the tool list with which it started; each call checks whether the tool still exists, and whether the role
+   * of the person who caused the turn may use it.
+   */
+  tools(turn: ToolTurn): Promise<AgentTools>
+  /** The toolset of each of these tools, as the tool says. */
+  withToolsets(names: readonly string[]): Promise<readonly SelectableTool[]>
+  /** The names of the tools that the session is offered, before the role of a person takes any away. */
+  sessionToolNames(turn: ToolTurn): Promise<readonly string[]>
+  /** The provider as the requests of this turn are sent: with text that is stored nowhere, if some is configured. */
+  senderOf(turn: Pick<Turn, 'event'>, provider: Provider): Promise<Provider>
+  /** The text that is added to each request at this source. Undefined if there is none. */
+  ephemeralPrompt(source: SessionSource): Promise<EphemeralPrompt | undefined>
+  /** Why a configured file is not used; '' if it is, or if it was not read yet. */
+  ephemeralProblem(): string
+  toolContext(turn: CallingTurn, call: ToolCall, signal: AbortSignal): ToolContext
+  /** A separate terminal and todo list for the tools of a sub-agent of this turn. */
+  openSubagentWorkspace(sessionId: string, turnId: string, turn: CallingTurn): SubagentWorkspace
+  /** A shell outside of sessions, for a command of the operator. Rejects where commands do not run on this machine. */
+  openShell(): Promise<Pick<ToolRuntime, 'commandPolicy'> & { readonly environment: Environment }>
+  /** The files of folders before changes. Loaded with the first call. */
+  checkpoints(): Promise<Checkpoints>
+  /** Who transcribes, speaks and draws. Loaded with the first call. */
+  media(): Promise<MediaServices>
+  /** Reports the background commands of the last process as lost. Rejects `store/...`. */
+  reportLostCommands(): Promise<void>
+  /** Whether a command of the session runs in the background. */
+  hasRunningCommand(sessionId: string): boolean
+  /** The terminal and the commands of a session go on in the session that continues it. */
+  renameSession(from: string, to: string): void
+  cwd(): string
+  /** Opens the sandbox with the first call. Undefined when none is configured. `workspace`: a folder in place of `cwd`. */
+  sandbox(workspace?: string): Promise<Sandbox | undefined>
+  /** Opens the proxy for programs in a sandbox that reach listed hosts only. Rejects with a system error. */
+  openProxy(directory: string): Promise<void>
+  /** The tools that the configuration permits to this person in this chat: names, toolsets, modes, `*`, `-name`. */
+  toolListOf(authority: Authority): readonly string[]
+  /** The configuration has changed: the next turn reads it. */
+  reconfigured(): void
+  /** Finds or removes what an earlier process has left in the place where commands run. Never rejects. */
+  recoverPlaces(): Promise<void>
+  /** The configured place, if that is not this machine. Undefined if it is not offered. */
+  openPlaces(): Promise<RemotePlaces | undefined>
+  /** Plugins or MCP servers have other tools: new sessions get them. */
+  toolsChanged(): void
+  close(): Promise<void>
+}
+
+type TurnElsewhere = Pick<Turn, 'id' | 'event'>
+
+/** Messages about background commands. Their code is loaded with the first of them. */
+export interface CommandReportAccess extends NonNullable<ToolContextDeps['commandReports']> {
+  /** Reports the commands of the last process as lost. Rejects `store/...`. */
+  reportLost(): Promise<void>
+  close(): void
+}
+
+/** Folders whose sandbox is remembered. */
+const maxWorkspaces = 64
+
+export function createAgentServices(deps: AgentServicesDeps): AgentServices {
+  const { settings, isShared, platformToolsets: declared } = deps
+  let runtime: ToolRuntime | undefined
+  let isSandboxMissing = false
+  const sockets = createSandboxSockets(deps)
+  const snapshotTools = createSessionToolSnapshots()
+  const ephemeral = createEphemeralText(deps)
+  const { resources, browser } = withBrowser(deps, {
+    createEnvironment: (...session) => requireRuntime().createEnvironment(...session),
+    createProcessTable: () => requireRuntime().createProcessTable(),
+    readTodos: (json, earlier) => requireRuntime().readTodos(json, earlier),
+  })
+  const places = createPlaceNotices(deps)
+  const cwd = () => workingDirectory(deps)
+  const models = createAgentModels(deps)
+  const accessOf = createToolAccess({ ...deps, browser }, models, async (turn, name) => {
+    const { all, resolve } = await openSessionTools(turn)
+    return all.schemas().some((schema) => schema.name === name) ? resolve(name) : undefined
+  })
+  const media = openLazily<MediaServices>(() => openMedia(deps, models))
+  const checkpoints = createCheckpointAccess(deps, (workspace) => sandboxOf(workspace))
+  /** Opened with the first command or file. A later change of the configuration opens another one. */
+  const sandbox = openLazily<Sandbox | undefined>(async (isCurrent) => {
+    const opened = await openSandboxIn(cwd)
+    if (isCurrent()) {
+      isSandboxMissing = opened?.kind === 'none'
+      deps.onSandbox(opened)
+    }
+    return opened
+  })
+
+  /** Those of the folders in which single conversations work. */
+  let workspaces = createLruCache<Promise<Sandbox | undefined>>(maxWorkspaces)
+
+  const openSandboxIn = (directory: () => string) =>
+    openSandboxOf({ ...deps, cwd: directory, openProxy: sockets.openProxy })
+
+  async function sandboxOf(workspace?: string): Promise<Sandbox | undefined> {
+    prepareProcessFolder(deps.home, workspace ?? cwd())
+    if (workspace === undefined) return sandbox.get()
+    const known = workspaces.get(workspace)
+    if (known !== undefined) return known
+    const opening = openSandboxIn(() => workspace)
+    workspaces.set(workspace, opening)
+    opening.catch(() => workspaces.delete(workspace))
+    return opening
+  }
+
+  const agentTools = openLazily<OpenTools>(async () => {
+    const { openToolRuntime } = await import('./tool-runtime.ts')
+    const where = { cwd, sandbox: sandboxOf }
+    const about = { canSeePictures: models.canSeePictures, canSchedule: deps.scheduleJob !== undefined }
+    const { announce } = places
+    runtime = await openToolRuntime({ ...deps, ...where, ...about, media: media.get, announce })
+    return { tools: createAgentTools(runtime.tools, deps, where), resolve: runtime.tools.resolve }
+  })
+
+  /** The current runtime. Sessions keep the environment they already have. */
+  function requireRuntime(): ToolRuntime {
+    if (runtime === undefined) throw new Error('the tools have not been opened')
+    return runtime
+  }
+
+  const toolContextFor = createToolContexts(deps, {
+    resources,
+    accessOf,
+    environmentUsed: places.used,
+    turnVariables: async (turn) => sockets.variablesOf(turn, await sandbox.get()),
+    beforeChange: checkpoints.contextOf,
+  })
+
+  /** What the session is offered, before the role of a person takes any away. */
+  const openSessionTools = async ({ sessionId, sessionKey, authority, event, toolNames }: ToolTurn) => {
+    const { tools, resolve } = await agentTools.get()
+    const select = () => selectSessionTools(settings(), { tools, resolve }, { authority, event, declared })
+    const offered = { all: await snapshotTools({ sessionId, toolNames, select }, tools), resolve }
+    const own = sessionKey === undefined ? undefined : await deps.sessionServers?.opened?.tools(sessionKey)
+    if (own === undefined) return offered
+    const { withSessionTools } = await import('../mcp/session-tools.ts')
+    return withSessionTools(offered, own, createAgentTools(own, deps, { sandbox: sandboxOf }))
+  }
+
+  return {
+    ...ephemeral,
+    ...models,
+    async tools(turn) {
+      const { authority, event } = turn
+      if (isSandboxMissing) await deps.announceMissingSandbox(turn)
+      const { all, resolve } = await openSessionTools(turn)
+      const attended = event === undefined || isAttended(event) ? all : withoutUser(all, event)
+      return await belowCeiling(withoutToolsOfPeople(attended, event?.task, settings().cron.allow_agent_scheduling), {
+        isShared,
+        resolve,
+        authority,
+        event,
+        list: toolListOf(settings().roles, authority),
+      })
+    },
+    async withToolsets(names) {
+      const { resolve } = await agentTools.get()
+      return names.map((name) => ({ name, toolset: resolve(name)?.toolset ?? '' }))
+    },
+    async sessionToolNames(turn) {
+      const { all } = await openSessionTools(turn)
+      return all.schemas().map(({ name }) => name)
+    },
+    toolContext(turn, call, signal) {
+      const { sessionId, id: turnId, transcript } = turn
+      return toolContextFor({ sessionId, turnId, turn }, () => transcript.map(({ message }) => message), call, signal)
+    },
+    openSubagentWorkspace: (sessionId, turnId, turn) => ({
+      toolContextFor: (call, signal) => toolContextFor({ sessionId, turnId, turn }, () => [], call, signal),
+      close: () => resources.dispose(sessionId),
+    }),
+    async openShell() {
+      requireMachine(settings().terminal)
+      await agentTools.get()
+      const { commandPolicy, createEnvironment } = requireRuntime()
+      return { commandPolicy, environment: createEnvironment('operator') }
+    },
+    reportLostCommands: async () => deps.commandReports?.reportLost(),
+    ...{ hasRunningCommand: resources.hasRunningCommand, renameSession: resources.rename },
+    ...{ cwd, sandbox: sandboxOf, openProxy: sockets.openProxy, ...createPlaceAccess(deps) },
+    ...{ media: media.get, checkpoints: checkpoints.get },
+    toolListOf: (authority) => toolListOf(settings().roles, authority),
+    reconfigured() {
+      models.reconfigured()
+      agentTools.reset()
+      sandbox.reset()
+      workspaces = createLruCache(maxWorkspaces)
+      isSandboxMissing = false
+      deps.onSandbox(undefined)
+    },
+    toolsChanged: () => agentTools.reset(),
+    async close() {
+      // What is killed now is reported by the next start.
+      deps.commandReports?.close()
+      await Promise.all([resources.close(), sockets.close(), models.close(), checkpoints.close()])
+    },
+  }
+}
+
+async function openSandboxOf(deps: OpenSandboxDeps): Promise<Sandbox | undefined> {
+  const { openSandbox } = await import('../environments/open-sandbox.ts')
+  return await openSandbox(deps)
+}
+
+/** Tells the people of the turn that uses a place what they wait for. */
+function createPlaceNotices({ announcePlace, log }: AgentServicesDeps) {
+  const turns = createLruCache<TurnElsewhere>(1_000)
+  return {
+    used({ isSandboxed }: Environment, sessionId: string, { id, event }: CallingTurn): void {
+      if (event !== undefined && isSandboxed === undefined) turns.set(sessionId, { id, event })
+    },
+    announce(sessionId: string, text: string): void {
+      const turn = turns.get(sessionId)
+      if (turn === undefined) return
+      announcePlace?.(turn, text).catch((err) => log.error({ event: 'notice.not_stored', err }, text))
+    },
+  }
+}
+
+function createPlaceAccess(deps: AgentServicesDeps): Pick<AgentServices, 'recoverPlaces' | 'openPlaces'> {
+  return {
+    async recoverPlaces() {
+      const isHere = /^(?:local|bwrap|none)$/.test(deps.settings().terminal.backend)
+      if (isHere && !existsSync(join(deps.home.root, 'sandboxes'))) return
+      const places = await import('../environments/remote-environments.ts')
+      await places.recoverPlaces(deps)
+    },
+    async openPlaces() {
+      const { openRemotePlaces } = await import('../environments/remote-environments.ts')
+      return await openRemotePlaces(deps)
+    },
+  }
+}
+
+/** The resources of sessions, to which their pages in the browser belong. The code of the browser is loaded with its first call. */
+function withBrowser(deps: AgentServicesDeps, parts: SessionResourcesDeps) {
+  const pool = createSessionResourcePool(parts)
+  let opened: Promise<Browsers> | undefined
+  const resources: SessionResourcePool = {
+    ...pool,
+    rename(from, to) {
+      pool.rename(from, to)
+      void opened?.then((browsers) => browsers.rename(from, to))
+    },
+    async dispose(sessionId) {
+      await Promise.all([pool.dispose(sessionId), opened?.then((browsers) => browsers.dispose(sessionId))])
+    },
+    async close() {
+      await Promise.all([pool.close(), opened?.then((browsers) => browsers.close())])
+    },
+  }
+  return {
+    resources,
+    browser(): Promise<Browsers> {
+      opened ??= import('./browser-access.ts').then(({ createBrowsers }) => createBrowsers(deps))
+      return opened
+    },
+  }
+}
+
+/** What tools do before they change files on this machine. The code is loaded with the first change. */
+function createCheckpointAccess(
+  deps: AgentServicesDeps,
+  sandbox: (workspace?: string) => Promise<Sandbox | undefined>,
+) {
+  const opened = openLazily<Checkpoints>(async () => {
+    const { openCheckpoints } = await import('../environments/checkpoints.ts')
+    return openCheckpoints({ ...deps, sandbox: () => sandbox(), clock: Date.now })
+  })
+  return {
+    get: opened.get,
+    close: async () => await (await opened.current())?.close(),
+    contextOf({ environment, turn, turnId, authority, signal }: FileChange): Pick<ToolContext, 'beforeChange'> {
+      const isHere = environment.kind === 'local' || environment.kind === 'bwrap'
+      const isWanted = deps.settings().checkpoints.enabled || turn.event?.metadata?.['checkpoints'] === 'yes'
+      if (!isHere || !isWanted) return {}
+      return {
+        async beforeChange(change) {
+          const { checkpointBefore } = await import('../environments/checkpoints.ts')
+          const view = await sandbox(turn.settings?.workspace)
+          const toHostPath = (path: string) => view?.toHostPath(path) ?? path
+          const isOwner = authority.role === 'owner'
+          const of = { isOwner, turn: turnId, session: turn.sessionKey ?? '' }
+          const call = { environment, ...of, toHostPath, redact: deps.redact }
+          await checkpointBefore(await opened.get(), change, call, signal)
+        },
+      }
+    },
+  }
+}
+
+async function openMedia(deps: AgentServicesDeps, { servers }: AgentModels): Promise<MediaServices> {
+  const { createMediaServices } = await import('../models/media-services.ts')
+  return createMediaServices({ ...deps, servers, clock: Date.now, sleep })
+}
+
+/** Text that is added to requests and stored nowhere. Its code is loaded where some is configured. */
+function createEphemeralText({
+  home,
+  log,
+  settings,
+  environment,
+  policyOf,
+}: AgentServicesDeps): Pick<AgentServices, 'senderOf' | 'ephemeralPrompt' | 'ephemeralProblem'> {
+  let problem = ''
+  async function ephemeralPrompt(source: SessionSource): Promise<EphemeralPrompt | undefined> {
+    const { agent, prefill_messages_file: prefillFile } = settings()
+    const { channelPrompts, models } = policyOf?.(source) ?? {}
+    const channels = models?.channels
+    if (agent.system_prompt === '' && prefillFile === '' && channelPrompts === undefined && channels === undefined) {
+      problem = ''
+      return undefined
+    }
+    const { readEphemeralPrompt } = await import('../models/ephemeral-prompt.ts')
+    const texts = { channelPrompts: channelPrompts ?? {}, channelOverrides: channels ?? {} }
+    const configured = { systemPrompt: agent.system_prompt, prefillFile, ...texts }
+    const userHome = environment().values['HOME'] ?? home.root
+    const found = readEphemeralPrompt(configured, source, { home: home.root, userHome })
+    if (found.problem !== '' && found.problem !== problem)
+      log.warn({ event: 'prompt.prefill_unusable', reason: found.problem }, 'a file of messages is left out')
+    problem = found.problem
+    return found.prompt
+  }
+  return {
+    async senderOf({ event }, provider) {
+      // A sub-agent has a prompt of its own.
+      const prompt = event.task?.delegation === undefined ? await ephemeralPrompt(event.source) : undefined
+      if (prompt === undefined) return provider
+      const { withEphemeralPrompt } = await import('../../agent/models/ephemeral-prompt.ts')
+      return withEphemeralPrompt(provider, prompt)
+    },
+    ephemeralPrompt,
+    ephemeralProblem: () => problem,
+  }
+}
+
+/** Opens a value with the first call, and with the next call after a failure, which may be a full disk. */
+function openLazily<T>(open: (isCurrent: () => boolean) => Promise<T>) {
+  let current: Promise<T> | undefined
+  return {
+    get(): Promise<T> {
+      if (current !== undefined) return current
+      const opening: Promise<T> = open(() => current === opening)
+      current = opening
+      opening.catch(() => {
+        if (current === opening) current = undefined
+      })
+      return opening
+    },
+    /** Undefined where it was not opened. */
+    current: () => current,
+    reset(): void {
+      current = undefined
+    },
+  }
+}
+
+function requireMachine({ backend }: AgentConfig['terminal']): void {
+  if (backend === 'local' || backend === 'bwrap') return
+  throw new Error(`commands do not run on this machine (terminal.backend: ${backend})`)
+}

@@ -1,0 +1,21 @@
+/**
+ * The tools that exist, whether or not the model is offered them.
+ */
+import { builtInToolNames } from '../../agent/tools/built-in-tool-names.ts'
+import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
+import { toolsetOfTool } from '../../agent/toolsets/toolsets.ts'
+import type { KnownTool } from '../../api/agent-routes.ts'
+import type { PluginToolEntry } from '../../plugins/plugin-tools.ts'
+
+/** The built-in tools, then those of the loaded plugins and of MCP servers. */
+export function knownTools(
+  pluginTools: readonly PluginToolEntry[],
+  mcpTools: readonly SelectableTool[],
+): readonly KnownTool[] {
+  const ofPlugins = pluginTools.map(
+    ({ owner, definition: { name, toolset } }): KnownTool => ({ name, toolset, plugin: owner }),
+  )
+  const names = new Set(ofPlugins.map(({ name }) => name))
+  const builtIn = [...builtInToolNames].filter((name) => !names.has(name))
+  return [...builtIn.map((name): KnownTool => ({ name, toolset: toolsetOfTool(name) })), ...ofPlugins, ...mcpTools]
+}

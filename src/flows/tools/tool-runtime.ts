@@ -1,0 +1,229 @@
+/**
+ * Loads the configured tools and creates their environments. Imported when the first turn needs it, so that an idle daemon
+ * does not pay for it.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { findBrowser, isBrowserOptional } from '../../agent/browser/find-browser.ts'
+import { createFileGuard } from '../../agent/command-policy/file-guard.ts'
+import { type CommandPolicy, createCommandPolicy } from '../../agent/command-policy/policy.ts'
+import type { AgentConfig } from '../../agent/config.ts'
+import { installCliShim } from '../../agent/environments/cli-shim.ts'
+import type { EnvironmentKind } from '../../agent/environments/kind.ts'
+import { createLocalEnvironment } from '../../agent/environments/local-environment.ts'
+import { withNamedVariables } from '../../agent/environments/passed-variables.ts'
+import { createProcessTable, type SessionResourcesDeps } from '../../agent/environments/session-resources.ts'
+import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
+import type { Skills } from '../../agent/skills/skills.ts'
+import { readTodoCall } from '../../agent/support/todo-list.ts'
+import { createToolRegistry, type LoadedTools, type ToolRegistry } from '../../agent/tools/registry.ts'
+import type { ToolDefinition } from '../../agent/tools/tool.ts'
+import type { ApprovalsConfig } from '../../approvals/config.ts'
+import type { Environment } from '../../config/environment.ts'
+import { HermesError } from '../../lib/errors.ts'
+import type { HomeLayout } from '../../lib/home.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { MediaConfig } from '../../media/config.ts'
+import type { PluginToolEntry } from '../../plugins/plugin-tools.ts'
+import { chooseSearchService } from '../../web/choose-service.ts'
+import type { WebConfig } from '../../web/config.ts'
+import type { PlaceKinds, RemotePlaces } from '../environments/remote-environments.ts'
+import type { MediaServices } from '../models/media-services.ts'
+
+export interface ToolRuntimeDeps {
+  readonly home: HomeLayout
+  readonly log: Logger
+  readonly settings: () => AgentConfig & ApprovalsConfig & MediaConfig & WebConfig
+  readonly environment: () => Environment
+  /** The command line that runs this program, for the `hermes` that commands of the agent find. */
+  readonly commandLine: readonly string[]
+  /** Variables that no command may see, whatever the configuration says. */
+  readonly withheld: readonly string[]
+  /** Tools of plugins, in the order in which they were registered. */
+  pluginTools(): readonly PluginToolEntry[]
+  /** Tools of MCP servers. Absent where there are none. Never rejects. */
+  mcpTools?(): Promise<readonly ToolDefinition[]>
+  /** Loads the skills. Absent where there are none. */
+  skills?(): Promise<Skills>
+  /** Whether a model that reads pictures is configured. */
+  canSeePictures(): Promise<boolean>
+  /** Whether this gateway runs scheduled jobs. */
+  readonly canSchedule: boolean
+  /** The directory in which commands start. */
+  cwd(): string
+  /** Who speaks and draws. */
+  media(): Promise<MediaServices>
+  /** Opens the sandbox on the first call. Undefined when none is configured. `workspace`: a folder in place of `cwd`. */
+  sandbox(workspace?: string): Promise<Sandbox | undefined>
+  /** The kinds of environments that plugins have registered. Absent: none. */
+  pluginEnvironments?(name: string): EnvironmentKind | undefined
+  readonly placeKinds: PlaceKinds
+  /** Tells the people of a session what its command waits for. Absent: no person waits. */
+  announce?(sessionId: string, text: string): void
+}
+
+export interface ToolRuntime extends SessionResourcesDeps {
+  readonly commandPolicy: CommandPolicy
+  readonly tools: LoadedTools
+}
+
+/** Rejects with a system error when the home cannot be written. */
+export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntime> {
+  const { home, log, environment } = deps
+  const {
+    agent,
+    code_execution: scripts,
+    custom_toolsets: customToolsets,
+    delegation,
+    memory,
+    terminal,
+  } = deps.settings()
+  const { values } = environment()
+  const isHere = terminal.backend === 'local' || terminal.backend === 'bwrap'
+  const places = isHere || terminal.backend === 'none' ? undefined : await openPlaces(deps)
+  const sandboxOf = (workspace?: string) => () =>
+    terminal.backend === 'bwrap' ? requireSandbox(() => deps.sandbox(workspace)) : deps.sandbox(workspace)
+  const userHome = values['HOME'] ?? home.root
+  const commandPolicy = createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny })
+  const fileGuardOf = (sandbox: () => Promise<Sandbox | undefined>) =>
+    createFileGuard({
+      home: home.root,
+      userHome,
+      writeSafeRoot: values['HERMES_WRITE_SAFE_ROOT'] ?? '',
+      sandbox,
+    })
+  const fileGuard = fileGuardOf(sandboxOf())
+  const searchPath = values['PATH'] ?? ''
+  const registry = createToolRegistry({
+    directory: new URL('../../agent/tools/', import.meta.url),
+    disabledToolsets: [...agent.disabled_toolsets, ...(isHere || places ? [] : placeToolsets), ...toolsetsOff(memory)],
+    customToolsets,
+    definitions: [...(await openMediaTools(deps)), ...(await openBrowserTools(deps))],
+    log,
+    deps: {
+      commandPolicy,
+      fileGuard,
+      searchPath,
+      worksElsewhere: places !== undefined,
+      ...(deps.skills === undefined ? {} : { skills: deps.skills }),
+      canSchedule: deps.canSchedule,
+      canSearchWeb: () => isSearchConfigured(deps.settings().web, values),
+      canSeePictures: deps.canSeePictures,
+      maxChildren: delegation.max_concurrent_children,
+      mayNest: delegation.max_spawn_depth > 1,
+      scripts: { timeoutMs: scripts.timeout * 1_000, maxCalls: scripts.max_tool_calls },
+      terminal: {
+        timeoutMs: terminal.timeout * 1_000,
+        maxTimeoutMs: terminal.max_timeout * 1_000,
+        maxOutputBytes: terminal.max_output_kb * 1_024,
+      },
+    },
+  })
+  const tools = await registry.load()
+  for (const tool of deps.pluginTools()) await registerTool(registry, tool, log)
+  for (const definition of (await deps.mcpTools?.()) ?? [])
+    await registerTool(registry, { definition, override: false }, log)
+  const binDir = await installCliShim(join(home.cache, 'bin'), deps.commandLine)
+  return {
+    tools,
+    commandPolicy,
+    createEnvironment(sessionId, workspace) {
+      if (places !== undefined) return places.create(sessionId, workspace)
+      const sandbox = sandboxOf(workspace)
+      return createLocalEnvironment({
+        ...(terminal.backend === 'bwrap' && { kind: 'bwrap' }),
+        cwd: workspace ?? deps.cwd(),
+        env: { ...withNamedVariables(environment(), terminal.env_passthrough), HERMES_HOME: home.root },
+        binDir,
+        passthrough: terminal.env_passthrough,
+        blocked: deps.withheld,
+        sandbox,
+        openFiles: async (resolve) => {
+          const { createLocalFiles } = await import('../../agent/environments/local-files.ts')
+          const guard = workspace === undefined ? fileGuard : fileGuardOf(sandbox)
+          return createLocalFiles({ fileGuard: guard, searchPath, sandbox }, resolve)
+        },
+      })
+    },
+    createProcessTable: () => createProcessTable({ now: Date.now }),
+    readTodos: readTodoCall,
+  }
+}
+
+const makerVariables = ['OPENAI_API_KEY', 'VOICE_TOOLS_OPENAI_KEY', 'FAL_KEY']
+
+/** Most installations that make nothing are told apart without loading anything. */
+async function openMediaTools({
+  home,
+  settings,
+  environment,
+  media,
+}: ToolRuntimeDeps): Promise<readonly ToolDefinition[]> {
+  const { tts, image_gen, api_key, base_url } = settings()
+  const isNamed =
+    tts.command.length > 0 ||
+    [tts, image_gen].some((one) => one.provider !== 'auto' || one.base_url !== '' || one.api_key !== '')
+  const { values } = environment()
+  const mayHaveKey =
+    (api_key !== '' && base_url === '') || makerVariables.some((name) => name in values) || existsSync(home.authFile)
+  if (!isNamed && !mayHaveKey) return []
+  const [{ createMediaTools }, maker] = await Promise.all([import('../../agent/tools/sets/media.ts'), media()])
+  return createMediaTools({
+    ...maker,
+    makes: async (task) => (await maker.endpoint(task)).kind !== 'none',
+    maxSpeechChars: () => settings().tts.max_chars,
+  })
+}
+
+/** They exist where a browser is installed or configured. */
+async function openBrowserTools({ settings, environment }: ToolRuntimeDeps): Promise<readonly ToolDefinition[]> {
+  const { browser } = settings()
+  if (findBrowser(browser, environment().values['PATH'] ?? '') === undefined) return []
+  const { createBrowserTools } = await import('../../agent/tools/sets/browser.ts')
+  return createBrowserTools({ isOptional: isBrowserOptional(browser) })
+}
+
+/** A tool whose schema is invalid, or whose name is taken, is left out; the others stay. */
+async function registerTool(
+  registry: ToolRegistry,
+  { definition, override }: Omit<PluginToolEntry, 'owner'>,
+  log: Logger,
+): Promise<void> {
+  try {
+    await registry.register(definition, { override })
+  } catch (error) {
+    log.error(
+      { event: 'tool.registration_failed', tool: definition.name, err: error },
+      'a tool of a plugin or of an MCP server is invalid',
+    )
+  }
+}
+
+/** Without a place to work in there are none. Commands that are to run elsewhere must not run on this machine. */
+const placeToolsets = ['terminal', 'file', 'code_execution']
+
+async function openPlaces(deps: ToolRuntimeDeps): Promise<RemotePlaces | undefined> {
+  const { openRemotePlaces } = await import('../environments/remote-environments.ts')
+  const places = await openRemotePlaces(deps)
+  const { backend } = deps.settings().terminal
+  if (places === undefined)
+    deps.log.error({ event: 'environment.unknown', backend }, 'the place of terminal.backend is not offered')
+  return places
+}
+
+/** For `terminal.backend: bwrap`. Rejects with `environment/no-sandbox` instead of doing without. */
+async function requireSandbox(open: ToolRuntimeDeps['sandbox']): Promise<Sandbox | undefined> {
+  const sandbox = await open()
+  if (sandbox?.kind === 'bwrap') return sandbox
+  throw new HermesError('environment/no-sandbox', sandbox?.reason ?? '')
+}
+
+/** A service whose key is missing is reported by `config check`; its tool would only fail. */
+function isSearchConfigured(web: WebConfig['web'], variables: Environment['values']): boolean {
+  const choice = chooseSearchService(web, variables)
+  return choice !== undefined && !('missing' in choice)
+}
+
+function toolsetsOff(memory: AgentConfig['memory']): readonly string[] {
+  return memory.memory_enabled || memory.user_profile_enabled ? [] : ['memory']
+}

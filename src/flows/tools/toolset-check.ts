@@ -1,0 +1,34 @@
+/**
+ * Checks the toolset lists of the configuration for the status. Without a list nothing is loaded.
+ */
+import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
+import type { PluginToolEntry } from '../../plugins/plugin-tools.ts'
+import type { ToolsetSettings } from './toolset-problems.ts'
+
+export interface ToolsetCheck {
+  /** The configuration has changed, or the plugins are loaded. Rejects when the code cannot be imported. */
+  review(): Promise<void>
+  /** Entries that name nothing; empty before the first review. */
+  problems(): readonly string[]
+}
+
+export function createToolsetCheck(
+  settings: () => ToolsetSettings,
+  pluginTools: () => readonly PluginToolEntry[],
+  mcpTools: () => Promise<readonly SelectableTool[]>,
+): ToolsetCheck {
+  let describe: (() => readonly string[]) | undefined
+  return {
+    async review() {
+      const { agent, toolsets, platform_toolsets, custom_toolsets } = settings()
+      const lists = [...agent.disabled_toolsets, ...Object.keys(platform_toolsets), ...Object.keys(custom_toolsets)]
+      describe = undefined
+      if (lists.length === 0 && toolsets.join() === 'all') return
+      const { describeToolsetProblems } = await import('./toolset-problems.ts')
+      const { knownTools } = await import('./known-tools.ts')
+      const ofServers = await mcpTools()
+      describe = () => describeToolsetProblems(settings(), knownTools(pluginTools(), ofServers))
+    },
+    problems: () => describe?.() ?? [],
+  }
+}

@@ -1,0 +1,247 @@
+/**
+ * The tools of a turn: the loaded ones as the agent loop uses them, limited to what the person who caused the turn may use.
+ */
+import type { AgentConfig } from '../../agent/config.ts'
+import type { AgentTools } from '../../agent/loop/agent-tools.ts'
+import type { ToolSchema } from '../../agent/models/provider.ts'
+import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
+import { toErrorJson, truncateMiddle } from '../../agent/support/result-json.ts'
+import { planBatch } from '../../agent/tools/parallel.ts'
+import type { LoadedTools, ParsedToolCall } from '../../agent/tools/registry.ts'
+import type { ToolContext } from '../../agent/tools/tool.ts'
+import { createLruCache } from '../../lib/lru-cache.ts'
+import { toVisibleText } from '../../lib/visible-text.ts'
+import type { Authority } from '../../message/authority.ts'
+import { type MessageEvent, mayBeAsked } from '../../message/event.ts'
+import type { SessionSource } from '../../message/source.ts'
+import type { RoleSettings } from '../../platforms/config.ts'
+
+/** The tools without the ceiling of a role. */
+export interface OpenTools extends Pick<LoadedTools, 'resolve'> {
+  readonly tools: AgentTools
+}
+
+interface TurnToolsDeps {
+  readonly settings: () => Pick<AgentConfig, 'agent' | 'terminal'> & { readonly roles: RoleSettings }
+  /** Takes the gateway's own secrets out of the results of tools. */
+  redact(text: string): string
+}
+
+/** What the configuration permits to this role in this chat. */
+export function toolListOf({ chats, ...roles }: RoleSettings, authority: Authority): readonly string[] {
+  const { role, platform, chatType, chatId, parentChatId } = authority
+  const own = chats[`${platform}:${chatId}`]?.[role] ?? chats[`${platform}:${parentChatId}`]?.[role]
+  return own ?? roles[role][chatType === 'dm' ? 'tools' : 'group_tools']
+}
+
+/** The loaded tools as the agent loop uses them. */
+export function createAgentTools(
+  loaded: LoadedTools,
+  { redact, settings }: TurnToolsDeps,
+  { sandbox }: { sandbox(): Promise<Sandbox | undefined> },
+): AgentTools {
+  const run = async (call: ParsedToolCall, context: ToolContext): Promise<string> => {
+    if (!(await mayRunWithoutSandbox(call, settings(), context.authority, sandbox)))
+      return toErrorJson({ code: 'sandbox_required', reason: sandboxRequired })
+    if (commandTools.has(call.name) && (await isNetworkOpen(settings(), sandbox)))
+      return toErrorJson({ code: 'sandbox_required', reason: networkOpen })
+    return call.run(context)
+  }
+  return {
+    schemas: () => withoutLoneDelegation(loaded.schemas()),
+    toolsetOf: (name) => loaded.resolve(name)?.toolset,
+    canRunInParallel: (calls) =>
+      planBatch(calls, (name) => loaded.resolve(name)?.runsInParallel === true) === 'parallel',
+    prepare(call) {
+      const parsed = loaded.parse(call.name, call.arguments)
+      if (!parsed.ok) return { kind: 'invalid', error: parsed.error }
+      const { call: ready } = parsed
+      return {
+        ...ready,
+        kind: 'ready',
+        // A key in the output of a command or in a file must not travel to the model's vendor.
+        run: async (context) => {
+          const shown = showHidden(ready, redact(await run(ready, context)))
+          const isLong = shown.length > context.limits.maxResultChars
+          return isLong && context.storeResult !== undefined ? await context.storeResult(shown) : shown
+        },
+      }
+    },
+    sanitizeForModel: (result) => truncateMiddle(redact(result), settings().agent.max_tool_result_chars),
+  }
+}
+
+/** What a file contains stays exact, so that a patch of it matches. The result is JSON, or the text of a plugin. */
+function showHidden({ toolset }: ParsedToolCall, result: string): string {
+  return toolset === 'file' ? result : toVisibleText(result, { keepsMarks: true, asJson: true })
+}
+
+/** Tools with which a person acts on the machine itself where no sandbox stands between. */
+const machineTools = new Set(['terminal', 'process', 'execute_code', 'write_file', 'patch'])
+const sandboxRequired =
+  'Refused: there is no sandbox on this machine, and without one only its owner may run commands and write files.'
+
+const commandTools = new Set(['terminal', 'execute_code'])
+const networkOpen =
+  'Refused: terminal.sandbox_network limits the network of commands, and no sandbox on this machine can. hermes doctor says what was tried.'
+
+/** The network is limited by the configuration, and the sandbox for it does not work. With `sandbox: off` the owner has decided. */
+async function isNetworkOpen(
+  { terminal: { sandbox_network: network } }: ReturnType<TurnToolsDeps['settings']>,
+  sandbox: () => Promise<Sandbox | undefined>,
+): Promise<boolean> {
+  return network !== 'on' && network !== true && (await sandbox())?.kind === 'none'
+}
+
+/** Without a sandbox only owners reach the machine. With `sandbox: off` they may name tools that others get all the same. */
+async function mayRunWithoutSandbox(
+  { name, toolset }: ParsedToolCall,
+  { roles, terminal }: ReturnType<TurnToolsDeps['settings']>,
+  authority: Authority,
+  sandbox: () => Promise<Sandbox | undefined>,
+): Promise<boolean> {
+  if (authority.role === 'owner' || !machineTools.has(name)) return true
+  const opened = await sandbox()
+  if (opened !== undefined && opened.kind !== 'none') return true
+  const list = toolListOf(roles, authority)
+  return terminal.sandbox === 'off' && (list.includes(name) || list.includes(toolset))
+}
+
+/** Without a tool that has no use in this turn: no user answers a background task, for example. `reason` is for the model. */
+export function withoutTool(tools: AgentTools, name: string, reason: string): AgentTools {
+  return {
+    ...tools,
+    schemas: () => tools.schemas().filter((schema) => schema.name !== name),
+    prepare: (call) => (call.name === name ? { kind: 'invalid', error: reason } : tools.prepare(call)),
+  }
+}
+
+/** With every other tool disabled, sub-agents could do nothing. */
+function withoutLoneDelegation(schemas: readonly ToolSchema[]): readonly ToolSchema[] {
+  if (!schemas.every(({ name }) => uselessForSubagents.has(name))) return schemas
+  return schemas.some(({ name }) => name === 'send_message')
+    ? schemas.filter(({ name }) => name !== 'delegate_task')
+    : []
+}
+
+const uselessForSubagents: ReadonlySet<string> = new Set(['delegate_task', 'clarify', 'send_message', 'memory'])
+
+/** Sessions whose list is remembered. For the others it is made again from the stored names. */
+const maxSessions = 10_000
+
+/** What a session is offered. */
+interface SessionTools {
+  readonly sessionId: string
+  /** Stored with the session. Undefined in a new session, and in one of an earlier version. */
+  readonly toolNames: readonly string[] | undefined
+  /** The tools of a new session; undefined for all. */
+  select(): Promise<ReadonlySet<string> | undefined>
+}
+
+/**
+ * A session is offered the tools with which it began, also after a restart: another list would change the beginning of every
+ * prompt, which the vendor has cached. A call by name uses the current tools.
+ */
+export function createSessionToolSnapshots(): (session: SessionTools, tools: AgentTools) => Promise<AgentTools> {
+  const offered = createLruCache<readonly ToolSchema[]>(maxSessions)
+  return async ({ sessionId, toolNames, select }, tools) => {
+    const current = tools.schemas()
+    let schemas = offered.get(sessionId)
+    if (schemas === undefined) {
+      const names = toolNames === undefined ? await select() : new Set(toolNames)
+      const selected = names === undefined ? current : current.filter(({ name }) => names.has(name))
+      const kept = selected.some(({ name }) => name === 'delegate_task') ? withoutLoneDelegation(selected) : selected
+      schemas = kept.length === current.length ? current : kept
+      // A plugin may not have registered its tools yet.
+      if (toolNames === undefined || toolNames.length === schemas.length) offered.set(sessionId, schemas)
+    }
+    return schemas === current ? tools : withSchemas(tools, schemas)
+  }
+}
+
+function withSchemas(tools: AgentTools, schemas: readonly ToolSchema[]): AgentTools {
+  const names = new Set(schemas.map(({ name }) => name))
+  return {
+    ...tools,
+    schemas: () => schemas,
+    prepare: (call) =>
+      names.has(call.name)
+        ? tools.prepare(call)
+        : {
+            kind: 'invalid',
+            error: `There is no tool ${JSON.stringify(call.name)}. There are: ${[...names].join(', ')}.`,
+          },
+  }
+}
+
+/** What decides about the tools of a new session, besides the configuration. */
+interface ToolRequest {
+  readonly authority: Pick<Authority, 'platform'>
+  /** Its first message, which may name toolsets. */
+  readonly event: Pick<MessageEvent, 'toolsets'> | undefined
+  /** The toolsets that platforms declare, by the name of the platform. */
+  readonly declared: ReadonlyMap<string, string>
+}
+
+/** The tools of a new session; undefined for all. */
+export async function selectSessionTools(
+  {
+    toolsets,
+    platform_toolsets,
+    custom_toolsets,
+  }: Pick<AgentConfig, 'toolsets' | 'platform_toolsets' | 'custom_toolsets'>,
+  { tools, resolve }: OpenTools,
+  { authority: { platform }, event, declared }: ToolRequest,
+): Promise<ReadonlySet<string> | undefined> {
+  const configured = Object.hasOwn(platform_toolsets, platform) ? platform_toolsets[platform] : undefined
+  const own = declared.get(platform)
+  const list = event?.toolsets ?? configured ?? (own === undefined ? toolsets : [own])
+  const all = tools.schemas().map(({ name }) => {
+    const { toolset = '', isOptional = false } = resolve(name) ?? {}
+    return { name, toolset, isOptional }
+  })
+  if (list.length === 1 && list[0] === 'all' && !all.some(({ isOptional }) => isOptional)) return undefined
+  const { selectTools } = await import('../../agent/toolsets/select-tools.ts')
+  const selected = selectTools(list, all, custom_toolsets)
+  return new Set(
+    [...selected].filter((name) => resolve(name)?.requires.every((other) => selected.has(other)) !== false),
+  )
+}
+
+interface CeilingOptions extends Pick<OpenTools, 'resolve'> {
+  readonly authority: Authority
+  readonly event: MessageEvent | undefined
+  /** What the configuration permits to the role. */
+  readonly list: readonly string[]
+  /** Several people write in the session of this source. */
+  isShared(source: SessionSource): boolean
+}
+
+/** Without the tools that the role of the person may not use. */
+export async function belowCeiling(
+  tools: AgentTools,
+  { isShared, resolve, authority, event, list }: CeilingOptions,
+): Promise<AgentTools> {
+  if (list.every((entry) => entry === '*') && list.length > 0) return tools
+  const { withCeiling } = await import('../../agent/loop/role-ceiling.ts')
+  const filtersSchemas = event === undefined || !isShared(event.source)
+  return withCeiling(tools, { resolve, authority, list, filtersSchemas })
+}
+
+/** What only a turn that a person has begun may use. */
+export function withoutToolsOfPeople(
+  tools: AgentTools,
+  task: MessageEvent['task'],
+  mayScheduledTurnsSchedule: boolean,
+): AgentTools {
+  if (task === undefined) return tools
+  const own = withoutTool(tools, 'memory', 'A background task has no memory.')
+  if (task.route !== 'cron' || mayScheduledTurnsSchedule) return own
+  return withoutTool(own, 'cronjob', 'A scheduled turn cannot schedule jobs (cron.allow_agent_scheduling).')
+}
+
+export function withoutUser(tools: AgentTools, event: MessageEvent): AgentTools {
+  const quiet = withoutTool(tools, 'text_to_speech', 'No user listens in this turn.')
+  if (mayBeAsked(event)) return quiet
+  return withoutTool(quiet, 'clarify', 'No user can be asked in this turn.')
+}
