@@ -335,7 +335,7 @@ test('no entry point reads the database: it asks the gateway', () => {
   // The lock of a file is no part of the database.
   const isDatabase = /^src\/(?:sessions|inbox|outbox|store\/(?!sqlite\/lock\.ts$))/
   const entries = new Set([...source.keys()].filter((path) => isEntryPoint.test(path)))
-  for (const name of ['src/cli/chat.ts', 'src/cli/mcp-serve.ts', 'src/cli/batch/batch.ts', 'src/cli/tui/app.ts'])
+  for (const name of ['src/cli/chat.ts', 'src/cli/mcp-serve.ts', 'src/cli/batch.ts', 'src/clients/tui/app.ts'])
     assert.ok(entries.has(name), `${name} is not checked`)
   const readers = importsOf(source).filter(({ from, to }) => entries.has(from) && isDatabase.test(to))
   assert.deepEqual(readers, [])

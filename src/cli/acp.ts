@@ -2,11 +2,11 @@
  * `hermes acp`: serves an editor over standard input and output, until the editor closes the input.
  */
 import { ndJsonStream } from '@agentclientprotocol/sdk'
+import { createAcpAgent } from '../clients/acp/agent.ts'
+import { maxFrameBytes, takeStandardStreams } from '../clients/acp/stdio.ts'
 import { onAbort } from '../lib/timers.ts'
-import { createAcpAgent } from './acp/agent.ts'
-import { maxFrameBytes, takeStandardStreams } from './acp/stdio.ts'
-import type { CliContext } from './context.ts'
-import { describeError } from './exit-codes.ts'
+import type { CliContext } from './kit/context.ts'
+import { describeError } from './kit/exit-codes.ts'
 
 export interface AcpOptions {
   /** Only loads what an editor needs, and says so. */
@@ -28,7 +28,7 @@ export async function acp(context: CliContext, { check = false }: AcpOptions): P
     fetch,
     warn,
     async openGateway() {
-      const { openEndpoint } = await import('./endpoint.ts')
+      const { openEndpoint } = await import('./kit/endpoint.ts')
       try {
         return await openEndpoint(context, { platform: 'acp' })
       } catch (error) {

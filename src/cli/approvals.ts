@@ -5,11 +5,11 @@ import { listGrants, revokeGrant } from '../approvals/queries.ts'
 import { grantNumber, maxListedGrants, rememberedApprovals } from '../approvals/remembered.ts'
 import { editConfigLists } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
-import type { CliContext } from './context.ts'
-import { applyDeadLetterAction } from './dead-letters.ts'
-import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
-import { readHomeStore } from './home-store.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, reportEmptyList, toSingleLine } from './kit/display.ts'
+import { readHomeStore } from './kit/home-store.ts'
+import { readSettings } from './kit/settings.ts'
+import { applyDeadLetterAction } from './shared/dead-letters.ts'
 
 export async function approvalsList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const entries = await allowlistOf(context)

@@ -7,11 +7,11 @@ import { type Credential, healthy, isReference } from '../agent/models/credentia
 import { withCredential, withEntries } from '../agent/models/credentials/state.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
-import type { CliContext } from './context.ts'
-import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
-import { openKeys } from './known-keys.ts'
-import { openQuestions } from './questions.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, reportEmptyList, toSingleLine } from './kit/display.ts'
+import { openQuestions } from './kit/questions.ts'
+import { readSettings } from './kit/settings.ts'
+import { openKeys } from './shared/known-keys.ts'
 
 /** Without secrets. */
 interface ListedKey {

@@ -2,18 +2,18 @@
  * `hermes chat`: uses the running daemon, or a gateway in this process when none is running.
  */
 import { text } from 'node:stream/consumers'
+import type { FoundConversation } from '../clients/chat/chat-api.ts'
+import { createChatClient } from '../clients/chat/chat-client.ts'
+import { createChatCompleter, type KnownCommand } from '../clients/chat/chat-completion.ts'
+import { runJson } from '../clients/chat/chat-json.ts'
+import { createChatPictures } from '../clients/chat/chat-pictures.ts'
+import { runInteractive, runQuery } from '../clients/chat/chat-screen.ts'
+import { createInputHistory } from '../clients/chat/input-history.ts'
 import { HermesError } from '../lib/errors.ts'
-import type { FoundConversation } from './chat-api.ts'
-import { createChatClient } from './chat-client.ts'
-import { createChatCompleter, type KnownCommand } from './chat-completion.ts'
-import { runJson } from './chat-json.ts'
-import { createChatPictures } from './chat-pictures.ts'
-import { runInteractive, runQuery } from './chat-screen.ts'
-import type { CliContext } from './context.ts'
-import { createDisplay, toSingleLine } from './display.ts'
-import { type Endpoint, interceptSignals, openEndpoint } from './endpoint.ts'
-import { createInputHistory } from './input-history.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, toSingleLine } from './kit/display.ts'
+import { type Endpoint, interceptSignals, openEndpoint } from './kit/endpoint.ts'
+import { readSettings } from './kit/settings.ts'
 
 export interface ChatOptions {
   /** One question; only its answer is written to stdout. `true` or `-`: the question is read from stdin. */
@@ -91,7 +91,7 @@ async function converse(context: CliContext, { options, query, endpoint, signal 
   const pictures = createChatPictures({ client, userHome, signal })
   for (const path of options.image ?? []) await pictures.attach(path)
   if (continued !== undefined && continued.chat === undefined) {
-    const { openSession } = await import('./chat-api.ts')
+    const { openSession } = await import('../clients/chat/chat-api.ts')
     await openSession(endpoint, client, continued.session, signal)
   }
   if (endpoint.model === 'demo') reportDemonstration(context, query === undefined && !json)
@@ -120,7 +120,7 @@ export async function findContinued(
   signal: AbortSignal,
 ): Promise<FoundConversation | undefined> {
   if (options.continue === undefined && options.resume === undefined) return undefined
-  const { findConversation } = await import('./chat-api.ts')
+  const { findConversation } = await import('../clients/chat/chat-api.ts')
   return await findConversation(endpoint, options, signal)
 }
 
@@ -132,7 +132,7 @@ function openTyping({ home, environment }: CliContext, endpoint: Endpoint, signa
       directory: process.cwd(),
       userHome: environment['HOME'] ?? '',
       commands() {
-        commands ??= import('./chat-api.ts').then(({ fetchCommands }) => fetchCommands(endpoint, signal))
+        commands ??= import('../clients/chat/chat-api.ts').then(({ fetchCommands }) => fetchCommands(endpoint, signal))
         // A later Tab tries again.
         commands.catch(() => {
           commands = undefined
@@ -151,7 +151,7 @@ async function printContinued(
   signal: AbortSignal,
 ): Promise<void> {
   if (context.input.isTTY !== true || context.output.isTTY !== true) return
-  const { readLastMessages } = await import('./chat-api.ts')
+  const { readLastMessages } = await import('../clients/chat/chat-api.ts')
   const display = createDisplay(context.output, context.environment)
   display.line(display.tone('dim', `Continues: ${toSingleLine(about)} (${messages} messages)`))
   for (const line of await readLastMessages(endpoint, session, signal)) display.line(display.tone('dim', line))
@@ -175,14 +175,14 @@ export async function readToolsets(
     .map((name) => name.trim())
     .filter((name) => name !== '')
   if (names.length === 0) throw new HermesError('cli/usage', '--toolsets names no toolset.')
-  const { assertToolsetsExist, fetchTools } = await import('./known-toolsets.ts')
+  const { assertToolsetsExist, fetchTools } = await import('./shared/known-toolsets.ts')
   const { config } = await readSettings(context)
   const tools = await fetchTools(url, token)
   const { custom_toolsets: custom } = config.current()
   assertToolsetsExist(names, tools, custom)
   if (session !== undefined) {
     const { selectTools } = await import('../agent/toolsets/select-tools.ts')
-    const { assertToolsKept } = await import('./frozen-tools.ts')
+    const { assertToolsKept } = await import('./shared/frozen-tools.ts')
     assertToolsKept(context, session, selectTools(names, tools, custom))
   }
   return names

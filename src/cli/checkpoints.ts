@@ -7,9 +7,9 @@ import type { Checkpoints, FolderCheckpoint, KeptFolder } from '../agent/checkpo
 import { openCheckpoints } from '../flows/environments/checkpoints.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
-import type { CliContext } from './context.ts'
-import { createDisplay, reportEmptyList, toSingleLine, toVisibleLines } from './display.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, reportEmptyList, toSingleLine, toVisibleLines } from './kit/display.ts'
+import { readSettings } from './kit/settings.ts'
 
 interface FolderOption {
   /** Undefined: the current directory. */

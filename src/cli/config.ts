@@ -5,12 +5,12 @@ import { gatewayShapes } from '../app/config.ts'
 import { configJsonSchema } from '../config/json-schema.ts'
 import { silentLog } from '../lib/log.ts'
 import { discoverPlatforms } from '../platforms/registry.ts'
-import { configFindings } from './config-findings.ts'
-import { listEffectiveValues } from './config-values.ts'
-import type { CliContext } from './context.ts'
-import { createDisplay, type Display, toSingleLine } from './display.ts'
-import { exitCodes } from './exit-codes.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, type Display, toSingleLine } from './kit/display.ts'
+import { exitCodes } from './kit/exit-codes.ts'
+import { readSettings } from './kit/settings.ts'
+import { configFindings } from './shared/config-findings.ts'
+import { listEffectiveValues } from './shared/config-values.ts'
 
 /** Prints all problems and warnings with their location. Exit code 78 when there is a problem. */
 export async function configCheck(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {

@@ -2,17 +2,17 @@
  * `hermes cron tick`: carries out the jobs that are due, in a gateway that runs only for that time.
  */
 import { setTimeout } from 'node:timers/promises'
+import { type ApiAccess, sendRequest } from '../api/client.ts'
 import { type Job, timeOf } from '../cron/job.ts'
 import { cronPlatform } from '../message/source.ts'
-import { type ApiAccess, sendRequest } from './api-client.ts'
-import type { CliContext } from './context.ts'
-import { parseJobs } from './cron-request.ts'
-import { listStoredJobs } from './cron-stored.ts'
-import { findRunningDaemon } from './daemon.ts'
-import { createDisplay, toSingleLine } from './display.ts'
-import { startEmbeddedGateway } from './embedded-gateway.ts'
-import { interceptSignals } from './endpoint.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { findRunningDaemon } from './kit/daemon.ts'
+import { createDisplay, toSingleLine } from './kit/display.ts'
+import { startEmbeddedGateway } from './kit/embedded-gateway.ts'
+import { interceptSignals } from './kit/endpoint.ts'
+import { readSettings } from './kit/settings.ts'
+import { parseJobs } from './shared/cron-request.ts'
+import { listStoredJobs } from './shared/cron-stored.ts'
 
 const lookMs = 200
 

@@ -4,9 +4,9 @@
 import type { Job } from '../cron/job.ts'
 import { describeJob, describeJobFully } from '../flows/cron/job-actions.ts'
 import { HermesError } from '../lib/errors.ts'
-import type { CliContext } from './context.ts'
-import { askDaemon, type CronRequest } from './cron-request.ts'
-import { createDisplay, toSingleLine } from './display.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, toSingleLine } from './kit/display.ts'
+import { askDaemon, type CronRequest } from './shared/cron-request.ts'
 
 /** What needs a gateway that carries jobs out. */
 const daemonActions: readonly string[] = ['run', 'stop']
@@ -18,7 +18,7 @@ export async function cronAction(context: CliContext, request: CronRequest, json
     throw new HermesError('cli/no-daemon', `A job can ${request.action} only there.`, {
       hint: 'Start one with `hermes gateway run`. `hermes cron tick` carries out the jobs that are due without one.',
     })
-  const jobs = running ?? (await (await import('./cron-stored.ts')).changeStoredJobs(context, request))
+  const jobs = running ?? (await (await import('./shared/cron-stored.ts')).changeStoredJobs(context, request))
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(jobs)
   for (const job of jobs) {
@@ -71,5 +71,5 @@ export async function cronStatus(context: CliContext): Promise<void> {
 async function readJobs(context: CliContext): Promise<{ readonly jobs: readonly Job[]; readonly isRunning: boolean }> {
   const running = await askDaemon(context, { action: 'list' })
   if (running !== undefined) return { jobs: running, isRunning: true }
-  return { jobs: await (await import('./cron-stored.ts')).listStoredJobs(context), isRunning: false }
+  return { jobs: await (await import('./shared/cron-stored.ts')).listStoredJobs(context), isRunning: false }
 }

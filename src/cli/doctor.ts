@@ -22,11 +22,11 @@ import { checkPlatformModels } from './checks/platform-models.ts'
 import { checkPlugins } from './checks/plugins.ts'
 import { checkPromptFiles } from './checks/prompt-files.ts'
 import { checkSandbox } from './checks/sandbox.ts'
-import type { CliContext } from './context.ts'
-import { type Daemon, findRunningDaemon } from './daemon.ts'
-import { createDisplay, type Display, toSingleLine } from './display.ts'
-import { exitCodes } from './exit-codes.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { type Daemon, findRunningDaemon } from './kit/daemon.ts'
+import { createDisplay, type Display, toSingleLine } from './kit/display.ts'
+import { exitCodes } from './kit/exit-codes.ts'
+import { readSettings } from './kit/settings.ts'
 
 const checks: readonly Check[] = [
   checkNode,

@@ -10,10 +10,10 @@ import { editConfigItems, editConfigValues, readConfigTree } from '../config/edi
 import { usesProviderKeys } from '../flows/models/other-model.ts'
 import { HermesError } from '../lib/errors.ts'
 import { asRecord } from '../lib/json.ts'
-import type { CliContext } from './context.ts'
-import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
-import { type KnownKeys, openKeys, selectionOf } from './known-keys.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, reportEmptyList, toSingleLine } from './kit/display.ts'
+import { readSettings } from './kit/settings.ts'
+import { type KnownKeys, openKeys, selectionOf } from './shared/known-keys.ts'
 
 type Entry = ModelConfig['fallback_providers'][number]
 

@@ -2,8 +2,8 @@
  * The part of the command line that starts the daemon.
  */
 import type { Command } from 'commander'
-import type { CliContext } from './context.ts'
-import { createRoot } from './help.ts'
+import type { CliContext } from './kit/context.ts'
+import { createRoot } from './kit/help.ts'
 import { addGatewayCommands } from './program/gateway.ts'
 
 export function buildGatewayProgram(context: CliContext): Command {

@@ -3,9 +3,9 @@
  */
 import { HermesError, isHermesError } from '../lib/errors.ts'
 import { sleep } from '../lib/timers.ts'
-import type { CliContext } from './context.ts'
-import { type Daemon, findRunningDaemon, isProcessAlive } from './daemon.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { type Daemon, findRunningDaemon, isProcessAlive } from './kit/daemon.ts'
+import { readSettings } from './kit/settings.ts'
 
 /** For the stop and the start, in addition to the drain time of running turns. */
 const restartGraceMs = 30_000

@@ -4,12 +4,12 @@
 import { flushCompileCache } from 'node:module'
 import { removePidFile } from '../app/pid-file.ts'
 import type { Gateway } from '../gateway.ts'
-import type { CliContext } from './context.ts'
-import { createDisplay, toSingleLine } from './display.ts'
-import { explainDaemonLock } from './home-lock.ts'
-import { processMemory, startMemoryRelease } from './memory-release.ts'
-import { installProcessErrorHandlers, type ProcessErrorHandlers } from './process-errors.ts'
-import { installSignalHandlers } from './signals.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, toSingleLine } from './kit/display.ts'
+import { explainDaemonLock } from './kit/home-lock.ts'
+import { processMemory, startMemoryRelease } from './kit/memory-release.ts'
+import { installProcessErrorHandlers, type ProcessErrorHandlers } from './kit/process-errors.ts'
+import { installSignalHandlers } from './kit/signals.ts'
 
 export interface GatewayRunOptions {
   readonly strict: boolean
@@ -56,7 +56,7 @@ export async function gatewayRun(
     errorHandlers = installProcessErrorHandlers({
       source: process,
       exit: process.exit,
-      print: async (error) => (await import('./safe-errors.ts')).printUncaught(error, context),
+      print: async (error) => (await import('./kit/safe-errors.ts')).printUncaught(error, context),
       pluginDirectories: pluginDirectories(home).map(({ path }) => path),
     })
     gateway = await startGateway({
@@ -101,7 +101,7 @@ async function announceRestart(gateway: Gateway | undefined): Promise<void> {
 }
 
 async function replaceProcess(context: CliContext): Promise<void> {
-  const { restartProcess } = await import('./restart-process.ts')
+  const { restartProcess } = await import('./kit/restart-process.ts')
   const { exitCode, reason } = restartProcess(process)
   context.errors.write(`hermes: start the gateway again: ${reason}\n`)
   context.exitCode = exitCode

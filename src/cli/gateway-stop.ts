@@ -3,9 +3,9 @@
  */
 import { HermesError } from '../lib/errors.ts'
 import { sleep } from '../lib/timers.ts'
-import type { CliContext } from './context.ts'
-import { findRunningDaemon, isProcessAlive } from './daemon.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { findRunningDaemon, isProcessAlive } from './kit/daemon.ts'
+import { readSettings } from './kit/settings.ts'
 
 /** The time limit for a stop, in addition to the drain time of running turns. */
 const stopGraceMs = 15_000

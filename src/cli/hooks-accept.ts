@@ -4,8 +4,8 @@
 import { hasConsent, readConsents, writeConsents } from '../hooks/consent.ts'
 import { programFiles, programHashOf } from '../hooks/program-files.ts'
 import { HermesError } from '../lib/errors.ts'
-import type { CliContext } from './context.ts'
-import { findHook, type KnownHook, loadKnownHooks } from './known-hooks.ts'
+import type { CliContext } from './kit/context.ts'
+import { findHook, type KnownHook, loadKnownHooks } from './shared/known-hooks.ts'
 
 export async function hooksAccept(context: CliContext, name: string): Promise<void> {
   const { event, command } = await updateConsents(context, name, (all, consent) => {

@@ -1,9 +1,9 @@
 /**
  * `hermes hooks list` and `hermes hooks info`.
  */
-import type { CliContext } from './context.ts'
-import { type Cell, createDisplay, type Display, reportEmptyList } from './display.ts'
-import { findHook, type KnownHook, loadKnownHooks, withoutSecrets } from './known-hooks.ts'
+import type { CliContext } from './kit/context.ts'
+import { type Cell, createDisplay, type Display, reportEmptyList } from './kit/display.ts'
+import { findHook, type KnownHook, loadKnownHooks, withoutSecrets } from './shared/known-hooks.ts'
 
 export async function hooksList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const { daemon, hooks: known, redact } = await loadKnownHooks(context)

@@ -5,9 +5,9 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { HermesError } from '../lib/errors.ts'
 import { ensureDirectory } from '../lib/files.ts'
-import type { CliContext } from './context.ts'
-import { assertHomeUsable } from './settings.ts'
-import { writeTypescriptConfig } from './typescript-config.ts'
+import type { CliContext } from './kit/context.ts'
+import { assertHomeUsable } from './kit/settings.ts'
+import { writeTypescriptConfig } from './kit/typescript-config.ts'
 
 /** Throws `cli/usage` for an invalid or existing name. */
 export async function hooksNew(

@@ -2,8 +2,8 @@
  * `hermes hooks pause` and `hermes hooks resume`: through the daemon, or in the file that it reads at its start.
  */
 import { readPaused, writePaused } from '../hooks/paused-hooks.ts'
-import type { CliContext } from './context.ts'
-import { findRunnableHook, loadKnownHooks } from './known-hooks.ts'
+import type { CliContext } from './kit/context.ts'
+import { findRunnableHook, loadKnownHooks } from './shared/known-hooks.ts'
 
 export async function hooksPause(context: CliContext, name: string): Promise<void> {
   await setPaused(context, name, 'pause')

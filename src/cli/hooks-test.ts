@@ -8,10 +8,10 @@ import { HermesError, messageOf } from '../lib/errors.ts'
 import type { LogFields, Logger } from '../lib/log.ts'
 import { type Redactor, redactTexts } from '../lib/redact.ts'
 import { hookEventNames } from '../message/hook-events.ts'
-import type { CliContext } from './context.ts'
-import { createDisplay, toSingleLine } from './display.ts'
-import { exitCodes } from './exit-codes.ts'
-import { findRunnableHook, type KnownHooks, loadKnownHooks } from './known-hooks.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, toSingleLine } from './kit/display.ts'
+import { exitCodes } from './kit/exit-codes.ts'
+import { findRunnableHook, type KnownHooks, loadKnownHooks } from './shared/known-hooks.ts'
 
 export interface HooksTestOptions {
   readonly event?: string

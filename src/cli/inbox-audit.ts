@@ -6,11 +6,11 @@ import { listOpenReasons, type OpenReason } from '../inbox/open-reasons.ts'
 import { HermesError } from '../lib/errors.ts'
 import { readPause } from '../sessions/pause-file.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
-import type { CliContext } from './context.ts'
-import { createDisplay, type Display } from './display.ts'
-import { exitCodes } from './exit-codes.ts'
-import { readHomeStore } from './home-store.ts'
-import { assertHomeUsable } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, type Display } from './kit/display.ts'
+import { exitCodes } from './kit/exit-codes.ts'
+import { readHomeStore } from './kit/home-store.ts'
+import { assertHomeUsable } from './kit/settings.ts'
 
 export interface InboxAuditOptions {
   readonly json: boolean

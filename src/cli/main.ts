@@ -3,7 +3,7 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { CliContext } from './context.ts'
+import type { CliContext } from './kit/context.ts'
 
 type Process = Pick<NodeJS.Process, 'argv' | 'stdout' | 'stderr' | 'env' | 'exit' | 'on' | 'listenerCount'> & {
   exitCode?: number | string | null | undefined
@@ -44,7 +44,7 @@ function handleUncaughtErrors(process: Process, context: CliContext): void {
     process.on(event, (error: unknown) => {
       if (isEnding || process.listenerCount(event) > 1) return
       isEnding = true
-      void import('./safe-errors.ts')
+      void import('./kit/safe-errors.ts')
         .then(({ printUncaught }) => printUncaught(error, context))
         .finally(() => process.exit(1))
     })
@@ -58,8 +58,8 @@ async function openContext(
   args: readonly string[],
 ): Promise<CliContext | undefined> {
   const [{ createContext }, { selectProfile, takeProfileOption }, { setProcessHome }] = await Promise.all([
-    import('./context.ts'),
-    import('./profile-selection.ts'),
+    import('./kit/context.ts'),
+    import('./kit/profile-selection.ts'),
     import('../config/environment.ts'),
   ])
   try {
@@ -67,7 +67,7 @@ async function openContext(
     setProcessHome(selected.home)
     return createContext(version, selected)
   } catch (error) {
-    const { reportError } = await import('./exit-codes.ts')
+    const { reportError } = await import('./kit/exit-codes.ts')
     process.exitCode = await reportError(error, { errors: process.stderr })
     return undefined
   }
@@ -81,9 +81,9 @@ function flushOutput(output: NodeJS.WriteStream): Promise<void> {
 /** Runs a command and resolves with its exit code. Never rejects. */
 export async function runCommand(args: readonly string[], context: CliContext): Promise<number> {
   const [{ resolveHelpRequest }, { reportError }, { takeProfileOption }] = await Promise.all([
-    import('./help.ts'),
-    import('./exit-codes.ts'),
-    import('./profile-selection.ts'),
+    import('./kit/help.ts'),
+    import('./kit/exit-codes.ts'),
+    import('./kit/profile-selection.ts'),
   ])
   try {
     // The context was created for the profile.
@@ -93,7 +93,7 @@ export async function runCommand(args: readonly string[], context: CliContext): 
     await program.parseAsync(words, { from: 'user' })
     return context.exitCode
   } catch (error) {
-    const { withoutSecrets } = await import('./safe-errors.ts')
+    const { withoutSecrets } = await import('./kit/safe-errors.ts')
     return await reportError(error, context, (text) => withoutSecrets(text, context))
   }
 }

@@ -7,10 +7,10 @@ import { createLoginStore } from '../agent/mcp/login-store.ts'
 import { createGuardedFetch } from '../flows/mcp/guarded-fetch.ts'
 import { readTls } from '../flows/mcp/mcp-tls.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
-import type { CliContext } from './context.ts'
-import { findServer } from './mcp-connection.ts'
-import { openQuestions } from './questions.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { openQuestions } from './kit/questions.ts'
+import { readSettings } from './kit/settings.ts'
+import { findServer } from './shared/mcp-connection.ts'
 
 /** Time for a person to log in. */
 const maxLoginMs = 600_000

@@ -3,17 +3,18 @@
  * only. It works through the running daemon, finds it again after a restart, and runs without one: calls then say what to do.
  * An own gateway is not started, because it would keep the daemon from starting for as long as the client is open.
  */
+
+import { toUnreachableError } from '../api/client-errors.ts'
 import { createGatewayMcpServer } from '../clients/mcp-server/create-server.ts'
 import type { GatewayApi } from '../clients/mcp-server/gateway-api.ts'
 import { createLineTransport } from '../clients/mcp-server/line-transport.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { asRecord, asString } from '../lib/json.ts'
-import { toUnreachableError } from './api-errors.ts'
-import type { CliContext } from './context.ts'
-import { findRunningDaemon } from './daemon.ts'
-import { toSingleLine } from './display.ts'
-import { interceptSignals } from './endpoint.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { findRunningDaemon } from './kit/daemon.ts'
+import { toSingleLine } from './kit/display.ts'
+import { interceptSignals } from './kit/endpoint.ts'
+import { readSettings } from './kit/settings.ts'
 
 export interface McpServeOptions {
   readonly verbose: boolean

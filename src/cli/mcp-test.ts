@@ -5,10 +5,10 @@ import { enabledServers } from '../agent/mcp/config.ts'
 import { createServerTools } from '../agent/mcp/server-tools.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { createRedactor } from '../lib/redact.ts'
-import type { CliContext } from './context.ts'
-import { createDisplay, toSingleLine } from './display.ts'
-import { askServer, findServer } from './mcp-connection.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, toSingleLine } from './kit/display.ts'
+import { readSettings } from './kit/settings.ts'
+import { askServer, findServer } from './shared/mcp-connection.ts'
 
 /** Throws `cli/not-found`, and `cli/failed` when the server cannot be reached. */
 export async function mcpTest(context: CliContext, name: string, { json }: { readonly json: boolean }): Promise<void> {

@@ -9,11 +9,11 @@ import { createLoginStore } from '../agent/mcp/login-store.ts'
 import { setConfigValue } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
 import { createRedactor } from '../lib/redact.ts'
-import type { CliContext } from './context.ts'
-import { findRunningDaemon } from './daemon.ts'
-import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
-import { findServer } from './mcp-connection.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { findRunningDaemon } from './kit/daemon.ts'
+import { createDisplay, reportEmptyList, toSingleLine } from './kit/display.ts'
+import { readSettings } from './kit/settings.ts'
+import { findServer } from './shared/mcp-connection.ts'
 
 interface ListedServer {
   readonly name: string

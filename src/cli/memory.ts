@@ -5,11 +5,11 @@ import { inspectMemory, type MemoryFileReport } from '../agent/memory/inspect-me
 import { setConfigValue } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
 import { bareName } from '../plugins/desired-state.ts'
-import type { CliContext } from './context.ts'
-import { type Cell, createDisplay, type Display, reportEmptyList, toSingleLine, toVisibleLines } from './display.ts'
-import { exitCodes } from './exit-codes.ts'
-import { findPlugin, type KnownPlugin, loadKnownPlugins } from './known-plugins.ts'
-import { readSettings, type Settings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { type Cell, createDisplay, type Display, reportEmptyList, toSingleLine, toVisibleLines } from './kit/display.ts'
+import { exitCodes } from './kit/exit-codes.ts'
+import { readSettings, type Settings } from './kit/settings.ts'
+import { findPlugin, type KnownPlugin, loadKnownPlugins } from './shared/known-plugins.ts'
 
 interface JsonOption {
   readonly json: boolean
@@ -128,7 +128,7 @@ export async function memorySetup(context: CliContext, name: string | undefined)
   const { id, state, reason } = findPlugin(name, withPlainPlugins(providers, plugins))
   if (state === 'invalid')
     throw new HermesError('cli/failed', `${id} is invalid: ${reason}`, { hint: 'Fix it and try again.' })
-  const { setUpProvider } = await import('./memory-provider-setup.ts')
+  const { setUpProvider } = await import('./shared/memory-provider-setup.ts')
   await setUpProvider(context, { id, name: bareName(id) })
   setConfigValue(context.home, providerPath, bareName(id))
   context.output.write(`The memory provider is ${bareName(id)}. \`hermes memory status\` says whether it works.\n`)

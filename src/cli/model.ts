@@ -6,11 +6,11 @@ import { editModel } from '../flows/models/edit-model.ts'
 import { type ProviderModels, splitProvider } from '../flows/models/model-directory.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { createRedactor } from '../lib/redact.ts'
-import type { CliContext } from './context.ts'
-import { createDisplay, type Display, reportEmptyList, toSingleLine } from './display.ts'
-import { exitCodes } from './exit-codes.ts'
-import { type ModelAccess, noProvider, openModels, requireFound, unknownProvider } from './model-access.ts'
-import { printCheck, printEdited, probeModel } from './model-report.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, type Display, reportEmptyList, toSingleLine } from './kit/display.ts'
+import { exitCodes } from './kit/exit-codes.ts'
+import { type ModelAccess, noProvider, openModels, requireFound, unknownProvider } from './models/model-access.ts'
+import { printCheck, printEdited, probeModel } from './models/model-report.ts'
 
 interface JsonOption {
   readonly json: boolean

@@ -3,11 +3,11 @@
  */
 import { dropDeadLetter, listDeadLetterRows, retryDeadLetter } from '../outbox/dead-letters.ts'
 import type { Transaction } from '../store/query.ts'
-import type { CliContext } from './context.ts'
-import { applyDeadLetterAction } from './dead-letters.ts'
-import { createDisplay, reportEmptyList } from './display.ts'
-import { readHomeStore } from './home-store.ts'
-import { assertHomeUsable } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, reportEmptyList } from './kit/display.ts'
+import { readHomeStore } from './kit/home-store.ts'
+import { assertHomeUsable } from './kit/settings.ts'
+import { applyDeadLetterAction } from './shared/dead-letters.ts'
 
 const listLimit = 200
 

@@ -2,9 +2,9 @@
  * `hermes pause`: through the daemon, or in the file that it reads at its start.
  */
 import { readPause, writePause } from '../sessions/pause-file.ts'
-import type { CliContext } from './context.ts'
-import { findRunningDaemon } from './daemon.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { findRunningDaemon } from './kit/daemon.ts'
+import { readSettings } from './kit/settings.ts'
 
 /** `off` ends the pause; everything else is the reason. */
 export async function pause(context: CliContext, words: readonly string[]): Promise<void> {

@@ -6,10 +6,10 @@ import { z } from 'zod'
 import { createCommandRegistry } from '../commands/registry.ts'
 import { HermesError } from '../lib/errors.ts'
 import { loadPlatform } from '../platforms/registry.ts'
-import type { CliContext } from './context.ts'
-import { findRunningDaemon } from './daemon.ts'
-import { createDisplay } from './display.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { findRunningDaemon } from './kit/daemon.ts'
+import { createDisplay } from './kit/display.ts'
+import { readSettings } from './kit/settings.ts'
 
 const commandsSchema = z.array(z.object({ name: z.string(), description: z.string(), argsHint: z.string() }))
 

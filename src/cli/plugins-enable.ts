@@ -5,9 +5,9 @@
 import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
 import { bareName } from '../plugins/desired-state.ts'
-import type { CliContext } from './context.ts'
-import { toSingleLine } from './display.ts'
-import { exitCodes } from './exit-codes.ts'
+import type { CliContext } from './kit/context.ts'
+import { toSingleLine } from './kit/display.ts'
+import { exitCodes } from './kit/exit-codes.ts'
 import {
   findPlugin,
   formatRegistrations,
@@ -15,7 +15,7 @@ import {
   type KnownPlugins,
   loadKnownPlugins,
   parsePlugins,
-} from './known-plugins.ts'
+} from './shared/known-plugins.ts'
 
 type Action = 'enable' | 'disable'
 

@@ -1,15 +1,15 @@
 /**
  * `hermes plugins list` and `hermes plugins info`.
  */
-import type { CliContext } from './context.ts'
-import { type Cell, createDisplay, reportEmptyList } from './display.ts'
+import type { CliContext } from './kit/context.ts'
+import { type Cell, createDisplay, reportEmptyList } from './kit/display.ts'
 import {
   findPlugin,
   formatHookWarnings,
   formatRegistrations,
   type KnownPlugin,
   loadKnownPlugins,
-} from './known-plugins.ts'
+} from './shared/known-plugins.ts'
 
 export async function pluginsList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const { daemon, plugins } = await loadKnownPlugins(context)

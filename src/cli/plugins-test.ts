@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { pluginDirectories } from '../app/compose-plugins.ts'
+import { createChatClient } from '../clients/chat/chat-client.ts'
+import { runQuery } from '../clients/chat/chat-screen.ts'
 import { startGateway } from '../gateway.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { ensureDirectory, writeFileAtomic } from '../lib/files.ts'
@@ -16,13 +18,11 @@ import { shorten } from '../lib/shorten.ts'
 import type { CallbackTrace } from '../plugins/callback-trace.ts'
 import { matchesPluginId } from '../plugins/catalogue.ts'
 import type { PluginReport } from '../plugins/plugin-report.ts'
-import { createChatClient } from './chat-client.ts'
-import { runQuery } from './chat-screen.ts'
-import type { CliContext } from './context.ts'
-import { createDisplay, type Display, toSingleLine } from './display.ts'
-import { exitCodes } from './exit-codes.ts'
-import { findPlugin, type KnownPlugin, type KnownPlugins, loadKnownPlugins } from './known-plugins.ts'
-import { installProcessErrorHandlers } from './process-errors.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, type Display, toSingleLine } from './kit/display.ts'
+import { exitCodes } from './kit/exit-codes.ts'
+import { installProcessErrorHandlers } from './kit/process-errors.ts'
+import { findPlugin, type KnownPlugin, type KnownPlugins, loadKnownPlugins } from './shared/known-plugins.ts'
 
 export interface PluginsTestOptions {
   readonly message?: string
@@ -145,7 +145,7 @@ async function runTest(context: CliContext, home: HomeLayout, id: string, messag
   const errorHandlers = installProcessErrorHandlers({
     source: process,
     exit: process.exit,
-    print: async (error) => (await import('./safe-errors.ts')).printUncaught(error, context),
+    print: async (error) => (await import('./kit/safe-errors.ts')).printUncaught(error, context),
     pluginDirectories: pluginDirectories(home).map(({ path }) => path),
   })
   const gateway = await startGateway({

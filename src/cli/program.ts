@@ -2,8 +2,8 @@
  * Builds the command line of `hermes`: commands, options and help texts. The code of a command is imported when it runs.
  */
 import type { Command } from 'commander'
-import type { CliContext } from './context.ts'
-import { createRoot } from './help.ts'
+import type { CliContext } from './kit/context.ts'
+import { createRoot } from './kit/help.ts'
 import { addBatchCommands } from './program/batch.ts'
 import { addChatCommands } from './program/chat.ts'
 import { addGatewayCommands } from './program/gateway.ts'

@@ -2,13 +2,13 @@
  * `hermes prompt show`: what a new conversation would be given, layer by layer.
  */
 import { z } from 'zod'
-import { type ApiAccess, callApi } from './api-client.ts'
-import type { CliContext } from './context.ts'
-import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
-import { createDisplay, type Display, toSingleLine, toVisibleLines } from './display.ts'
-import { startEmbeddedGateway } from './embedded-gateway.ts'
-import { assertPlatformExists } from './known-toolsets.ts'
-import { readSettings } from './settings.ts'
+import { type ApiAccess, callApi } from '../api/client.ts'
+import type { CliContext } from './kit/context.ts'
+import { findRunningDaemon, warnVersionMismatch } from './kit/daemon.ts'
+import { createDisplay, type Display, toSingleLine, toVisibleLines } from './kit/display.ts'
+import { startEmbeddedGateway } from './kit/embedded-gateway.ts'
+import { readSettings } from './kit/settings.ts'
+import { assertPlatformExists } from './shared/known-toolsets.ts'
 
 const sizeFields = { bytes: z.number(), tokens: z.number() }
 const textSchema = z.looseObject({ name: z.string(), text: z.string(), ...sizeFields })

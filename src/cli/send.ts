@@ -6,11 +6,11 @@ import { resolve } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import { z } from 'zod'
 import { HermesError, messageOf } from '../lib/errors.ts'
-import type { CliContext } from './context.ts'
-import { findRunningDaemon } from './daemon.ts'
-import { createDisplay, toSingleLine } from './display.ts'
-import { exitCodes } from './exit-codes.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { findRunningDaemon } from './kit/daemon.ts'
+import { createDisplay, toSingleLine } from './kit/display.ts'
+import { exitCodes } from './kit/exit-codes.ts'
+import { readSettings } from './kit/settings.ts'
 
 export interface SendOptions {
   readonly file?: string

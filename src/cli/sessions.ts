@@ -1,17 +1,18 @@
 /**
  * `hermes sessions`: lists, shows and searches stored conversations.
  */
+
+import { stripControlCharacters } from '../clients/chat/chat-printer.ts'
 import { HermesError } from '../lib/errors.ts'
 import { formatCost } from '../lib/format-cost.ts'
 import { shorten } from '../lib/shorten.ts'
 import { listSessions } from '../sessions/session-list.ts'
 import { messagesOfSession, sessionById, sessionByKey, spentInSession } from '../sessions/session-queries.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
-import { stripControlCharacters } from './chat-printer.ts'
-import type { CliContext } from './context.ts'
-import { createDisplay, type Display, reportEmptyList, toSingleLine } from './display.ts'
-import { readHomeStore } from './home-store.ts'
-import { assertHomeUsable } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { createDisplay, type Display, reportEmptyList, toSingleLine } from './kit/display.ts'
+import { readHomeStore } from './kit/home-store.ts'
+import { assertHomeUsable } from './kit/settings.ts'
 
 export interface ListOptions {
   readonly limit: number

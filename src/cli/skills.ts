@@ -10,11 +10,11 @@ import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { HermesError } from '../lib/errors.ts'
 import { writeFileAtomic } from '../lib/files.ts'
 import { withFileLock } from '../store/sqlite/file-lock.ts'
-import type { CliContext } from './context.ts'
-import { type Cell, createDisplay, type Display, reportEmptyList, toSingleLine, toVisibleLines } from './display.ts'
-import { exitCodes } from './exit-codes.ts'
-import { openSkills } from './open-skills.ts'
-import { assertHomeUsable } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { type Cell, createDisplay, type Display, reportEmptyList, toSingleLine, toVisibleLines } from './kit/display.ts'
+import { exitCodes } from './kit/exit-codes.ts'
+import { assertHomeUsable } from './kit/settings.ts'
+import { openSkills } from './shared/open-skills.ts'
 
 interface JsonOption {
   readonly json: boolean

@@ -15,12 +15,12 @@ import {
 import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
 import { knownTools } from '../flows/tools/known-tools.ts'
 import { declaredToolsets } from '../platforms/registry.ts'
-import type { CliContext } from './context.ts'
-import { findRunningDaemon } from './daemon.ts'
-import { createDisplay, toSingleLine } from './display.ts'
-import { assertPlatformExists, assertToolsetsExist, parseTools } from './known-toolsets.ts'
-import { readSettings, type Settings } from './settings.ts'
-import { findUnavailableTools } from './unavailable-tools.ts'
+import { findUnavailableTools } from './checks/unavailable-tools.ts'
+import type { CliContext } from './kit/context.ts'
+import { findRunningDaemon } from './kit/daemon.ts'
+import { createDisplay, toSingleLine } from './kit/display.ts'
+import { readSettings, type Settings } from './kit/settings.ts'
+import { assertPlatformExists, assertToolsetsExist, parseTools } from './shared/known-toolsets.ts'
 
 interface ToolsOptions {
   readonly platform?: string

@@ -4,9 +4,9 @@
 import { existsSync } from 'node:fs'
 import { HermesError } from '../lib/errors.ts'
 import { localOrigin } from '../lib/local-origin.ts'
-import type { CliContext } from './context.ts'
-import { findRunningDaemon } from './daemon.ts'
-import { readSettings, type Settings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { findRunningDaemon } from './kit/daemon.ts'
+import { readSettings, type Settings } from './kit/settings.ts'
 
 /**
  * Prints the address of the running daemon, or the address it will have.

@@ -9,10 +9,10 @@ import { readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 import { asRecord, asString, isRecord, type JsonObject, parseJson } from '../lib/json.ts'
 import { platformAccounts } from '../platforms/accounts.ts'
 import { loadPlatform } from '../platforms/registry.ts'
-import type { CliContext } from './context.ts'
-import { findRunningDaemon } from './daemon.ts'
-import { createDisplay, toSingleLine } from './display.ts'
-import { readSettings } from './settings.ts'
+import type { CliContext } from './kit/context.ts'
+import { findRunningDaemon } from './kit/daemon.ts'
+import { createDisplay, toSingleLine } from './kit/display.ts'
+import { readSettings } from './kit/settings.ts'
 
 export interface WebhookRequest {
   readonly events?: string
@@ -155,9 +155,10 @@ async function findProblems(context: CliContext, name: string, route: JsonObject
 
 /** Throws `cli/not-found`. */
 async function assertJobExists(context: CliContext, wanted: string): Promise<void> {
-  const { askDaemon } = await import('./cron-request.ts')
+  const { askDaemon } = await import('./shared/cron-request.ts')
   const jobs =
-    (await askDaemon(context, { action: 'list' })) ?? (await (await import('./cron-stored.ts')).listStoredJobs(context))
+    (await askDaemon(context, { action: 'list' })) ??
+    (await (await import('./shared/cron-stored.ts')).listStoredJobs(context))
   if (jobs.some(({ id, name }) => id === wanted || name.toLowerCase() === wanted.toLowerCase())) return
   throw new HermesError('cli/not-found', `There is no scheduled job ${JSON.stringify(wanted)}.`, {
     hint: '`hermes cron list` shows the jobs, and `hermes cron create` makes one.',

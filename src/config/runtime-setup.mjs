@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 /**
  * Small young generation, bounded old one: under load these halve the memory of the daemon (docs/explanation/performance.md).
- * They act from the command line only. `--expose-gc` lets the daemon give memory back (src/cli/memory-release.ts).
+ * They act from the command line only. `--expose-gc` lets the daemon give memory back (src/cli/kit/memory-release.ts).
  */
 const daemonFlags = ['--max-semi-space-size=4', '--max-old-space-size=512', '--expose-gc']
 

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { readPidFile } from '../../src/cli/daemon.ts'
+import { readPidFile } from '../../src/cli/kit/daemon.ts'
 import { findProgram } from '../../src/lib/find-program.ts'
 import { homeWith } from './support.ts'
 

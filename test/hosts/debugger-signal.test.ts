@@ -1,6 +1,6 @@
 /**
  * SIGUSR1 makes Node listen for a debugger on a port of loopback, and every user of the machine could run code through it.
- * test/cli/signals.test.ts has the test for the daemon.
+ * test/cli/kit/signals.test.ts has the test for the daemon.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

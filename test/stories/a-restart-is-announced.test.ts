@@ -1,6 +1,6 @@
 /**
  * An owner restarts the gateway from a chat: nothing is lost, and who asked, the home channels and interrupted conversations
- * are told once. The process is replaced in test/cli/restart-process.test.ts; here the gateway is stopped and started again.
+ * are told once. The process is replaced in test/cli/kit/restart-process.test.ts; here the gateway is stopped and started again.
  */
 import assert from 'node:assert/strict'
 import { renameSync, rmSync } from 'node:fs'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createChatClient } from '../../src/cli/chat-client.ts'
+import { createChatClient } from '../../src/clients/chat/chat-client.ts'
 import { isRecord } from '../../src/lib/json.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { hasResult, runCommand } from './support.ts'

@@ -4,8 +4,8 @@
 import { createProvider } from '../../agent/models/create-provider.ts'
 import type { ProviderSelection } from '../../agent/models/resolve-provider.ts'
 import { auxiliarySettings, isOwnModel, otherModelSettings } from '../../flows/models/other-model.ts'
-import { type KnownKeys, withStoredKey } from '../known-keys.ts'
-import type { Settings } from '../settings.ts'
+import type { Settings } from '../kit/settings.ts'
+import { type KnownKeys, withStoredKey } from '../shared/known-keys.ts'
 import { type CheckResult, note } from './check-result.ts'
 
 const tasks = ['vision', 'web_extract', 'compression', 'approval', 'title_generation'] as const

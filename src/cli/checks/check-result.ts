@@ -2,9 +2,9 @@
  * The result of a check of `hermes doctor`.
  */
 import type { HermesError } from '../../lib/errors.ts'
-import type { CliContext } from '../context.ts'
-import type { Daemon } from '../daemon.ts'
-import type { Settings } from '../settings.ts'
+import type { CliContext } from '../kit/context.ts'
+import type { Daemon } from '../kit/daemon.ts'
+import type { Settings } from '../kit/settings.ts'
 
 export interface CheckResult {
   /** `ok`: nothing to do. `note`: works, with a remark. `problem`: does not work until it is fixed. */

@@ -2,8 +2,8 @@
  * Checks the configuration files and the platforms.
  */
 import { type PlatformAccount, platformAccounts } from '../../platforms/accounts.ts'
-import { type ConfigFinding, configFindings } from '../config-findings.ts'
-import type { Settings } from '../settings.ts'
+import type { Settings } from '../kit/settings.ts'
+import { type ConfigFinding, configFindings } from '../shared/config-findings.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 export const checkConfig: Check = ({ settings, context: { home }, daemon }) => {

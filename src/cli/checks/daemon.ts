@@ -6,7 +6,7 @@ import { pauseWarnings } from '../../flows/lifecycle/status.ts'
 import { systemCode } from '../../lib/errors.ts'
 import { localOrigin } from '../../lib/local-origin.ts'
 import { readPause } from '../../sessions/pause-file.ts'
-import { countDeadLetters, describeDeadLetters } from '../dead-letter-counts.ts'
+import { countDeadLetters, describeDeadLetters } from '../shared/dead-letter-counts.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 export const checkDaemon: Check = ({ daemon, context: { version, home } }) => {

@@ -5,7 +5,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { detectLostDatabase } from '../../app/infrastructure.ts'
 import { readGatewayToken } from '../../http/gateway-token.ts'
 import { isHermesError, messageOf } from '../../lib/errors.ts'
-import { readHomeStore } from '../home-store.ts'
+import { readHomeStore } from '../kit/home-store.ts'
 import { type Check, note, ok, problem, problemFromError } from './check-result.ts'
 
 export const checkHomeDirectory: Check = ({ context: { home } }) => {

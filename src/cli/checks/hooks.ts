@@ -8,7 +8,7 @@ import { createCommandRegistry } from '../../commands/registry.ts'
 import { discoverHooks } from '../../hooks/discovery.ts'
 import { createEventValidator } from '../../hooks/event-names.ts'
 import { messageOf } from '../../lib/errors.ts'
-import { loadKnownHooks } from '../known-hooks.ts'
+import { loadKnownHooks } from '../shared/known-hooks.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 export const checkHooks: Check = async ({ context, settings: { config }, daemon }) => {

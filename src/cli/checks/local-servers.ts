@@ -3,7 +3,7 @@
  */
 import { findLocalServers } from '../../agent/models/local-servers.ts'
 import { resolveProvider, serversOf } from '../../agent/models/resolve-provider.ts'
-import { selectionOf } from '../known-keys.ts'
+import { selectionOf } from '../shared/known-keys.ts'
 import { type Check, type CheckResult, note, ok } from './check-result.ts'
 
 export const checkLocalServers: Check = async ({ settings, offline }) => {

@@ -9,7 +9,7 @@ import { runsOnThisMachine } from '../../agent/environments/kinds.ts'
 import { isSystemDirectory } from '../../agent/sandbox/hidden-paths.ts'
 import { workingDirectory } from '../../flows/environments/working-directory.ts'
 import { findProgram } from '../../lib/find-program.ts'
-import { browserProposal, findUnusedBrowser } from '../unused-browser.ts'
+import { browserProposal, findUnusedBrowser } from '../shared/unused-browser.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 /** main.mjs refuses a Node that is too old. */

@@ -4,7 +4,7 @@
 import { enabledServers } from '../../agent/mcp/config.ts'
 import { inspectServers } from '../../agent/mcp/inspect.ts'
 import { messageOf } from '../../lib/errors.ts'
-import { askServer } from '../mcp-connection.ts'
+import { askServer } from '../shared/mcp-connection.ts'
 import { type Check, type CheckResult, ok, problem } from './check-result.ts'
 
 const subject = 'MCP'

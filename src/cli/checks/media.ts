@@ -4,9 +4,9 @@
 import { chooseEndpoint, type Endpoint, type MediaTask } from '../../agent/media/endpoint.ts'
 import { resolveProvider } from '../../agent/models/resolve-provider.ts'
 import { findProgram } from '../../lib/find-program.ts'
-import type { CliContext } from '../context.ts'
-import { openKeys, selectionOf } from '../known-keys.ts'
-import type { Settings } from '../settings.ts'
+import type { CliContext } from '../kit/context.ts'
+import type { Settings } from '../kit/settings.ts'
+import { openKeys, selectionOf } from '../shared/known-keys.ts'
 import { type Check, type CheckResult, note, ok } from './check-result.ts'
 
 const tasks: readonly { readonly task: MediaTask; readonly work: string; readonly section: string }[] = [

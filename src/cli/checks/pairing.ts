@@ -1,7 +1,7 @@
 /**
  * The checks of pairing: its files, and requests that wait.
  */
-import { describeAccess, readAccessReport } from '../access-report.ts'
+import { describeAccess, readAccessReport } from '../shared/access-report.ts'
 import { type Check, note, ok, problem } from './check-result.ts'
 
 export const checkPairing: Check = ({ context }) => {

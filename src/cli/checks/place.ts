@@ -4,8 +4,8 @@
 import { builtInBackends, runsOnThisMachine } from '../../agent/environments/kinds.ts'
 import { openRemotePlaces } from '../../flows/environments/remote-environments.ts'
 import { silentLog } from '../../lib/log.ts'
-import type { CliContext } from '../context.ts'
-import type { Settings } from '../settings.ts'
+import type { CliContext } from '../kit/context.ts'
+import type { Settings } from '../kit/settings.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 const subject = 'Commands'

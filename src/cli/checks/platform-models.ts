@@ -3,7 +3,7 @@
  */
 import { createProvider } from '../../agent/models/create-provider.ts'
 import { selectionAt } from '../../flows/models/conversation-model.ts'
-import { type KnownKeys, openKeys, selectionOf, withStoredKey } from '../known-keys.ts'
+import { type KnownKeys, openKeys, selectionOf, withStoredKey } from '../shared/known-keys.ts'
 import { type Check, type CheckResult, problem } from './check-result.ts'
 import { readAccounts } from './configuration.ts'
 

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { pluginDirectories } from '../../app/compose-plugins.ts'
 import { cataloguePlugins } from '../../plugins/catalogue.ts'
 import { createPluginReports, emptyRuntimeState, pluginFailures } from '../../plugins/plugin-report.ts'
-import { withMissingPackages } from '../known-plugins.ts'
+import { withMissingPackages } from '../shared/known-plugins.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 const subject = 'Plugins'

@@ -5,7 +5,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve, sep } from 'node:path'
 import { defaultProfile } from '../../lib/profiles.ts'
-import type { CliContext } from '../context.ts'
+import type { CliContext } from '../kit/context.ts'
 
 export const importKinds = ['hermes', 'openclaw'] as const
 export type ImportKind = (typeof importKinds)[number]

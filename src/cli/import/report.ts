@@ -1,8 +1,8 @@
 /**
  * Prints what an import has done, or would do.
  */
-import type { Display, Tone } from '../display.ts'
-import { toSingleLine } from '../display.ts'
+import type { Display, Tone } from '../kit/display.ts'
+import { toSingleLine } from '../kit/display.ts'
 import type { ImportEntry, ImportResult } from './contract.ts'
 
 export interface ImportReport {

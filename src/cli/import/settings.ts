@@ -21,7 +21,7 @@ import { readTextIfExists } from '../../lib/files.ts'
 import { parseYaml } from '../../lib/yaml.ts'
 import { editYamlValues } from '../../lib/yaml-edit.ts'
 import type { PlatformCatalogue } from '../../platforms/registry.ts'
-import type { CliContext } from '../context.ts'
+import type { CliContext } from '../kit/context.ts'
 import type { FoundSetting, FoundVariable, ImportEntry } from './contract.ts'
 import { failed, left } from './source-home.ts'
 

@@ -4,7 +4,7 @@
 import { messageOf } from '../../lib/errors.ts'
 import { type ImportedSession, sessionIds, storeImportedSession } from '../../sessions/imported-sessions.ts'
 import { createSqliteStore } from '../../store/sqlite/store.ts'
-import { readHomeStore } from '../home-store.ts'
+import { readHomeStore } from '../kit/home-store.ts'
 import type { ConversationReader, ImportEntry, ImportResult } from './contract.ts'
 import { failed } from './source-home.ts'
 import type { WriteOptions } from './write-files.ts'

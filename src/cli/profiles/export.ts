@@ -24,9 +24,9 @@ import { createRedactor } from '../../lib/redact.ts'
 import { type TarEntry, tarArchive } from '../../lib/tar.ts'
 import { editYamlValues } from '../../lib/yaml-edit.ts'
 import { copyDatabase } from '../../store/sqlite/backup.ts'
-import { readPairingList } from '../access-report.ts'
-import type { CliContext } from '../context.ts'
-import { readSettings } from '../settings.ts'
+import type { CliContext } from '../kit/context.ts'
+import { readSettings } from '../kit/settings.ts'
+import { readPairingList } from '../shared/access-report.ts'
 import { findProfile, isTaken } from './profile-homes.ts'
 
 export interface ProfileExportOptions {

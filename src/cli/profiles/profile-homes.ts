@@ -5,8 +5,8 @@ import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { createHomeLayout, type HomeLayout } from '../../lib/home.ts'
 import { defaultProfile, findProfileNameProblem, isProfileHome, profileHome } from '../../lib/profiles.ts'
-import { isProcessAlive, readPidFile } from '../daemon.ts'
-import { assertProfileName, profileNotFound } from '../profile-selection.ts'
+import { isProcessAlive, readPidFile } from '../kit/daemon.ts'
+import { assertProfileName, profileNotFound } from '../kit/profile-selection.ts'
 
 /** The names of all profiles, `default` first. Throws `home/unusable`. */
 export function listProfileNames(rootHome: string): string[] {

@@ -2,9 +2,9 @@
  * Defines the commands for what the agent is told, knows and may use.
  */
 import type { Command } from 'commander'
-import type { CliContext } from '../context.ts'
 import type { FallbackOptions } from '../fallback.ts'
-import { createGroup } from '../help.ts'
+import type { CliContext } from '../kit/context.ts'
+import { createGroup } from '../kit/help.ts'
 import { type JsonOption, json } from './options.ts'
 
 export function addPromptCommand(root: Command, context: CliContext): void {

@@ -2,10 +2,10 @@
  * Defines the commands for many prompts.
  */
 import type { Command } from 'commander'
+import type { BatchOptions } from '../../clients/batch/batch-options.ts'
 import { HermesError } from '../../lib/errors.ts'
-import type { BatchOptions } from '../batch/batch-options.ts'
-import type { CliContext } from '../context.ts'
-import { createGroup } from '../help.ts'
+import type { CliContext } from '../kit/context.ts'
+import { createGroup } from '../kit/help.ts'
 import { json } from './options.ts'
 
 export function addBatchCommands(root: Command, context: CliContext): void {
@@ -29,7 +29,7 @@ export function addBatchCommands(root: Command, context: CliContext): void {
     .option('--strict', 'send nothing if a line is broken', false)
     .option(json[0], 'print the summary as JSON', json[2])
     .action(async (file: string, options: BatchOptions) => {
-      const { batchRun } = await import('../batch/batch.ts')
+      const { batchRun } = await import('../batch.ts')
       await batchRun(context, file, options)
     })
 }

@@ -3,8 +3,8 @@
  */
 import type { Command } from 'commander'
 import type { ChatOptions } from '../chat.ts'
-import type { CliContext } from '../context.ts'
-import { createGroup } from '../help.ts'
+import type { CliContext } from '../kit/context.ts'
+import { createGroup } from '../kit/help.ts'
 import type { SendOptions } from '../send.ts'
 import { json, parseTimeout } from './options.ts'
 
@@ -30,7 +30,7 @@ export function addChatCommands(root: Command, context: CliContext): void {
     )
     .option('--json', 'print JSON lines; with --query, one JSON object')
     .action(async ({ tui, ...options }: ChatOptions & { readonly tui?: true }) => {
-      if (tui === true) await (await import('../tui/open.ts')).openTui(context, options)
+      if (tui === true) await (await import('../tui.ts')).openTui(context, options)
       else await (await import('../chat.ts')).chat(context, options)
     })
   root

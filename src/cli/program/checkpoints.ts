@@ -2,8 +2,8 @@
  * Defines the commands for checkpoints.
  */
 import type { Command } from 'commander'
-import type { CliContext } from '../context.ts'
-import { createGroup } from '../help.ts'
+import type { CliContext } from '../kit/context.ts'
+import { createGroup } from '../kit/help.ts'
 import { type JsonOption, json } from './options.ts'
 
 const folder = ['--folder <path>', 'the folder, if it is not the current one'] as const

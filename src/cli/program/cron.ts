@@ -2,9 +2,9 @@
  * Defines the commands for scheduled jobs.
  */
 import type { Command } from 'commander'
-import type { CliContext } from '../context.ts'
-import type { CronRequest } from '../cron-request.ts'
-import { createGroup } from '../help.ts'
+import type { CliContext } from '../kit/context.ts'
+import { createGroup } from '../kit/help.ts'
+import type { CronRequest } from '../shared/cron-request.ts'
 import { type JsonOption, json } from './options.ts'
 
 interface JobOptions extends JsonOption {

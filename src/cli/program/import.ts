@@ -2,7 +2,7 @@
  * Defines the command that takes over the home of another program.
  */
 import type { Command } from 'commander'
-import type { CliContext } from '../context.ts'
+import type { CliContext } from '../kit/context.ts'
 import { type JsonOption, json } from './options.ts'
 
 interface ImportOptions extends JsonOption {

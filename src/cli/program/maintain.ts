@@ -2,8 +2,8 @@
  * Defines the commands that inspect and maintain a home.
  */
 import type { Command } from 'commander'
-import type { CliContext } from '../context.ts'
-import { createGroup } from '../help.ts'
+import type { CliContext } from '../kit/context.ts'
+import { createGroup } from '../kit/help.ts'
 import {
   addAuthCommands,
   addFallbackCommands,

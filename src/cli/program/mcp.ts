@@ -2,8 +2,8 @@
  * Defines the commands for MCP servers.
  */
 import type { Command } from 'commander'
-import type { CliContext } from '../context.ts'
-import { createGroup } from '../help.ts'
+import type { CliContext } from '../kit/context.ts'
+import { createGroup } from '../kit/help.ts'
 import type { McpAddOptions } from '../mcp.ts'
 import type { McpServeOptions } from '../mcp-serve.ts'
 import { type JsonOption, json } from './options.ts'

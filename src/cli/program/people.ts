@@ -3,8 +3,8 @@
  */
 import type { Command } from 'commander'
 import { normalizeProfileName } from '../../lib/profiles.ts'
-import type { CliContext } from '../context.ts'
-import { createGroup } from '../help.ts'
+import type { CliContext } from '../kit/context.ts'
+import { createGroup } from '../kit/help.ts'
 import { type JsonOption, json } from './options.ts'
 
 export function addProfileCommands(root: Command, context: CliContext): void {

@@ -2,7 +2,7 @@
  * Generates the reference of the command line from the help texts of all commands.
  */
 import type { Command } from 'commander'
-import { createContext } from '../../../src/cli/context.ts'
+import { createContext } from '../../../src/cli/kit/context.ts'
 import { buildProgram } from '../../../src/cli/program.ts'
 
 /** The number of columns. */

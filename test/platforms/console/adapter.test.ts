@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createHub } from '../../../platforms/console/hub.ts'
-import type { ChatEvent } from '../../../src/cli/chat-client.ts'
+import type { ChatEvent } from '../../../src/clients/chat/chat-client.ts'
 import { HermesError } from '../../../src/lib/errors.ts'
 import { platformContract } from '../../kit/contracts/platform.ts'
 import { createRecordingContext } from '../../kit/recording-context.ts'

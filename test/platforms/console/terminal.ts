@@ -3,7 +3,7 @@
  */
 
 import { createAdapter } from '../../../platforms/console/adapter.ts'
-import { type ChatClient, createChatClient } from '../../../src/cli/chat-client.ts'
+import { type ChatClient, createChatClient } from '../../../src/clients/chat/chat-client.ts'
 import { type ServedAdapter, serveAdapter, token } from '../../kit/served-adapter.ts'
 
 export { token }

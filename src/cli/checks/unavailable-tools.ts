@@ -1,0 +1,59 @@
+/**
+ * Why built-in tools are not offered although no list takes them away: what they need is not there.
+ */
+import { findBrowser } from '../../agent/browser/find-browser.ts'
+import { runsOnThisMachine } from '../../agent/environments/kinds.ts'
+import type { MediaTask } from '../../agent/media/endpoint.ts'
+import { seesPictures } from '../../agent/models/create-provider.ts'
+import { resolveProvider } from '../../agent/models/resolve-provider.ts'
+import { builtInToolNames } from '../../agent/tools/built-in-tool-names.ts'
+import { findProgram } from '../../lib/find-program.ts'
+import { chooseSearchService } from '../../web/choose-service.ts'
+import type { CliContext } from '../kit/context.ts'
+import type { Settings } from '../kit/settings.ts'
+import { selectionOf } from '../shared/known-keys.ts'
+import { endpointOf } from './media.ts'
+
+const machineTools = ['terminal', 'process', 'read_file', 'write_file', 'patch', 'search_files', 'execute_code']
+
+/** The reasons by the name of the tool, for people. */
+export function findUnavailableTools(context: CliContext, settings: Settings): ReadonlyMap<string, string> {
+  const { browser, memory, terminal, web } = settings.config.current()
+  const { values } = settings.config.environment()
+  const found = new Map<string, string>()
+  if (terminal.backend === 'none')
+    for (const name of machineTools) found.set(name, `terminal.backend is ${terminal.backend}`)
+  else if (runsOnThisMachine(terminal.backend) && findProgram('python3', values['PATH'] ?? '') === undefined)
+    found.set('execute_code', 'there is no python3')
+  if (!memory.memory_enabled && !memory.user_profile_enabled) found.set('memory', 'the memory is off')
+  const search = chooseSearchService(web, values)
+  if (search === undefined) found.set('web_search', 'no search service has a key')
+  else if ('missing' in search) found.set('web_search', `${search.missing} is missing`)
+  if (findBrowser(browser, values['PATH'] ?? '') === undefined)
+    for (const name of builtInToolNames) {
+      const reason = browser.enabled === false ? 'browser.enabled is false' : 'no browser is installed'
+      if (name.startsWith('browser_')) found.set(name, reason)
+    }
+  if (!canSee(settings)) found.set('vision_analyze', 'no model that reads pictures is configured')
+  const makers: readonly (readonly [string, MediaTask])[] = [
+    ['text_to_speech', 'tts'],
+    ['image_generate', 'image'],
+  ]
+  for (const [name, task] of makers) {
+    const endpoint = endpointOf(context, settings, task)
+    if (endpoint.kind === 'none') found.set(name, endpoint.problem)
+  }
+  return found
+}
+
+function canSee(settings: Settings): boolean {
+  const { agent, auxiliary, model } = settings.config.current()
+  const { provider, model: named, base_url: baseUrl } = auxiliary.vision
+  if (!['auto', 'main', ''].includes(provider) || named !== '' || baseUrl !== '') return true
+  const selection = selectionOf(settings, undefined)
+  const choice = resolveProvider(selection)
+  return (
+    choice !== undefined &&
+    seesPictures({ imageInputMode: agent.image_input_mode, providers: selection.providers ?? {} }, choice.name, model)
+  )
+}

@@ -1,0 +1,103 @@
+/**
+ * Jobs in the database of a home without a running gateway, under the lock of the home. A gateway that starts finds them there.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { findUnknownEntries } from '../../agent/toolsets/select-tools.ts'
+import type { JobMaker, Jobs } from '../../cron/contract.ts'
+import type { Job } from '../../cron/job.ts'
+import { jobActionSchema, runJobAction } from '../../flows/cron/job-actions.ts'
+import { openStoredJobs, timeZoneOf } from '../../flows/cron/stored-jobs.ts'
+import { knownTools } from '../../flows/tools/known-tools.ts'
+import { HermesError } from '../../lib/errors.ts'
+import { ensureDirectory } from '../../lib/files.ts'
+import { silentLog } from '../../lib/log.ts'
+import { readShape } from '../../lib/read-shape.ts'
+import { tokenAuthority } from '../../message/authority.ts'
+import { platformAccounts } from '../../platforms/accounts.ts'
+import { createSqliteStore } from '../../store/sqlite/store.ts'
+import type { CliContext } from '../kit/context.ts'
+import { lockHomeForCommand } from '../kit/home-lock.ts'
+import { readSettings, type Settings } from '../kit/settings.ts'
+import type { CronRequest } from './cron-request.ts'
+import { openSkills } from './open-skills.ts'
+
+/** A person who can run this command is the owner of the machine. */
+const owner: JobMaker = { authority: tokenAuthority, origin: null }
+
+/** Throws `cli/usage` when it cannot be done, `home/locked` and `store/...`. */
+export async function changeStoredJobs(context: CliContext, request: CronRequest): Promise<readonly Job[]> {
+  return await withStoredJobs(context, async (jobs) => {
+    const read = readShape(jobActionSchema, request, 'the request')
+    if (!read.ok) throw new HermesError('cli/usage', read.problem)
+    const result = await runJobAction(jobs, read.value, owner)
+    if (!result.ok) throw new HermesError('cli/usage', result.problem)
+    return result.jobs
+  })
+}
+
+/** Nothing is created in a home without jobs. Throws as `changeStoredJobs`. */
+export async function listStoredJobs(context: CliContext): Promise<readonly Job[]> {
+  const { home } = context
+  if (!existsSync(home.databaseFile) && !existsSync(join(home.cron, 'jobs.json'))) return []
+  return await withStoredJobs(context, (jobs) => jobs.list(owner))
+}
+
+async function withStoredJobs<Result>(context: CliContext, work: (jobs: Jobs) => Promise<Result>): Promise<Result> {
+  const { home } = context
+  const settings = await readSettings(context)
+  ensureDirectory(home.root)
+  const lock = lockHomeForCommand(context.home)
+  try {
+    const store = createSqliteStore({ path: home.databaseFile })
+    try {
+      const { jobs, file } = openStoredJobs({
+        ...{ home, store, clock: Date.now, random: randomBytes, log: silentLog },
+        settings: () => scheduleSettings(settings),
+        accountDirectory: { list: () => accountsOf(settings) },
+        toolsetProblem: async (names) => toolsetProblem(names, settings),
+        // The owner may name every chat.
+        targetProblem: async () => '',
+        unknownSkills: async (names) => await unknownSkills(context, names),
+        // Nothing runs.
+        stopTurn: async () => undefined,
+        changed: () => undefined,
+      })
+      await file.read()
+      const result = await work(jobs)
+      await file.write()
+      if (file.problem() !== '')
+        context.errors.write(`hermes: ${join(home.cron, 'jobs.json')} is not used: ${file.problem()}\n`)
+      return result
+    } finally {
+      await store.close()
+    }
+  } finally {
+    lock.release()
+  }
+}
+
+function scheduleSettings({ config }: Settings) {
+  const { timezone, cron } = config.current()
+  return { timeZone: timeZoneOf({ timezone }), bareDuration: cron.bare_duration }
+}
+
+function accountsOf({ config, catalogue }: Settings) {
+  const { platforms, gateway, roles } = config.current()
+  return platformAccounts(catalogue.platforms, { platforms, gateway, roles })
+}
+
+/** Plugins are not loaded: they could have effects. */
+function toolsetProblem(names: readonly string[], { config }: Settings): string {
+  const [unknown] = findUnknownEntries(names, knownTools([], []), config.current().custom_toolsets)
+  if (unknown === undefined) return ''
+  const question = unknown.nearest === null ? '' : ` Did you mean "${unknown.nearest}"?`
+  return `There is neither a toolset nor a tool "${unknown.name}".${question} Those of plugins are known while the gateway runs.`
+}
+
+async function unknownSkills(context: CliContext, names: readonly string[]): Promise<readonly string[]> {
+  const { skills } = await (await openSkills(context)).list()
+  return names.filter((name) => !skills.some((skill) => skill.name === name))
+}

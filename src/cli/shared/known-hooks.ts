@@ -1,0 +1,117 @@
+/**
+ * The hooks of this home: from the running daemon, or from the directories when none is running.
+ */
+import { z } from 'zod'
+import { composeHooks } from '../../app/compose-hooks.ts'
+import { createCommandRegistry } from '../../commands/registry.ts'
+import type { HookRegistry } from '../../hooks/registry.ts'
+import { HermesError } from '../../lib/errors.ts'
+import { type Logger, silentLog } from '../../lib/log.ts'
+import { createRedactor, type Redactor, redactTexts } from '../../lib/redact.ts'
+import type { CliContext } from '../kit/context.ts'
+import { type Daemon, findRunningDaemon, warnVersionMismatch } from '../kit/daemon.ts'
+import { readSettings } from '../kit/settings.ts'
+
+/** A hook in the response of `GET /api/hooks`. Loose, because the daemon may be older or newer. */
+const hookSchema = z.looseObject({
+  name: z.string(),
+  kind: z.string(),
+  description: z.string(),
+  events: z.array(z.string()),
+  state: z.string(),
+  reason: z.string(),
+  problem: z.string(),
+  language: z.string(),
+  origin: z.string(),
+  folder: z.string(),
+  priority: z.number(),
+  timeoutMs: z.number(),
+  waiting: z.number(),
+  fired: z.number(),
+  failed: z.number(),
+  dropped: z.number(),
+  kills: z.number(),
+  meanMs: z.number().nullable(),
+  p99Ms: z.number().nullable(),
+  lastError: z.looseObject({ at: z.number(), event: z.string(), text: z.string() }).nullable(),
+})
+export type KnownHook = z.output<typeof hookSchema>
+
+const responseSchema = z.looseObject({ hooks: z.array(hookSchema) })
+
+export interface KnownHooks {
+  /** `undefined` when no daemon is running. */
+  readonly daemon: Daemon | undefined
+  readonly hooks: readonly KnownHook[]
+  /** Removes the secrets of this home. */
+  readonly redact: Redactor
+  /** A registry with the hooks of this home, which the caller must stop. Its hooks cannot send messages. */
+  createRegistry(log?: Logger): HookRegistry
+}
+
+/** Throws what `findRunningDaemon` throws, and `home/unusable`. */
+export async function loadKnownHooks(context: CliContext): Promise<KnownHooks> {
+  const { home } = context
+  const settings = await readSettings(context)
+  const redact = createRedactor({ secrets: settings.secrets.all })
+  const daemon = await findRunningDaemon({ home, token: settings.token, fetch })
+  const createRegistry = (log = silentLog) => {
+    const registry = composeHooks({
+      home,
+      config: settings.config,
+      commands: createCommandRegistry(),
+      services: {
+        send: async () => Promise.reject(new HermesError('cli/no-daemon')),
+        startAgent: async () => Promise.reject(new HermesError('cli/no-daemon')),
+      },
+      // The events of plugins occur only in a gateway.
+      registerPluginEventHook: () => ({ remove: () => undefined }),
+      isEmbedded: false,
+      clock: Date.now,
+      log,
+    })
+    registry.discoverAndLoad()
+    return registry
+  }
+  if (daemon === undefined) {
+    const registry = createRegistry()
+    const hooks = registry.list().map((hook) => hookSchema.parse(hook))
+    await registry.stop(0)
+    return { daemon, hooks, redact, createRegistry }
+  }
+  warnVersionMismatch(context, daemon)
+  const response = responseSchema.safeParse(await daemon.request('/api/hooks'))
+  if (!response.success) {
+    throw new HermesError('cli/incompatible-response', '', { cause: response.error })
+  }
+  return { daemon, hooks: response.data.hooks, redact, createRegistry }
+}
+
+/** The hook as it may be printed: a command line may contain a value of `.env`. */
+export function withoutSecrets(hook: KnownHook, redact: Redactor): KnownHook {
+  return hookSchema.parse(redactTexts(hook, redact))
+}
+
+/** Throws `cli/not-found`. */
+export function findHook(name: string, hooks: readonly KnownHook[]): KnownHook {
+  const found = hooks.find((hook) => hook.name === name)
+  if (found !== undefined) return found
+  const names = hooks.map((hook) => hook.name).join(', ')
+  throw new HermesError(
+    'cli/not-found',
+    `No hook is called ${JSON.stringify(name)}${names === '' ? '' : `; known hooks: ${names}`}.`,
+    {
+      hint: '`hermes hooks list` shows all hooks.',
+    },
+  )
+}
+
+/** As `findHook`. Throws `cli/failed` for a hook that is invalid or has no consent. */
+export function findRunnableHook(name: string, hooks: readonly KnownHook[]): KnownHook {
+  const hook = findHook(name, hooks)
+  if (hook.state === 'invalid') throw new HermesError('cli/failed', `${name} is invalid: ${hook.reason}`)
+  if (hook.state !== 'not-accepted') return hook
+  throw new HermesError('cli/failed', `${name} does not run without consent.`, {
+    hint: `\`hermes hooks accept ${name}\` gives it.`,
+  })
+}

@@ -1,0 +1,104 @@
+/**
+ * The terminal interface in this process: on a headless terminal, and at the real console platform behind HTTP. The JSON API
+ * answers from a list.
+ */
+import type { TestContext } from 'node:test'
+import { type AppOptions, startApp } from '../../../src/clients/tui/app.ts'
+import { chat, openTerminal, target, token } from '../../platforms/console/terminal.ts'
+import { createHeadlessTerminal } from './headless-terminal.ts'
+
+export interface StoredSession {
+  readonly id: string
+  readonly chat: string
+  readonly about: string
+  readonly messages?: readonly object[]
+}
+
+export interface OpenAppOptions extends Partial<AppOptions> {
+  readonly columns?: number
+  readonly rows?: number
+  readonly sessions?: readonly StoredSession[]
+  /** The chat that the gateway had to find. */
+  readonly continued?: string
+}
+
+const { signal } = new AbortController()
+
+export async function openApp(t: TestContext, options: OpenAppOptions = {}) {
+  const { columns, rows, sessions = [] } = options
+  const console = await openTerminal()
+  t.after(console.close)
+  await console.adapter.connect(signal)
+  const terminal = createHeadlessTerminal(columns, rows)
+  const remembered: string[] = []
+  let now = Date.parse('2026-11-23T12:00:00Z')
+  let made = 0
+  let isBroken = false
+  const served = serve(sessions)
+  const app = startApp({
+    terminal,
+    environment: { NO_COLOR: '1', HOME: '/home/person' },
+    version: '1.2.3',
+    directory: '/',
+    clock: () => now,
+    newId: () => [chat, 'chat-2', 'chat-3'][made++] ?? `chat-${made}`,
+    history: { read: () => [], add: async (text) => void remembered.push(text) },
+    fetch: (input, init) => (isBroken ? Promise.reject(new TypeError('fetch failed')) : served(input, init)),
+    signal,
+    connect: async () => ({
+      ...{ url: console.url, token, model: 'test-model', degraded: [], plugins: [] },
+      chat: options.continued,
+    }),
+    ...options,
+  })
+  t.after(app.stop)
+  void app.done.catch(() => undefined)
+  return {
+    ...console,
+    app,
+    terminal,
+    target,
+    remembered,
+    /** Every request fails until this is taken back. */
+    breakConnections(broken: boolean) {
+      isBroken = broken
+    },
+    /** Moves the clock. */
+    pass(ms: number) {
+      now += ms
+    },
+    /** Waits until the conversation receives events, then types a line. */
+    async ask(text: string) {
+      await terminal.until(/● test-model/)
+      const asked = console.gateway.nextEvent()
+      terminal.type(`${text}\r`)
+      const { event, accepted } = await asked
+      if (accepted.status !== 'accepted') throw new Error('the message was not accepted')
+      return { event, seq: accepted.seq }
+    },
+  }
+}
+
+/** The JSON API answers from the list; everything else goes to the server. */
+function serve(sessions: readonly StoredSession[]): typeof fetch {
+  return async (input, init) => {
+    const url = new URL(String(input))
+    if (url.pathname === '/api/commands')
+      return Response.json([{ name: 'status', description: 'Show what runs', argsHint: '' }])
+    if (url.pathname === '/api/sessions') {
+      const [only, search = ''] = [url.searchParams.get('chat'), url.searchParams.get('search') ?? undefined]
+      const found = sessions.filter(({ chat: one, about }) => (only ?? one) === one && about.includes(search))
+      return Response.json({
+        sessions: found.map(({ id, chat: one, about }) => ({
+          ...{ id, chat_id: one, about },
+          updated_at: '2026-11-23T10:00:00.000Z',
+        })),
+        next_cursor: null,
+      })
+    }
+    const [, session] = /^\/api\/sessions\/([^/]+)\/messages$/.exec(url.pathname) ?? []
+    if (session === undefined) return fetch(input, init)
+    const messages = sessions.find(({ id }) => id === session)?.messages ?? []
+    return Response.json({ messages: messages.toReversed() })
+  }
+}
