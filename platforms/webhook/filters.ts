@@ -162,13 +162,11 @@ function compile(pattern: string): RegExp | undefined {
 }
 
 const searchScript = new Script('pattern.test(text)')
-const searchContext: { pattern?: RegExp | undefined; text?: string } = {}
-createContext(searchContext)
 
 /** Throws when the pattern backtracks for too long. */
 function matchesPattern(value: unknown, source: string): boolean {
   if (!isScalar(value) && typeof value !== 'boolean') return false
   const pattern = compile(source)
-  Object.assign(searchContext, { pattern, text: String(value).slice(0, maxPatternChars) })
-  return searchScript.runInContext(searchContext, { timeout: maxPatternMs }) === true
+  const context = createContext({ pattern, text: String(value).slice(0, maxPatternChars) })
+  return searchScript.runInContext(context, { timeout: maxPatternMs }) === true
 }

@@ -1,15 +1,10 @@
 /**
  * The HTTP routes about what the agent is given: its tools and its system prompt.
  */
-import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
-import type { PromptPreview } from '../flows/prompt/prompt-preview.ts'
-import type { HttpRoute } from '../platforms/adapter.ts'
 
-/** The response of `GET /api/tools`. */
-export interface KnownTool extends SelectableTool {
-  /** The id of the plugin; absent for a built-in tool. */
-  readonly plugin?: string
-}
+import type { PromptPreview } from '../flows/prompt/prompt-preview.ts'
+import type { KnownTool } from '../flows/tools/known-tools.ts'
+import type { HttpRoute } from '../platforms/adapter.ts'
 
 export interface AgentRoutesDeps {
   /** The built-in tools and those of the loaded plugins, whatever the configuration says. */

@@ -135,7 +135,7 @@ async function offeredProviders(access: ModelAccess): Promise<OfferedProvider[]>
     return { name, label: findProvider(name)?.entry.label ?? 'server of config.yaml', about }
   }
   const others = vendors
-    .filter(([name, { isLocal }]) => isLocal !== true && name !== 'openai-responses')
+    .filter(([, { isLocal, sharesKey }]) => isLocal !== true && sharesKey !== true)
     .map(([name]) => name)
   const names = [...new Set([...ready, ...servers.map(({ name }) => name), ...others])]
   return [...names.map(toOffer), { name: 'custom', label: 'another server', about: 'by its address' }]

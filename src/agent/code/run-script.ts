@@ -130,12 +130,9 @@ export async function runScript(request: ScriptRequest): Promise<ScriptResult> {
   }
 }
 
-let runner: Promise<string> | undefined
-
 /** The program is passed on the command line, so that the script runs wherever the environment is. */
 async function runnerCommand(): Promise<string> {
-  runner ??= readFile(new URL('./runner.py', import.meta.url), 'utf8')
-  return `exec python3 -u -c ${quoteWord(await runner)}`
+  return `exec python3 -u -c ${quoteWord(await readFile(new URL('./runner.py', import.meta.url), 'utf8'))}`
 }
 
 function parseMessage(line: string): ScriptMessage | undefined {

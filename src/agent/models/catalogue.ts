@@ -18,6 +18,8 @@ export interface ProviderEntry {
   readonly keyAddresses?: Readonly<Record<string, string>>
   /** A server on a machine of the user, which usually needs no key. */
   readonly isLocal?: true
+  /** It has no key of its own, but that of another entry: it is another API of a vendor, or stands for any server. */
+  readonly sharesKey?: true
   readonly quirks?: ProviderQuirks
 }
 
@@ -50,6 +52,7 @@ export const catalogue = {
     apiMode: 'codex_responses',
     baseUrl: 'https://api.openai.com/v1',
     keyVariables: ['OPENAI_API_KEY'],
+    sharesKey: true,
   },
   anthropic: {
     label: 'Anthropic',
@@ -207,8 +210,14 @@ export const catalogue = {
     keyVariables: ['OPENAI_API_KEY'],
     addressVariable: 'OPENAI_BASE_URL',
     isLocal: true,
+    sharesKey: true,
   },
 } as const satisfies Record<string, ProviderEntry>
+
+/** The names of the entries that have keys of their own. */
+export const providersWithKeys: readonly string[] = Object.entries<ProviderEntry>(catalogue).flatMap(
+  ([name, { sharesKey }]) => (sharesKey === true ? [] : [name]),
+)
 
 /**
  * The names of models that read pictures, as far as they are known: the same model has the same name at all providers, behind

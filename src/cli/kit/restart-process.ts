@@ -12,12 +12,12 @@ type RestartableProcess = Pick<NodeJS.Process, 'execPath' | 'execArgv' | 'argv' 
  * Does not return where the system can do it. Otherwise returns the exit code that asks the service manager for a start, and
  * why.
  */
-export function restartProcess(process: RestartableProcess): { readonly exitCode: number; readonly reason: string } {
-  const { execPath, execArgv, argv, env } = process
+export function restartProcess(program: RestartableProcess): { readonly exitCode: number; readonly reason: string } {
+  const { execPath, execArgv, argv, env } = program
   const exitCode = exitCodes.temporary
-  if (process.execve === undefined) return { exitCode, reason: 'this system cannot replace a process' }
+  if (program.execve === undefined) return { exitCode, reason: 'this system cannot replace a process' }
   try {
-    process.execve(execPath, [execPath, ...execArgv, ...argv.slice(1)], env)
+    program.execve(execPath, [execPath, ...execArgv, ...argv.slice(1)], env)
   } catch (error) {
     return { exitCode, reason: error instanceof Error ? error.message : String(error) }
   }

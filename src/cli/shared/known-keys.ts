@@ -69,9 +69,7 @@ export function openKeys(settings: Settings, path: string, { needsFile = true } 
         ...[...read.providers.keys()].map((name) => findProvider(name)?.name ?? name),
         ...Object.keys(catalogue),
       ])
-      // They share the key of another one.
-      for (const name of ['openai-responses', 'custom']) if (name !== current) all.delete(name)
-      return [...all].filter((name) => state.list(name).length > 0)
+      return [...all].filter((name) => (name === current || !sharesKey(name)) && state.list(name).length > 0)
     },
     find(name: string, key: string): Credential {
       const keys = state.list(name)
@@ -123,4 +121,8 @@ export function selectionOf({ config }: Settings, name: string | undefined): Pro
   const variables = config.environment().values
   const main = { provider, providers, model, baseUrl, apiKey, apiMode, variables }
   return name === undefined ? main : selectionOfName(main, name)
+}
+
+function sharesKey(name: string): boolean {
+  return findProvider(name)?.entry.sharesKey === true
 }

@@ -2,7 +2,7 @@
  * The models that can be chosen: asks the providers that have a key for their lists, and finds the one that a person names. Loaded by
  * `/model` and `hermes model`.
  */
-import { catalogue, findProvider } from '../../agent/models/catalogue.ts'
+import { catalogue, findProvider, providersWithKeys } from '../../agent/models/catalogue.ts'
 import { createProvider, type ProviderSettings } from '../../agent/models/create-provider.ts'
 import { type ListedModel, listModels } from '../../agent/models/list-models.ts'
 import { findServer, type ProviderChoice, resolveProvider } from '../../agent/models/resolve-provider.ts'
@@ -91,7 +91,7 @@ export function createModelDirectory(deps: ModelDirectoryDeps): ModelDirectory {
 
   async function providers(current: ProviderSettings = selection()): Promise<string[]> {
     const main = selection()
-    const vendors = Object.keys(catalogue).filter((name) => name !== 'openai-responses' && name !== 'custom')
+    const vendors = providersWithKeys
     const withKeys = await Promise.all(
       vendors.map(async (name) => {
         const choice = resolveProvider(await withKey(settingsOf(name)))

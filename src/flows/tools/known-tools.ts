@@ -4,8 +4,13 @@
 import { builtInToolNames } from '../../agent/tools/built-in-tool-names.ts'
 import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
 import { toolsetOfTool } from '../../agent/toolsets/toolsets.ts'
-import type { KnownTool } from '../../api/agent-routes.ts'
 import type { PluginToolEntry } from '../../plugins/plugin-tools.ts'
+
+/** The response of `GET /api/tools`. */
+export interface KnownTool extends SelectableTool {
+  /** The id of the plugin; absent for a built-in tool. */
+  readonly plugin?: string
+}
 
 /** The built-in tools, then those of the loaded plugins and of MCP servers. */
 export function knownTools(
