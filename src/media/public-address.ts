@@ -56,7 +56,11 @@ function scopeOfV4(address: ParsedAddress): AddressScope {
 }
 
 /** Services of cloud providers for their machines, at addresses that belong to public or private ranges. */
-const metadataAddresses = new Set(['168.63.129.16', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254'])
+const metadataAddresses = new Set([
+  ...['168.63.129.16', '100.100.100.200', '192.0.0.192'],
+  // Of the machine, and of a pod in Kubernetes; Google; Scaleway.
+  ...['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254', 'fd00:42::42'],
+])
 
 /** 64:ff9b::/96, the prefix for IPv4 addresses in networks without IPv4. */
 const nat64Prefix = [0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]

@@ -213,9 +213,12 @@ test('with security.allow_private_urls pages of the own network are read, and me
   const { origin } = await startFileServer(t, (response) => response.end('of the own network'))
   const settings = () => ({ web: unset, security: { allow_private_urls: true } })
   const { web } = open({ settings })
-  const [page, metadata] = await web.read([origin, 'http://169.254.169.254/latest/meta-data/'], t.signal)
+  const [page] = await web.read([origin], t.signal)
   assert.equal(page?.content, 'of the own network')
-  assert.match(`${metadata?.error}`, /not public/)
+  const services = ['169.254.169.254', '169.254.170.23', '100.100.100.200', '168.63.129.16', '[::ffff:a9fe:a9fe]']
+  const services6 = ['[fd00:ec2::254]', '[fd00:ec2::23]', '[fd20:ce::254]', '[fd00:42::42]', '[fe80::a9fe:a9fe]']
+  const metadata = [...services, ...services6].map((host) => `http://${host}/latest/meta-data/`)
+  for (const { url, error } of await web.read(metadata, t.signal)) assert.match(`${error}`, /not public/, url)
   const [closed] = await open().web.read([origin], t.signal)
   assert.match(`${closed?.error}`, /not public/)
 })
