@@ -4,7 +4,7 @@
  */
 import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
-import { bareName } from '../plugins/desired-state.ts'
+import { namesOf, resolveName } from '../plugins/desired-state.ts'
 import type { CliContext } from './kit/context.ts'
 import { toSingleLine } from './kit/display.ts'
 import { exitCodes } from './kit/exit-codes.ts'
@@ -33,21 +33,23 @@ export async function pluginsDisable(context: CliContext, name: string): Promise
 
 async function setEnabled(context: CliContext, name: string, action: Action): Promise<void> {
   const known = await loadKnownPlugins(context)
-  const { id, state, reason } = findPlugin(name, known.plugins)
+  const plugin = findPlugin(name, known.plugins)
+  const { id, state, reason } = plugin
   if (action === 'enable' && state === 'invalid') {
     throw new HermesError('cli/failed', `${id} is invalid: ${reason}`, {
       hint: 'Fix it and try again.',
     })
   }
-  editConfigLists(context.home, editsFor(action, id, known))
+  editConfigLists(context.home, editsFor(action, plugin, known))
   const after = findPlugin(id, await reloadPlugins(context, known))
   printResult(context, action, after, known.daemon !== undefined)
 }
 
-/** Also removes entries with the bare name, unless several plugins have it. */
-function editsFor(action: Action, id: string, { plugins }: KnownPlugins): readonly ListEdit[] {
-  const isUnique = plugins.filter((other) => bareName(other.id) === bareName(id)).length === 1
-  const names = isUnique ? [id, bareName(id)] : [id]
+/** Also removes entries with other names of the plugin, unless several plugins have them. */
+function editsFor(action: Action, plugin: KnownPlugin, { plugins }: KnownPlugins): readonly ListEdit[] {
+  const { id } = plugin
+  const installed = plugins.filter(({ state }) => state !== 'missing')
+  const names = namesOf(plugin).filter((name) => resolveName(name, installed).join() === id)
   const enabled = ['plugins', 'enabled'] as const
   const disabled = ['plugins', 'disabled'] as const
   return action === 'enable'
@@ -72,6 +74,13 @@ function printResult(context: CliContext, action: Action, plugin: KnownPlugin, r
   const { output, errors } = context
   if (action === 'disable') {
     output.write(`${id} is disabled${running ? ' and unloaded' : ''}.\n`)
+    return
+  }
+  if (state === 'disabled') {
+    context.exitCode = exitCodes.failed
+    errors.write(
+      `hermes: plugins.disabled still names ${id}, by a name that other plugins have, too. Remove that name.\n`,
+    )
     return
   }
   if (state === 'failed' || state === 'invalid') {

@@ -16,7 +16,7 @@ import { createHomeLayout, type HomeLayout } from '../lib/home.ts'
 import { createRedactor, type Redactor } from '../lib/redact.ts'
 import { shorten } from '../lib/shorten.ts'
 import type { CallbackTrace } from '../plugins/callback-trace.ts'
-import { matchesPluginId } from '../plugins/catalogue.ts'
+import { isCalled } from '../plugins/desired-state.ts'
 import type { PluginReport } from '../plugins/plugin-report.ts'
 import type { CliContext } from './kit/context.ts'
 import { createDisplay, type Display, toSingleLine } from './kit/display.ts'
@@ -130,7 +130,7 @@ function resolveRequired(plugin: KnownPlugin, all: readonly KnownPlugin[]): Know
   for (const { requires } of needed) {
     for (const required of requires) {
       const found = all.find(
-        ({ id, state }) => matchesPluginId(required, id) && state !== 'missing' && state !== 'invalid',
+        (other) => isCalled(required, other) && other.state !== 'missing' && other.state !== 'invalid',
       )
       if (found !== undefined) needed.add(found)
     }

@@ -2,7 +2,15 @@
  * Lists all installed plugins with their desired state and the reasons that prevent loading. Runs no plugin code.
  */
 import type { PluginsConfig } from './config.ts'
-import { bareName, type DesiredState, desiredStateOf, type MissingPlugin, missingPlugins } from './desired-state.ts'
+import {
+  ambiguousDisabled,
+  type DesiredState,
+  desiredStateOf,
+  isCalled,
+  type MissingPlugin,
+  missingPlugins,
+  type NamedPlugin,
+} from './desired-state.ts'
 import { type DiscoveredPlugin, discoverPlugins, type PluginDiscovery, type PluginRoot } from './discovery.ts'
 import { loadOrder } from './load-order.ts'
 
@@ -32,23 +40,18 @@ export interface PluginCatalogue extends Pick<PluginDiscovery, 'invalid' | 'warn
   isEnabled(id: string): boolean
 }
 
-/** Whether a name refers to a plugin: by id, or by the name of its folder. */
-export function matchesPluginId(name: string, id: string): boolean {
-  return name === id || name === bareName(id)
+export function toNamedPlugin({ id, manifest: { name } }: DiscoveredPlugin): NamedPlugin {
+  return { id, name }
 }
 
 /** Never rejects. */
 export async function cataloguePlugins({ roots, settings, environment }: CatalogueDeps): Promise<PluginCatalogue> {
   const { plugins, invalid, warnings } = discoverPlugins(roots)
-  const installed = [
-    ...plugins.map(({ id, manifest: { name } }) => ({ id, name })),
-    ...invalid.map(({ id }) => ({ id })),
-  ]
+  const installed = [...plugins.map(toNamedPlugin), ...invalid.map(({ id }) => ({ id }))]
   const isEnabled = (id: string) => desiredStateOf(settings, id, installed) === 'enabled'
   const enabled = plugins.filter(({ id }) => isEnabled(id))
   const ordered = loadOrder(
-    enabled.map((found) => ({ id: found.id, requires: found.manifest.requiresPlugins, found })),
-    matchesPluginId,
+    enabled.map((found) => ({ ...toNamedPlugin(found), requires: found.manifest.requiresPlugins, found })),
   )
   const cycle = ordered.cycle.join(', ')
   const entries: CataloguedPlugin[] = []
@@ -65,7 +68,13 @@ export async function cataloguePlugins({ roots, settings, environment }: Catalog
     const desiredState = desiredStateOf(settings, found.id, installed)
     if (desiredState !== 'enabled') entries.push({ found, desiredState, blockedReason: '', warnings: [] })
   }
-  return { plugins: entries, invalid, warnings, missing: missingPlugins(settings, installed), isEnabled }
+  return {
+    plugins: entries,
+    invalid,
+    warnings: [...warnings, ...ambiguousDisabled(settings, installed)],
+    missing: missingPlugins(settings, installed),
+    isEnabled,
+  }
 }
 
 async function blockedReasonFor(
@@ -93,7 +102,7 @@ async function requirementIssues(
 ): Promise<string[]> {
   const issues: string[] = []
   for (const { id, range } of plugin.manifest.requiresPlugins) {
-    const other = enabledPlugins.find((one) => matchesPluginId(id, one.id))
+    const other = enabledPlugins.find((one) => isCalled(id, toNamedPlugin(one)))
     if (other === undefined) {
       issues.push(`it requires the plugin ${id}, which is not enabled`)
       continue

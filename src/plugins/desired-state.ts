@@ -21,12 +21,20 @@ export interface NamedPlugin {
   readonly name?: string
 }
 
+/** What a plugin is called: by its id, its folder and its manifest. */
+export function namesOf({ id, name = id }: NamedPlugin): readonly string[] {
+  return [...new Set([id, bareName(id), name])]
+}
+
+export function isCalled(name: string, plugin: NamedPlugin): boolean {
+  return namesOf(plugin).includes(name)
+}
+
 /** The ids that a name refers to: that of this id, or all whose folder or manifest has this name. */
-function resolveName(name: string, installed: readonly NamedPlugin[]): readonly string[] {
+export function resolveName(name: string, installed: readonly NamedPlugin[]): readonly string[] {
   const ids = installed.map(({ id }) => id)
   if (ids.includes(name)) return [name]
-  const matching = installed.filter((plugin) => bareName(plugin.id) === name || plugin.name === name)
-  return [...new Set(matching.map(({ id }) => id))]
+  return [...new Set(installed.filter((plugin) => isCalled(name, plugin)).map(({ id }) => id))]
 }
 
 export function bareName(id: string): string {
@@ -77,9 +85,19 @@ export function missingPlugins(selection: PluginSelection, installed: readonly N
     })
 }
 
+/** Names in `plugins.disabled` that fit several plugins: all of them are disabled. */
+export function ambiguousDisabled(
+  { plugins }: Pick<PluginSelection, 'plugins'>,
+  installed: readonly NamedPlugin[],
+): string[] {
+  return [...new Set(plugins.disabled)]
+    .map((name) => ({ name, found: resolveName(name, installed) }))
+    .filter(({ found }) => found.length > 1)
+    .map(({ name, found }) => `plugins.disabled: ${name} disables ${ambiguous(found)}`)
+}
+
 function notInstalled(name: string, installed: readonly NamedPlugin[]): string {
-  const known = installed.flatMap((plugin) => [plugin.id, bareName(plugin.id), plugin.name ?? plugin.id])
-  const suggestion = findClosestMatch(name, new Set(known))
+  const suggestion = findClosestMatch(name, new Set(installed.flatMap(namesOf)))
   return `a plugin that is not installed${suggestion === null ? '' : `; did you mean ${suggestion}?`}`
 }
 

@@ -1,10 +1,10 @@
 /**
  * Orders plugins for loading (contract §2.1): required plugins first, then by id.
  */
+import { isCalled, type NamedPlugin } from './desired-state.ts'
 import type { PluginRequirement } from './manifest.ts'
 
-interface OrderablePlugin {
-  readonly id: string
+interface OrderablePlugin extends NamedPlugin {
   readonly requires: readonly Pick<PluginRequirement, 'id'>[]
 }
 
@@ -15,19 +15,16 @@ export interface LoadOrder<Plugin> {
 }
 
 /** Ignores requirements that are not installed. Pure. */
-export function loadOrder<Plugin extends OrderablePlugin>(
-  plugins: readonly Plugin[],
-  matches: (requirement: string, id: string) => boolean,
-): LoadOrder<Plugin> {
+export function loadOrder<Plugin extends OrderablePlugin>(plugins: readonly Plugin[]): LoadOrder<Plugin> {
   const waiting = [...plugins].sort((one, other) => (one.id < other.id ? -1 : 1))
   const order: Plugin[] = []
   while (waiting.length > 0) {
     const next = waiting.findIndex(({ id, requires }) =>
-      requires.every((requirement) => !waiting.some((other) => other.id !== id && matches(requirement.id, other.id))),
+      requires.every((requirement) => !waiting.some((other) => other.id !== id && isCalled(requirement.id, other))),
     )
     const [ready] = next === -1 ? [] : waiting.splice(next, 1)
     if (ready === undefined) {
-      const cycle = pluginsInCycles(waiting, matches)
+      const cycle = pluginsInCycles(waiting)
       return { order: [...plugins].sort((one, other) => (one.id < other.id ? -1 : 1)), cycle }
     }
     order.push(ready)
@@ -36,12 +33,9 @@ export function loadOrder<Plugin extends OrderablePlugin>(
 }
 
 /** The unordered plugins that require themselves through other plugins. */
-function pluginsInCycles(
-  unordered: readonly OrderablePlugin[],
-  matches: (requirement: string, id: string) => boolean,
-): string[] {
+function pluginsInCycles(unordered: readonly OrderablePlugin[]): string[] {
   const required = ({ requires }: OrderablePlugin) =>
-    unordered.filter((other) => requires.some((requirement) => matches(requirement.id, other.id)))
+    unordered.filter((other) => requires.some((requirement) => isCalled(requirement.id, other)))
   const reaches = (from: OrderablePlugin): boolean => {
     const seen = new Set(required(from))
     for (const one of seen) for (const other of required(one)) seen.add(other)

@@ -3,7 +3,8 @@
  * behind and does not affect other plugins.
  */
 import { fingerprintOf, fingerprintsOf } from '../lib/file-fingerprint.ts'
-import { matchesPluginId } from './catalogue.ts'
+import { toNamedPlugin } from './catalogue.ts'
+import { isCalled } from './desired-state.ts'
 import type { DiscoveredPlugin } from './discovery.ts'
 import { createEntryImporter } from './entry-importer.ts'
 import { failureReasonOf, type LoadedPlugin, type LoadPluginDeps, loadPlugin, unloadPlugin } from './load-plugin.ts'
@@ -36,7 +37,7 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
   /** Fingerprints of the entries of plugins that took long to fail. */
   const slowFailures = new Map<string, string>()
 
-  const hasPlugin = (id: string) => [...loaded.keys()].some((other) => matchesPluginId(id, other))
+  const hasPlugin = (id: string) => [...loaded.values()].some(({ found }) => isCalled(id, toNamedPlugin(found)))
 
   async function unload(plugin: LoadedPlugin): Promise<void> {
     await unloadPlugin(deps, plugin)

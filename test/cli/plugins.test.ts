@@ -43,6 +43,27 @@ test('a new plugin from the template is listed, tested and enabled, and works in
   assert.match((await runInProcess(root, ['doctor', '--offline'])).stdout, /^✓ Plugins: my-plugin$/m)
 })
 
+test('every command takes the name in the manifest of a plugin, and a change leaves no other name behind', async (t) => {
+  const { root, plugins } = homeWith(t, 'plugins: {enabled: [], disabled: [metrics, twin]}\n')
+  writeFiles(plugins, {
+    ...pluginFiles('hermes-metrics', hook, 'name: metrics\n'),
+    ...pluginFiles('one', hook, 'name: twin\n'),
+    ...pluginFiles('other', hook, 'name: twin\n'),
+  })
+  const run = async (...words: readonly string[]) => await runInProcess(root, ['plugins', ...words])
+  const config = () => readFileSync(join(root, 'config.yaml'), 'utf8')
+  assert.equal((await run('enable', 'hermes-metrics')).code, 0)
+  assert.match(config(), /enabled: \[\s*hermes-metrics\s*\], disabled: \[\s*twin\s*\]/)
+  assert.match((await run('info', 'metrics')).stdout, /^State {2}enabled$/m)
+  assert.equal((await run('test', 'metrics')).code, 0)
+  assert.equal((await run('disable', 'metrics')).code, 0)
+  assert.match(config(), /enabled: \[\], disabled: \[\s*twin, hermes-metrics\s*\]/)
+  assertFailed(await run('enable', 'twin'), 'cli/not-found', 'one', 'other')
+  const still = await run('enable', 'one')
+  assert.equal(still.code, 1, 'a name of both disables it')
+  assert.match(still.stderr, /plugins\.disabled/)
+})
+
 test('plugins work in a terminal chat without a daemon, with TypeScript, zod and #sdk', async (t) => {
   const { root, plugins } = homeWith(t)
   writeFiles(plugins, {

@@ -4,12 +4,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { matchesPluginId } from '../../src/plugins/catalogue.ts'
 import { loadOrder } from '../../src/plugins/load-order.ts'
 
 const plugin = (id: string, ...requires: string[]) => ({ id, requires: requires.map((name) => ({ id: name })) })
 const order = (...plugins: ReturnType<typeof plugin>[]) => {
-  const { order: ordered, cycle } = loadOrder(plugins, matchesPluginId)
+  const { order: ordered, cycle } = loadOrder(plugins)
   return [ordered.map(({ id }) => id).join(' '), cycle.join(' ')]
 }
 
@@ -34,7 +33,7 @@ test('every plugin is loaded once, and after its requirements unless there is a 
   fc.assert(
     fc.property(graphs, (requires) => {
       const plugins = names.map((id, index) => plugin(id, ...(requires[index] ?? [])))
-      const { order: ordered, cycle } = loadOrder(plugins, matchesPluginId)
+      const { order: ordered, cycle } = loadOrder(plugins)
       assert.deepEqual(ordered.map(({ id }) => id).toSorted(), names)
       if (cycle.length > 0) return
       const position = new Map(ordered.map(({ id }, index) => [id, index]))

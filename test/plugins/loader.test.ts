@@ -91,6 +91,19 @@ test('a name that fits two plugins enables neither, and both are named', async (
   assert.match(failure?.reason ?? '', /a-plugin and obs\/metrics have this name/)
 })
 
+test('a disabled name that fits two plugins disables both, and both are named', async (t) => {
+  const files = {
+    ...pluginFiles('a-plugin', hook, 'name: metrics\n'),
+    ...pluginFiles('obs/metrics', hook),
+  }
+  const plugins = { enabled: ['a-plugin', 'obs/metrics'], disabled: ['metrics'] }
+  const loading = createTestLoader(t, { files, plugins })
+  await loading.loader.sync()
+  for (const id of ['a-plugin', 'obs/metrics']) assert.equal(loading.report(id).state, 'disabled')
+  const said = loading.log.records.map(({ fields }) => `${fields['reason']}`).join('\n')
+  assert.match(said, /a-plugin and obs\/metrics have this name/)
+})
+
 test('a plugin that fails to load leaves no registrations, reports the location, and does not affect others', async (t) => {
   const loading = createTestLoader(t, {
     files: {
@@ -259,6 +272,18 @@ test('plugins are loaded after their requirements and report missing ones', asyn
     'it requires the plugin off, which is not enabled',
   ])
   assert.deepEqual(loading.report('b').requires, ['a', 'gone', 'off'])
+})
+
+test('a plugin that is required by the name in its manifest is loaded first, and found by that name', async (t) => {
+  const files = {
+    ...pluginFiles('a-reader', `if (!ctx.hasPlugin('notes')) throw new Error('too early'); ${hook}`),
+    'a-reader/plugin.yaml': "name: a-reader\nrequires_plugins: [{id: notes, version_range: '>=1'}]\n",
+    ...pluginFiles('notes-plugin', hook, 'name: notes\nversion: 1.2.0\n'),
+  }
+  const loading = createTestLoader(t, { files, plugins: { enabled: ['a-reader', 'notes'] } })
+  await loading.loader.sync()
+  assert.deepEqual(loading.registrationLog, ['hook pre_tool_call of notes-plugin', 'hook pre_tool_call of a-reader'])
+  assert.deepEqual(loading.report('a-reader').warnings, [])
 })
 
 test('plugins that require each other are loaded with a warning', async (t) => {

@@ -17,7 +17,9 @@ export const checkPlugins: Check = async ({ context: { home }, settings, daemon 
   const reports = await withMissingPackages(createPluginReports(catalogue, emptyRuntimeState), settings)
   const failures = pluginFailures(reports, catalogue.isEnabled)
   const findings: CheckResult[] = [
-    ...failures.map(({ id, reason }) => problem(subject, `${id} cannot be loaded: ${reason}`, adviceFor(id))),
+    ...failures.map(({ id, state, reason }) =>
+      problem(subject, `${id} cannot be loaded: ${reason}`, adviceFor(id, state)),
+    ),
     ...catalogue.invalid
       .filter(({ id }) => !catalogue.isEnabled(id))
       .map(({ reason }) => note(subject, reason, 'Fix it or remove the directory.')),
@@ -33,8 +35,10 @@ export const checkPlugins: Check = async ({ context: { home }, settings, daemon 
   return enabled.length === 0 ? [] : [ok(subject, enabled.map(({ id }) => id).join(', '))]
 }
 
-function adviceFor(id: string): string {
-  return `Fix it, or run hermes plugins disable ${id}.`
+function adviceFor(id: string, state: string): string {
+  return state === 'missing'
+    ? 'Correct plugins.enabled, or install the plugin.'
+    : `Fix it, or run hermes plugins disable ${id}.`
 }
 
 const responseSchema = z.looseObject({
@@ -54,7 +58,7 @@ async function resultsOfDaemon(request: () => Promise<unknown>, known: ReadonlyS
   if (!response.success) return []
   return response.data.plugins.flatMap(({ id, state, reason, problem: newest }) => {
     if (known.has(id)) return []
-    if (state === 'failed') return [problem(subject, `${id} cannot be loaded: ${reason}`, adviceFor(id))]
+    if (state === 'failed') return [problem(subject, `${id} cannot be loaded: ${reason}`, adviceFor(id, state))]
     return newest === '' ? [] : [problem(subject, `${id} still runs its previous version: ${newest}`, 'Fix its files.')]
   })
 }

@@ -6,7 +6,7 @@ import { pluginDirectories } from '../../app/compose-plugins.ts'
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { HermesError } from '../../lib/errors.ts'
 import { cataloguePlugins } from '../../plugins/catalogue.ts'
-import { bareName } from '../../plugins/desired-state.ts'
+import { isCalled, namesOf } from '../../plugins/desired-state.ts'
 import { createPluginReports, emptyRuntimeState, type PluginReport } from '../../plugins/plugin-report.ts'
 import type { CliContext } from '../kit/context.ts'
 import { type Daemon, findRunningDaemon, warnVersionMismatch } from '../kit/daemon.ts'
@@ -102,23 +102,22 @@ export function parsePlugins(body: unknown): readonly KnownPlugin[] {
   throw new HermesError('cli/incompatible-response', '', { cause: response.error })
 }
 
-/** The plugin with this id, or with this bare name if it is unique. Throws `cli/not-found`. */
-export function findPlugin<Plugin extends Pick<KnownPlugin, 'id' | 'state'>>(
+/** The plugin with this id, or whose folder or manifest has this name if it is unique. Throws `cli/not-found`. */
+export function findPlugin<Plugin extends Pick<KnownPlugin, 'id' | 'name' | 'state'>>(
   name: string,
   all: readonly Plugin[],
 ): Plugin {
   const plugins = all.filter(({ state }) => state !== 'missing')
   const exact = plugins.find(({ id }) => id === name)
   if (exact !== undefined) return exact
-  const [found, second] = plugins.filter(({ id }) => bareName(id) === name)
+  const [found, second] = plugins.filter((plugin) => isCalled(name, plugin))
   if (found !== undefined && second === undefined) return found
   if (found !== undefined && second !== undefined) {
     throw new HermesError('cli/not-found', `Both ${found.id} and ${second.id} are called ${name}.`, {
-      hint: 'Use the full id with the category.',
+      hint: 'Use the folder of the one that you mean, with its category.',
     })
   }
-  const ids = plugins.map(({ id }) => id)
-  const closest = findClosestMatch(name, [...ids, ...ids.map(bareName)])
+  const closest = findClosestMatch(name, new Set(plugins.flatMap(namesOf)))
   const advice = closest === null ? '.' : `; did you mean ${closest}?`
   throw new HermesError('cli/not-found', `No plugin is called ${JSON.stringify(name)}${advice}`, {
     hint: '`hermes plugins list` shows all plugins.',
