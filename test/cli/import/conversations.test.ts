@@ -172,6 +172,30 @@ test('an open conversation goes on in the gateway where it was in Hermes', async
     assert.ok(text.includes(part), text)
 })
 
+test('the work of a sub-agent is no conversation of the person for whose chat it was done', async (t) => {
+  const homes = homesWith(t, {})
+  const chat = { session_key: 'agent:main:telegram:dm:42', chat_id: '42', chat_type: 'dm', user_id: '42' }
+  const stored: readonly StoredSession[] = [
+    {
+      id: 'of-the-person',
+      source: 'telegram',
+      columns: { ...chat, model_config: '{"temperature":1}' },
+      messages: [{ role: 'user', content: 'Which tulips?' }],
+    },
+    {
+      id: 'of-the-sub-agent',
+      source: 'telegram',
+      columns: { ...chat, parent_session_id: 'of-the-person', model_config: '{"_delegate_from":"of-the-person"}' },
+      messages: [{ role: 'user', content: 'Look for tulips.' }],
+    },
+  ]
+  writeStateDatabase(join(homes.source, 'state.db'), 'new', stored).close()
+  assert.deepEqual(namesOf(await runImport(homes, 'hermes'), 'taken'), ['1'])
+  const listed = await runInProcess(homes.target, ['sessions', 'list', '--json'])
+  assert.match(listed.stdout, /of-the-person/)
+  assert.doesNotMatch(listed.stdout, /of-the-sub-agent/)
+})
+
 test('a gateway starts with the settings of another home and answers its people', async (t) => {
   const source = tempHome(t)
   const gateway = await startTestGateway(t, { startNow: false, configText: '' })

@@ -124,7 +124,7 @@ const schemas = {
   },
   new: {
     sessions:
-      'user_id text, session_key text, chat_id text, chat_type text, thread_id text, origin_json text, model text, parent_session_id text, ended_at real, end_reason text, title text, input_tokens integer default 0, output_tokens integer default 0, archived integer default 0',
+      'user_id text, session_key text, chat_id text, chat_type text, thread_id text, origin_json text, model text, model_config text, parent_session_id text, ended_at real, end_reason text, title text, input_tokens integer default 0, output_tokens integer default 0, archived integer default 0',
     messages:
       'tool_call_id text, tool_calls text, tool_name text, token_count integer, finish_reason text, reasoning text, active integer not null default 1, compacted integer not null default 0, _compressed_summary integer not null default 0, display_kind text',
   },

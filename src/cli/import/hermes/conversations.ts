@@ -80,7 +80,7 @@ function createReader(deps: ReaderDeps): ConversationReader {
     *all(isKnown) {
       for (const row of rows) {
         const id = asString(row['id'])
-        if (innerSources.has(asString(row['source']))) continue
+        if (isInner(row)) continue
         if (isKnown(id)) {
           yield { area: 'conversations', name: id, result: 'same', reason: '' }
           continue
@@ -97,9 +97,15 @@ function createReader(deps: ReaderDeps): ConversationReader {
   }
 }
 
+/** A sub-agent that works for a chat has the source and the chat of its agent, and a mark. */
+function isInner(row: Row): boolean {
+  const settings = asRecord(parseJson(asString(row['model_config'])))
+  return innerSources.has(asString(row['source'])) || asString(settings['_delegate_from']) !== ''
+}
+
 const sessionColumns = [
   ...['id', 'source', 'user_id', 'session_key', 'chat_id', 'chat_type', 'thread_id', 'origin_json', 'title'],
-  ...['parent_session_id', 'started_at', 'ended_at', 'end_reason', 'input_tokens', 'output_tokens'],
+  ...['parent_session_id', 'started_at', 'ended_at', 'end_reason', 'input_tokens', 'output_tokens', 'model_config'],
 ]
 const messageColumns = [
   ...['role', 'content', 'tool_call_id', 'tool_calls', 'tool_name', 'timestamp'],
