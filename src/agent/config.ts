@@ -55,12 +55,17 @@ export const agentConfig = {
       z.string().regex(/^[^\s/]{1,64}$/, 'must be one word of at most 64 characters'),
       z.union([
         z.string().min(1).max(20_000),
-        z.object({ system_prompt: z.string().min(1).max(20_000), description: z.string().max(200).default('') }),
+        z.object({
+          system_prompt: z.string().min(1).max(20_000),
+          description: z.string().max(200).default(''),
+          tone: z.string().max(1_000).default(''),
+          style: z.string().max(1_000).default(''),
+        }),
       ]),
     )
     .default({})
     .describe(
-      'Personalities that people choose with `/personality`: a name, and the text that follows SOUL.md in the system prompt, or `{system_prompt, description}`.',
+      'Personalities that people choose with `/personality`: a name, and the text that follows SOUL.md in the system prompt, or `{system_prompt, tone, style, description}`.',
     ),
   reasoning_effort: z
     .enum(reasoningEfforts)

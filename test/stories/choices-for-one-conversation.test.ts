@@ -107,6 +107,16 @@ test('/personality takes effect with the next conversation, after the text of SO
   assert.doesNotMatch(lastSystem(gateway), /pirate/)
 })
 
+test('a personality with a tone and a style, as Hermes has them, has all three in the prompt', async (t) => {
+  const reviewer = { system_prompt: 'You review code.', tone: 'direct', style: 'terse' }
+  const gateway = await startTestGateway(t, {
+    config: { agent: { personalities: { reviewer } }, display: { personality: 'reviewer' } },
+    prepare: (home) => writeFileSync(home.soulFile, 'You are Kim.'),
+  })
+  await exchange(gateway, 'one')
+  assert.match(lastSystem(gateway), /^You are Kim\.\n\nYou review code\.\nTone: direct\nStyle: terse\n/)
+})
+
 test('/update and /debug tell an owner what to do, and show no secret', async (t) => {
   const gateway = await startTestGateway(t, { config: { roles: { owners: ['fake:ada'] } } })
   const ada = { user: 'ada', chat: 'ada-dm' }

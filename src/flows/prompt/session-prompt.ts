@@ -145,8 +145,14 @@ async function readPersona(deps: SessionPromptDeps, chosen: string | undefined):
   const entry = name === undefined ? undefined : personalities[name]
   if (entry === undefined) return await readConfiguredPersona(deps, configured)
   const file = await readPersonaFile(deps, Object.hasOwn(personalities, configured) ? defaultPersonaFile : configured)
-  const text = typeof entry === 'string' ? entry : entry.system_prompt
-  return [file.trim(), text.trim()].filter((part) => part !== '').join('\n\n')
+  return [file.trim(), personalityText(entry)].filter((part) => part !== '').join('\n\n')
+}
+
+function personalityText(entry: AgentConfig['personalities'][string]): string {
+  if (typeof entry === 'string') return entry.trim()
+  const { system_prompt, tone, style } = entry
+  const lines = [system_prompt.trim(), tone && `Tone: ${tone.trim()}`, style && `Style: ${style.trim()}`]
+  return lines.filter((line) => line !== '').join('\n')
 }
 
 const defaultPersonaFile = 'SOUL.md'
