@@ -58,7 +58,7 @@ const unused: readonly UnusedKeys[] = [
   { reason: 'the API answers with the configured model', keys: ['platforms.api_server.extra.model_routes'] },
   {
     reason: 'there is no such part here',
-    keys: ['kanban', 'wake_word', 'voice.*', 'context_engine', 'curator', 'auxiliary.*', 'gateway.*'],
+    keys: ['kanban', 'wake_word', 'voice.*', 'lsp', 'context_engine', 'curator', 'auxiliary.*', 'gateway.*'],
   },
   { reason: 'choose it with `memory.provider`', keys: ['honcho'] },
   {
@@ -175,7 +175,10 @@ const unused: readonly UnusedKeys[] = [
   },
   {
     reason: 'a server asks for texts without tools, and waits for an answer as a person does',
-    keys: ['mcp_servers.*.sampling.max_tool_rounds', 'mcp_servers.*.elicitation.timeout'],
+    keys: [
+      ...['mcp_servers.*.sampling.max_tool_rounds', 'mcp_servers.*.sampling.expose_client_tools'],
+      ...['mcp_servers.*.elicitation.timeout'],
+    ],
   },
   {
     reason: '`tts` and `stt` have one vendor, with `model`, `voice` and `language`',
@@ -189,6 +192,17 @@ const unused: readonly UnusedKeys[] = [
       ...['platforms.telegram.guest_mode', 'platforms.telegram.extra.*', 'platforms.slack.extra.*'],
       ...['platforms.webhook.extra.*', 'platforms.discord.free_response_auto_thread'],
       ...['platforms.*.channel_skill_bindings', 'platforms.*.proxy_url', 'trust_env'],
+    ],
+  },
+  {
+    reason: 'files that people send are kept in the home, and the agent reads them there',
+    keys: ['attachments'],
+  },
+  {
+    reason: 'the bot does not speak in voice channels; a spoken answer is a voice message (`/voice`)',
+    keys: [
+      ...['platforms.discord.voice_fx', 'platforms.discord.voice_channel_inactivity_timeout_seconds'],
+      ...['platforms.discord.voice_channel_inactivity_requires_alone'],
     ],
   },
   { reason: 'use `allow_bots: mentions`', keys: ['platforms.discord.bots_require_inline_mention'] },
