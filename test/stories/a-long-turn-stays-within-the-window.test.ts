@@ -220,6 +220,27 @@ test('every request fits the window whatever the summary is: the oldest part is 
   assert.equal(kept[0]?.['count'], 32, 'the history has every message')
 })
 
+test('a server that counts nothing rejects one request, and every later one fits its window', async (t) => {
+  const sizes: number[] = []
+  const gateway = await startTestGateway(t, {
+    config: { context_length: 12_000, agent: { max_retries: 0 } },
+    model(request) {
+      // A summary has no tools. The model repeats what it was asked.
+      if (request.body['tools'] === undefined) return { text: request.lastUserText }
+      const size = tokensOfChinese(request)
+      sizes.push(size)
+      if (size > 12_000) return { error: { status: 400, body: { error: { code: 'context_length_exceeded' } } } }
+      const number = [...request.lastUserText.matchAll(/第(\d+)个消息/g)].at(-1)?.[1]
+      return { text: `回答${number}：${sentences.repeat(26)}` }
+    },
+  })
+  for (let at = 1; at <= 12; at++) {
+    await gateway.say(`第${at}个消息：${sentences.repeat(26)}`)
+    await gateway.waitForReply(`回答${at}：`)
+  }
+  assert.equal(sizes.filter((size) => size > 12_000).length, 1, sizes.join())
+})
+
 test('a summary that fails during a turn costs neither the turn nor the transcript', async (t) => {
   let refused = 0
   const gateway = await startTestGateway(t, {

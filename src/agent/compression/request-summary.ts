@@ -29,7 +29,8 @@ export function compressionRules(
   { tokens, ratio, trigger, ...more }: RuleFacts,
 ): CompressionOptions {
   // The rejected request was longer than the window, whatever the configuration says.
-  const contextLength = trigger === 'overflow' ? Math.min(settings.context_length, tokens) : settings.context_length
+  const contextLength =
+    trigger === 'overflow' ? Math.min(settings.context_length, tokens * ratio) : settings.context_length
   // The plan counts as it estimates.
   const limit = compressionLimit({ ...settings, context_length: contextLength }) / ratio
   const { protect_first_n, protect_last_n, min_tail_user_messages } = settings.compression

@@ -6,6 +6,7 @@
 import {
   compressionLimit,
   contextTokens,
+  estimateTokens,
   excessTokens,
   isSurelyShort,
   ratioOfRequest,
@@ -61,6 +62,8 @@ export interface SessionCompression extends Pick<CommandServices, 'compressSessi
 
 /** Sessions and models whose counts are remembered. */
 const maxRemembered = 1_000
+/** No tokenizer counts more than twice the estimate of a whole conversation. */
+const maxLearnedRatio = 2
 
 export function createSessionCompression(deps: SessionCompressionDeps): SessionCompression {
   const { store, clock, settings } = deps
@@ -70,7 +73,8 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
   /** Counted by estimated tokens, by model. */
   const ratios = createLruCache<number>(maxRemembered)
 
-  const ratioOf = ({ provider, model }: ChosenModel) => ratios.get(`${provider.name}/${model}`) ?? 1
+  const ratioKey = ({ provider, model }: ChosenModel) => `${provider.name}/${model}`
+  const ratioOf = (chosen: ChosenModel) => ratios.get(ratioKey(chosen)) ?? 1
   const settingsOf = ({ contextLength }: ChosenModel) =>
     contextLength === undefined ? settings() : { ...settings(), context_length: contextLength }
   const seenBy = ({ provider, model }: ChosenModel, messages: readonly ChatMessage[]) =>
@@ -84,6 +88,15 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
     const result = await compressSession({ ...deps, ...own }, request, signal)
     if (result.kind === 'done') counts.delete(request.turn.sessionId)
     return result
+  }
+
+  /**
+   * A rejected conversation fills the window, also where the provider counts nothing. Far fewer estimated tokens mean that the
+   * window is smaller than configured.
+   */
+  function learnFromRejection(chosen: ChosenModel, messages: readonly ChatMessage[]): void {
+    const least = settingsOf(chosen).context_length / Math.max(1, estimateTokens(messages))
+    if (least > ratioOf(chosen) && least <= maxLearnedRatio) ratios.set(ratioKey(chosen), least)
   }
 
   /** The tokens before the first request of a turn. */
@@ -119,10 +132,9 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
     },
 
     counted({ id, sessionId }, chosen, request) {
-      const { provider, model } = chosen
       counts.set(sessionId, { turnId: id, tokens: request.inputTokens + request.outputTokens })
       const ratio = ratioOfRequest({ ...request, messages: seenBy(chosen, request.messages) })
-      if (ratio !== undefined) ratios.set(`${provider.name}/${model}`, ratio)
+      if (ratio !== undefined) ratios.set(ratioKey(chosen), ratio)
     },
 
     excess: (chosen, system, messages, counted) =>
@@ -143,6 +155,10 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
     async afterContextOverflow(turn, chosen, signal) {
       if (!settings().compression.enabled) return null
       const entries = await store.run(() => readTranscript(turn.sessionId))
+      learnFromRejection(
+        chosen,
+        entries.map(({ message }) => message),
+      )
       const request = { turn, entries, chosen, trigger: 'overflow', tokens: 0, focus: '', isRunning: true } as const
       const result = await compress(request, signal)
       return result.kind === 'done' ? result.entries.map(({ message }) => message) : null
