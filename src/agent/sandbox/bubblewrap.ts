@@ -21,9 +21,6 @@ export interface BubblewrapOptions {
   readonly isRoot: boolean
 }
 
-/** What name resolution needs of `/run`, which is hidden because of its sockets. */
-const resolverDirectories = ['/run/systemd/resolve', '/run/resolvconf', '/run/NetworkManager/resolv.conf', '/run/nscd']
-
 /** Without these, root could not use files of other users in the working directory. */
 const rootCapabilities = ['CAP_DAC_OVERRIDE', 'CAP_CHOWN', 'CAP_FOWNER']
 
@@ -43,8 +40,8 @@ export function bubblewrapCommand(
     ...[view.writable.includes('/') ? '--bind' : '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
     // Owned by root and writable for root without any capability.
     ...['--ro-bind', '/proc/sys', '/proc/sys', '--ro-bind-try', '/proc/sysrq-trigger', '/proc/sysrq-trigger'],
-    // Sockets of the system: D-Bus, systemd, Docker.
-    ...['--tmpfs', '/run', ...resolverDirectories.flatMap((path) => ['--ro-bind-try', path, path])],
+    // The view has what remains of it.
+    ...['--tmpfs', '/run'],
     ...(view.privateTmp === undefined
       ? []
       : ['--bind', view.privateTmp, '/tmp', '--bind', view.privateTmp, '/var/tmp']),

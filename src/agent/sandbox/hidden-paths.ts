@@ -19,6 +19,9 @@ export const privatePaths: readonly string[] = [
   ...['.s3cfg', '.boto', '.databrickscfg', '.cargo/credentials', '.cargo/credentials.toml', '.gem/credentials'],
   ...['.m2/settings.xml', '.m2/settings-security.xml', '.gradle/gradle.properties', '.composer/auth.json'],
   ...['.terraformrc', '.claude', '.claude.json', '.codex', '.gemini', '.anthropic', '.openai', '.env'],
+  // In the directories of toolchains: keys of certificates, tokens of package indexes, data of services
+  ...['.dotnet/corefx', '.local/share/uv/credentials', '.npm-global/etc', '.n/etc', '.linuxbrew/var'],
+  ...['miniconda3/.condarc', 'miniforge3/.condarc', 'anaconda3/.condarc'],
   // Password stores and keyrings
   ...['.password-store', '.local/share/keyrings', '.local/share/kwalletd', '.config/keepassxc', '.config/Bitwarden'],
   ...['.config/1Password', '.lastpass', 'Library/Keychains', 'Library/Application Support/1Password'],
@@ -51,6 +54,13 @@ export const systemSecrets: readonly string[] = [
   ...['/etc/ssh/ssh_host_rsa_key', '/etc/ssh/ssh_host_ecdsa_key', '/etc/ssh/ssh_host_ed25519_key', '/etc/letsencrypt'],
   ...['/etc/wireguard', '/etc/NetworkManager/system-connections', '/etc/kubernetes', '/var/lib/docker'],
   ...['/var/lib/kubelet', '/var/spool/cron', '/var/backups', '/etc/krb5.keytab', '/etc/ppp', '/root/.ssh'],
+  // The secrets of containers and services, credentials of sessions, and sockets: D-Bus, systemd, Docker
+  '/run',
+]
+
+/** What name resolution needs of `/run`, beside the file to which `/etc/resolv.conf` leads. */
+export const resolverPaths: readonly string[] = [
+  ...['/run/systemd/resolve', '/run/resolvconf', '/run/NetworkManager/resolv.conf', '/run/nscd'],
 ]
 
 /** Directories in which every file belongs to the system. */

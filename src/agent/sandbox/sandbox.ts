@@ -117,12 +117,18 @@ export function toHostPath(view: SandboxView, path: string): string {
  * if it exists there.
  */
 export function hiddenReason(view: SandboxView, path: string): string | undefined {
-  const hostPath = toHostPath(view, path)
-  const isReplaced = hostPath !== path && findEntry(hostPath) === undefined && findEntry(path) !== undefined
-  // In a replaced directory, the links of this machine mean nothing.
-  const place = hostPath === path ? realPath(path) : path
-  if (!isReplaced && accessOf(view, place) !== 'hidden') return undefined
+  if (!isHidden(view, path)) return undefined
   return `${path} is hidden by the sandbox. The owner of the gateway can show it with terminal.sandbox_read, or terminal.sandbox_write.`
+}
+
+function isHidden(view: SandboxView, path: string): boolean {
+  const hostPath = toHostPath(view, path)
+  // In a replaced directory, the links of this machine mean nothing.
+  if (hostPath !== path)
+    return accessOf(view, path) === 'hidden' || (findEntry(hostPath) === undefined && findEntry(path) !== undefined)
+  const place = realPath(path)
+  // A link may lead into a replaced directory.
+  return place === path ? accessOf(view, path) === 'hidden' : isHidden(view, place)
 }
 
 const temporaryDirectories = ['/tmp', '/var/tmp']

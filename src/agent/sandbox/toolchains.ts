@@ -1,7 +1,7 @@
 /**
  * Where toolchains are installed in a home directory. Commands see them, read-only, although they see nothing else of a home: the
- * programs on the PATH would not run without them. None of these directories is a place for credentials; those of `.cargo`,
- * `.gem` and others lie beside what is named here.
+ * programs on the PATH would not run without them. Most credentials, such as those of `.cargo` and `.gem`, lie beside what is named
+ * here; those that tools keep inside stay hidden (`privatePaths`).
  */
 export const toolchainPaths: readonly string[] = [
   // Programs of the user and of several languages

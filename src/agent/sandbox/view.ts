@@ -6,7 +6,7 @@ import { homedir } from 'node:os'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { locateProfile } from '../../lib/profiles.ts'
-import { isSystemDirectory, privatePaths, startupDirectories, systemSecrets } from './hidden-paths.ts'
+import { isSystemDirectory, privatePaths, resolverPaths, startupDirectories, systemSecrets } from './hidden-paths.ts'
 import {
   accessOf,
   findEntry,
@@ -102,6 +102,8 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
       privatePaths.flatMap((name) => withRealPath(join(directory, name))),
     ),
     ...systemSecrets,
+    // Bubblewrap has shared memory of its own.
+    ...(privateTmp === undefined ? [] : ['/dev/shm']),
   ].filter((path) => !listed.has(path))
   const workHomes = homes.open.filter((path) => roots.some((root) => isWithin(path, root)))
   const writable = [
@@ -121,6 +123,7 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
     .filter((path) => !gatewayHomes.some((root) => isWithin(path, root)) && !isAroundHome(path))
     .concat(
       options.binDirectory ?? [],
+      [...resolverPaths, realPath('/etc/resolv.conf')].filter((path) => isWithin(path, '/run') && exists(path)),
       // The agent works where it works, also when skills are there.
       [...toolchains, ...skills].filter((path) => !writable.includes(path)),
       // What is missing would become an empty directory.

@@ -1,6 +1,6 @@
 /**
- * Where tools keep credentials in a home directory. None of these is on a list of the gateway: the sandbox must not depend on knowing
- * them.
+ * Where tools keep credentials in a home directory. Only those in the directories of toolchains are on a list of the gateway: the
+ * sandbox must not depend on knowing the others.
  */
 export const credentialFiles: readonly string[] = [
   // Clouds and hosting
@@ -151,4 +151,7 @@ export const credentialFiles: readonly string[] = [
   ],
   // Without a dot
   ...['snap/bitwarden/current/data.json', 'keys/wallet.txt', 'Documents/passwords.kdbx', 'backup.sql'],
+  // In the directories of toolchains, which are readable
+  ...['.dotnet/corefx/cryptography/x509stores/my/a.pfx', '.local/share/uv/credentials/credentials.toml'],
+  ...['.npm-global/etc/npmrc', '.n/etc/npmrc', '.linuxbrew/var/db/a.conf', 'miniconda3/.condarc'],
 ]

@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { constants, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { access } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -118,7 +119,59 @@ for (const setting of ['bwrap', 'landlock'] as const) {
   })
 }
 
+/** A new directory with a file `key`, which the command of a test must not read. */
+function makeSecret(t: TestContext, parent: string): string {
+  const directory = mkdtempSync(join(parent, 'hermes-secret-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  writeFileSync(join(directory, 'key'), canary)
+  return directory
+}
+
+const withoutRun = await access('/run', constants.W_OK).then(
+  () => false,
+  () => 'only root may write /run',
+)
+
+for (const setting of ['bwrap', 'landlock'] as const)
+  test(`secrets of containers and services below /run are hidden from commands and file tools (${setting})`, {
+    skip: (await sandboxSkip(setting)) || withoutRun,
+  }, async (t) => {
+    const directory = makeSecret(t, '/run')
+    const victim = await openVictim(t, { setting })
+    assert.equal((await victim.run(`cat ${directory}/key 2>/dev/null; echo end`)).output, 'end\n')
+    for (const path of [directory, directory.replace('/run', '/var/run')])
+      await assert.rejects(victim.run('pwd', { cwd: path }), { code: 'terminal/hidden-folder' })
+    const read = await victim.fileGuard.checkRead(join(directory, 'key'))
+    assert.equal(read.ok ? 'readable' : read.code, 'hidden')
+    const listed = await openVictim(t, { setting, read: [directory] })
+    assert.equal((await listed.run('cat key', { cwd: directory })).output, canary)
+  })
+
 const skip = await sandboxSkip('bwrap')
+
+test('what bubblewrap replaces is called hidden, also at the end of a link', { skip }, async (t) => {
+  const [temporary, shared] = [makeSecret(t, '/tmp'), makeSecret(t, '/dev/shm')]
+  const victim = await openVictim(t, {
+    setting: 'bwrap',
+    workingDirectory: 'project',
+    prepare(userHome) {
+      mkdirSync(join(userHome, 'project'))
+      symlinkSync(temporary, join(userHome, 'project/link'))
+    },
+  })
+  for (const directory of [temporary, shared, join(victim.cwd, 'link')]) {
+    await assert.rejects(victim.run('pwd', { cwd: directory }), (error) => {
+      assert.ok(error instanceof HermesError && error.code === 'terminal/hidden-folder')
+      assert.ok(error.message.includes(directory) && error.hint.includes('terminal.sandbox_write'))
+      return true
+    })
+    const read = await victim.fileGuard.checkRead(join(directory, 'key'))
+    assert.equal(read.ok ? 'readable' : read.code, 'hidden', directory)
+  }
+  assert.equal((await victim.run('echo x > /dev/shm/a; cat /dev/shm/a')).output, 'x\n')
+  const listed = await openVictim(t, { setting: 'bwrap', write: [shared] })
+  assert.equal((await listed.run('cat key', { cwd: shared })).output, canary)
+})
 
 test('a service at 127.0.0.1 is reached with the network, and not without it', { skip }, async (t) => {
   const port = await listen(t)
