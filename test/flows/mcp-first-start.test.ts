@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { agentConfig } from '../../src/agent/config.ts'
 import { mcpConfig } from '../../src/agent/mcp/config.ts'
@@ -108,12 +108,13 @@ for (const kind of ['bwrap', 'landlock'] as const)
     const { home, opener } = newHome(t, { sandbox: kind })
     const script = join(home.root, 'server.sh')
     writeFileSync(script, program)
-    await assert.rejects(startIn(opener, 'a', { args: [script], sandbox: true }), (error) => {
-      assert.ok(error instanceof Error)
-      assert.ok(error.message.includes(`${script} is hidden by the sandbox`), error.message)
-      assert.match(error.message, /terminal\.sandbox_read/)
-      return true
-    })
+    for (const arg of [script, relative(home.workspace, script), `--script=${script}`])
+      await assert.rejects(startIn(opener, 'a', { args: [arg], sandbox: true }), (error) => {
+        assert.ok(error instanceof Error)
+        assert.ok(error.message.includes(`${script} is hidden by the sandbox`), error.message)
+        assert.match(error.message, /terminal\.sandbox_read/)
+        return true
+      })
   })
 
 test('the failure of a start says whether the program or the working directory is missing', async (t) => {

@@ -205,8 +205,8 @@ function programOf(
     )
   const path = program.includes('/') && !isAbsolute(program) ? resolve(cwd, program) : program
   // A program cannot say that a script is hidden: for it there is none.
-  const hidden = [cwd, path, ...args.map((arg) => expandHome(arg, userHome))]
-    .filter((one) => isAbsolute(one) && existsSync(one))
+  const hidden = [cwd, path, ...args.flatMap((arg) => pathsIn(arg, userHome).map((one) => resolve(cwd, one)))]
+    .filter((one) => existsSync(one))
     .map((one) => sandbox?.hiddenReason(one))
     .find((reason) => reason !== undefined)
   if (hidden !== undefined)
@@ -220,6 +220,12 @@ function programOf(
     cwd: sandbox?.toHostPath(cwd) ?? cwd,
     env: { ...variables, PWD: cwd },
   }
+}
+
+/** What may be a path in an argument: all of it, or what follows the `=` of an option. */
+function pathsIn(arg: string, userHome: string): readonly string[] {
+  const [, value = arg] = /^--?[\w-]+=(.*)$/s.exec(arg) ?? []
+  return value.includes('/') ? [expandHome(value, userHome)] : []
 }
 
 function expandHome(path: string, userHome: string): string {
