@@ -187,35 +187,38 @@ for (const { sandbox, missing, inSandbox } of await sandboxLanes()) {
   })
 }
 
-test('Python plugins override requests, filter tools, reissue a model call and run a daemon', {
-  skip,
-}, async (t) => {
-  const { gateway, recorded } = await withSeeds(t, ['kora'], {
-    replies: [
-      { toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }] },
-      { text: 'I am not sure' },
-      { text: 'It is so' },
-    ],
+for (const { sandbox, missing, inSandbox } of await sandboxLanes()) {
+  test(`Python plugins override requests, filter tools, reissue a model call and run a daemon${inSandbox}`, {
+    skip: skip || missing,
+  }, async (t) => {
+    const { gateway, recorded } = await withSeeds(t, ['kora'], {
+      config: { plugins: { enabled: ['kora'] }, terminal: { sandbox } },
+      replies: [
+        { toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }] },
+        { text: 'I am not sure' },
+        { text: 'It is so' },
+      ],
+    })
+    await gateway.say('is it so?')
+    await gateway.waitForReply('It is so')
+    const requests = [await gateway.modelRequest(0), await gateway.modelRequest(1), await gateway.modelRequest(2)].map(
+      ({ body }) => Object(body),
+    )
+    await gateway.stop()
+    assert.deepEqual(
+      requests.map(({ model, temperature }) => [model, temperature]),
+      [
+        ['test-model', 0],
+        ['test-model', 0],
+        ['large-model', 0],
+      ],
+    )
+    const notes = recorded().held
+    const tools = notes.find(({ kora }) => kora === 'tools')
+    for (const request of requests) assert.equal(request.tools.length, tools?.['after'])
+    assert.ok(Number(tools?.['before']) > Number(tools?.['after']))
+    assert.equal(tools?.['route'], 'fake_dm')
+    const life = notes.map(({ kora }) => kora).filter((one) => one !== 'tools')
+    assert.deepEqual(life, ['startup', 'tick', 'shutdown'])
   })
-  await gateway.say('is it so?')
-  await gateway.waitForReply('It is so')
-  const requests = [await gateway.modelRequest(0), await gateway.modelRequest(1), await gateway.modelRequest(2)].map(
-    ({ body }) => Object(body),
-  )
-  await gateway.stop()
-  assert.deepEqual(
-    requests.map(({ model, temperature }) => [model, temperature]),
-    [
-      ['test-model', 0],
-      ['test-model', 0],
-      ['large-model', 0],
-    ],
-  )
-  const notes = recorded().held
-  const tools = notes.find(({ kora }) => kora === 'tools')
-  for (const request of requests) assert.equal(request.tools.length, tools?.['after'])
-  assert.ok(Number(tools?.['before']) > Number(tools?.['after']))
-  assert.equal(tools?.['route'], 'fake_dm')
-  const life = notes.map(({ kora }) => kora).filter((one) => one !== 'tools')
-  assert.deepEqual(life, ['startup', 'tick', 'shutdown'])
-})
+}

@@ -95,9 +95,9 @@ const documented = `# Startup Checklist
 3. Check if /opt/app/deploy.log has any errors from the last 24 hours
 `
 
-for (const sandbox of ['off', 'auto'] as const) {
+for (const sandbox of ['off', 'auto', 'landlock'] as const) {
   test(`the documented checklist finds a failed job with hermes cron list, with terminal.sandbox ${sandbox}`, {
-    skip: sandbox === 'auto' && (await sandboxSkip()),
+    skip: sandbox !== 'off' && (await sandboxSkip(sandbox === 'auto' ? 'bwrap' : sandbox)),
   }, async (t) => {
     const schedule = { kind: 'cron', expr: '0 3 * * *', display: '0 3 * * *' }
     const job = { id: 'backup', name: 'Nightly backup', prompt: 'Back up', schedule, last_status: 'error' }
