@@ -60,8 +60,9 @@ async function startIn(
   }
 }
 
-for (const kind of ['off', 'auto', 'bwrap', 'landlock'] as const) {
-  const skip = kind === 'off' || kind === 'auto' ? false : await sandboxSkip(kind)
+// Seatbelt exists on macOS only: elsewhere the sandbox is missing.
+for (const kind of ['off', 'auto', 'bwrap', 'landlock', 'seatbelt'] as const) {
+  const skip = kind === 'bwrap' || kind === 'landlock' ? await sandboxSkip(kind) : false
   test(`ten servers that start at once in a new home all run, with sandbox ${kind}`, { skip }, async (t) => {
     const { home, opener, log } = newHome(t, kind === 'off' ? {} : { sandbox: kind })
     const names = Array.from({ length: 10 }, (_, index) => `server${index}`)
