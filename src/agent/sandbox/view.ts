@@ -2,6 +2,7 @@
  * Computes what the agent sees of this machine. Commands and file tools use the same view. Homes are empty but for what is named:
  * a list of what to hide would never be complete.
  */
+import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -39,6 +40,8 @@ export interface ViewOptions {
   readonly binDirectory?: string
   /** The directory of the program, absolute. Default: of this one. */
   readonly program?: string
+  /** The list of the users of this machine. Default: `/etc/passwd`. */
+  readonly users?: string
 }
 
 /** The directory of the program itself. */
@@ -84,7 +87,7 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
   // A directory of the system is opened by listing it in `write`.
   const work = [options.cwd].filter(isAllowed).map(realPath)
   const roots = [...work.filter((path) => !isSystemDirectory(path)), ...write]
-  const homes = findHomes(userHome, [...roots, ...read])
+  const homes = findHomes(userHome, homesOfPeople(options.users ?? '/etc/passwd'), [...roots, ...read])
   const isAroundHome = (path: string) => homes.closed.some((one) => isWithin(one, path))
   const toolchains = toolchainPaths
     .map((name) => realPath(join(userHome, name)))
@@ -171,12 +174,32 @@ interface Homes {
 }
 
 /** The home directories of this machine, with their real paths. */
-function findHomes(userHome: string, opened: readonly string[]): Homes {
+function findHomes(userHome: string, listedHomes: readonly string[], opened: readonly string[]): Homes {
   const parents = ['/home', '/Users']
   const others = parents.flatMap((parent) => listDirectory(parent).map((name) => join(parent, name)))
-  const all = unique([userHome, homedir(), ...['/root', ...others].filter(exists)].flatMap(withRealPath))
+  const found = ['/root', ...others, ...listedHomes].filter(exists)
+  const all = unique([userHome, homedir(), ...found].flatMap(withRealPath))
   const isOpen = (path: string) => isSystemDirectory(path) || opened.some((entry) => isWithin(path, entry))
   return { closed: all.filter((path) => !isOpen(path)), open: all.filter(isOpen) }
+}
+
+/** Those of accounts of people. The homes of services are directories of programs, such as `/var/www`. */
+function homesOfPeople(users: string): readonly string[] {
+  return readLines(users)
+    .map((line) => line.split(':'))
+    .filter(([, , id]) => Number(id) >= 1_000 && Number(id) < 60_000)
+    .map(([, , , , , home = '']) => home)
+    .filter((home) => isAbsolute(home) && !isTemporary(home))
+}
+
+/** None for a file that cannot be read. */
+function readLines(path: string): readonly string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n')
+  } catch {
+    // macOS keeps its users elsewhere, with their homes in /Users.
+    return []
+  }
 }
 
 function dotEntriesOf(directory: string): readonly string[] {

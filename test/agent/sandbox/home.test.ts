@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -36,6 +36,21 @@ for (const setting of ['bwrap', 'landlock'] as const) {
       const read = await victim.fileGuard.checkRead(path)
       assert.equal(read.ok ? 'readable' : read.code, 'hidden', path)
     }
+  })
+
+  test(`the home of another user is hidden wherever it lies (${setting})`, { skip }, async (t) => {
+    const other = mkdtempSync(join(import.meta.dirname, '../../../.victim-'))
+    t.after(() => rmSync(other, { recursive: true }))
+    mkdirSync(join(other, 'ada/work'), { recursive: true })
+    mkdirSync(join(other, 'site'))
+    for (const name of ['ada/work/key', 'site/index']) writeFileSync(join(other, name), name)
+    const users = join(other, 'passwd')
+    writeFileSync(users, `web:x:33:33::${other}/site:/bin/sh\nada:x:1000:1000:Ada:${other}/ada:/bin/sh\n+::::::\n`)
+    const victim = await openVictim(t, { setting, users })
+    const { output } = await victim.run(`cat ${other}/ada/work/key ${other}/site/index 2>/dev/null`)
+    assert.equal(output, 'site/index')
+    const read = await victim.fileGuard.checkRead(join(other, 'ada/work/key'))
+    assert.equal(read.ok ? 'readable' : read.code, 'hidden')
   })
 
   test(`what is listed and toolchains are readable, and not writable (${setting})`, { skip }, async (t) => {
