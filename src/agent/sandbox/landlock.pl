@@ -1,16 +1,17 @@
 # Restricts itself with Landlock and becomes another program:
 #
-#     perl landlock.pl <number of prctl> <rules> <filter> <access>:<path> ... -- <program> <argument> ...
+#     perl landlock.pl <number of prctl> <number of capget> <rules> <filter> <access>:<path> ... -- <program> <argument> ...
 #
 # <filter> is a program of seccomp in hexadecimal digits, or "-". <rules> is "files" or "none". With "files" the program reaches only the given paths; <access> is a sum of the bits of
 # LANDLOCK_ACCESS_FS. With both it may neither connect to abstract Unix sockets nor signal processes that it has not started
-# itself, where the kernel can restrict that (ABI 6, Linux 6.12). With "files" it exits with 125 when Landlock does not work here;
+# itself, where the kernel can restrict that (ABI 6, Linux 6.12). With "files" root keeps the capabilities for files of other users
+# only: with others it could read the environment of the gateway, or load a module into the kernel. With "files" it exits with 125 when Landlock does not work here;
 # with "none" it then starts the program without it.
 #
 # In Perl, because it can make system calls without a compiler, starts in 3 ms, and is a part of every Debian.
 use strict;
 
-my ( $prctl, $kind, $filter, @rest ) = @ARGV;
+my ( $prctl, $capget, $kind, $filter, @rest ) = @ARGV;
 
 # The numbers of these calls are the same on all architectures.
 my ( $create_ruleset, $add_rule, $restrict_self ) = ( 444, 445, 446 );
@@ -42,6 +43,16 @@ if ( defined $ruleset && $ruleset >= 0 ) {
     # The first call is PR_SET_NO_NEW_PRIVS, which the second one requires.
     my $applied = syscall( $prctl + 0, 38, 1, 0, 0, 0 ) == 0 && syscall( $restrict_self, $ruleset, 0 ) == 0;
     fail("the rules cannot be applied ($!)") if $kind eq 'files' && !$applied;
+}
+if ( $kind eq 'files' ) {
+    # Version 3 of the header, for this process. The data are the effective, permitted and inheritable ones, in two halves.
+    my ( $header, $data ) = ( pack( 'LL', 0x20080522, 0 ), pack('x24') );
+    syscall( $capget + 0, $header, $data ) == 0 or fail("the capabilities cannot be read ($!)");
+    # CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_FOWNER. A program that is started gets no others, because of PR_SET_NO_NEW_PRIVS.
+    my $kept = ( unpack 'L6', $data )[1] & 0b1011;
+    # The number of capset follows that of capget.
+    syscall( $capget + 1, $header, pack( 'L6', $kept, $kept, 0, 0, 0, 0 ) ) == 0
+      or fail("the capabilities cannot be dropped ($!)");
 }
 if ( $filter ne '-' ) {
     my $code = pack( 'H*', $filter );

@@ -9,9 +9,10 @@ import { unixSocketFilter } from './socket-filter.ts'
 
 const script = fileURLToPath(new URL('landlock.pl', import.meta.url))
 
-/** The number of the system call `prctl`. */
-const prctlNumbers: Readonly<Partial<Record<NodeJS.Architecture, number>>> = {
-  ...{ x64: 157, arm64: 167, riscv64: 167, loong64: 167, ppc64: 171, s390x: 172, ia32: 172, arm: 172 },
+/** The numbers of the system calls `prctl` and `capget`. */
+const callNumbers: Readonly<Partial<Record<NodeJS.Architecture, readonly [prctl: number, capget: number]>>> = {
+  ...{ x64: [157, 125], arm64: [167, 90], riscv64: [167, 90], loong64: [167, 90], ppc64: [171, 183] },
+  ...{ s390x: [172, 184], ia32: [172, 184], arm: [172, 184] },
 }
 
 /** The bits of `LANDLOCK_ACCESS_FS`. */
@@ -26,8 +27,18 @@ const writeAccess = {
   directory: readAccess.directory | writeFile | truncate | changeDirectory,
 }
 
-/** Devices that programs open for writing. */
-const devices = ['/dev/null', '/dev/zero', '/dev/full', '/dev/tty', '/dev/ptmx', '/dev/pts', '/dev/shm']
+/** Devices that every program may use. The others are closed: on a disk root, or the group of disks, can read what is hidden. */
+const devices = [
+  '/dev/null',
+  '/dev/zero',
+  '/dev/full',
+  '/dev/random',
+  '/dev/urandom',
+  '/dev/tty',
+  '/dev/ptmx',
+  '/dev/pts',
+  '/dev/shm',
+]
 
 /** A directory with more entries is allowed or left out as a whole. */
 const maxEntries = 2_000
@@ -42,10 +53,12 @@ export function landlockCommand(
   argv: readonly string[],
   { exposed = [] }: WrapOptions,
 ): readonly string[] {
+  const isOpen = [...view.readOnly, ...view.writable].includes('/dev')
+  const closed = isOpen ? view : { ...view, hidden: [...view.hidden, '/dev'] }
   const rules = [
-    ...allowAround('/', view, 'readOnly'),
-    ...view.readOnly.filter(isInHidden(view)).flatMap((path) => allowAround(path, view, 'readOnly')),
-    ...view.writable.flatMap((path) => allowAround(path, view, 'writable')),
+    ...allowAround('/', closed, 'readOnly'),
+    ...view.readOnly.filter(isInHidden(closed)).flatMap((path) => allowAround(path, closed, 'readOnly')),
+    ...view.writable.flatMap((path) => allowAround(path, closed, 'writable')),
     ...(view.privateTmp === undefined ? [] : [ruleFor(view.privateTmp, 'writable')]),
     ...devices.flatMap((path) => allowAround(path, view, 'writable')),
     ...exposed.map((path) => ruleFor(path, 'readOnly')),
@@ -69,7 +82,8 @@ function commandLine(
   rules: readonly string[],
   argv: readonly string[],
 ): readonly string[] {
-  return [program, script, String(prctlNumbers[process.arch] ?? 0), kind, filter ?? '-', ...rules, '--', ...argv]
+  const [prctl, capget] = callNumbers[process.arch] ?? [0, 0]
+  return [program, script, `${prctl}`, `${capget}`, kind, filter ?? '-', ...rules, '--', ...argv]
 }
 
 /** Readable all the same, such as skills in the home of the gateway. */

@@ -3,8 +3,9 @@
  * services it reaches.
  */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { constants, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { constants, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -145,6 +146,30 @@ for (const setting of ['bwrap', 'landlock'] as const)
     assert.equal(read.ok ? 'readable' : read.code, 'hidden')
     const listed = await openVictim(t, { setting, read: [directory] })
     assert.equal((await listed.run('cat key', { cwd: directory })).output, canary)
+  })
+
+for (const setting of ['bwrap', 'landlock'] as const)
+  test(`a command sees no environment of another process, and no device of the machine (${setting})`, {
+    skip: await sandboxSkip(setting),
+  }, async (t) => {
+    const victim = await openVictim(t, { setting })
+    const other = spawn('sleep', ['600'], { env: { PATH: process.env['PATH'], KEY: canary } })
+    t.after(() => other.kill())
+    await once(other, 'spawn')
+    const capabilities = await victim.run(
+      `grep CapEff /proc/self/status; tr '\\0' '\\n' < /proc/${other.pid}/environ | grep KEY`,
+    )
+    assert.doesNotMatch(capabilities.output, new RegExp(canary))
+    // Root has those for files of other users: CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_FOWNER.
+    assert.match(capabilities.output, /CapEff:\s0{15}[0-389ab]\n/)
+    const disks = readdirSync('/dev').flatMap((name) => {
+      const path = join('/dev', name)
+      return statSync(path, { throwIfNoEntry: false })?.isBlockDevice() === true ? [path] : []
+    })
+    const { output } = await victim.run(
+      `for disk in ${disks.join(' ')}; do head -c 1 $disk | wc -c; done 2>/dev/null | grep -c 1; head -c 9 /dev/urandom > /dev/null && echo x > /dev/null && echo end`,
+    )
+    assert.equal(output, '0\nend\n')
   })
 
 const skip = await sandboxSkip('bwrap')
