@@ -85,52 +85,100 @@ function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
 }
 
-/** From the bottom to the top. A file imports its own layer and the layers below it; `modules` are all other folders. */
-const layers: readonly (readonly string[])[] = [
+/**
+ * The folders of `src` and the files at its top, from the bottom to the top. A file imports its own folder and what stands in a
+ * line above its own: neither a folder of the same line nor one below.
+ */
+const moduleOrder: readonly (readonly string[])[] = [
   ['lib'],
-  ['message', 'config', 'store'],
-  ['modules'],
-  ['flows', 'turn.ts'],
-  ['app', 'gateway.ts'],
-  ['cli', 'main.mjs'],
+  ['message', 'config'],
+  ['store', 'middleware', 'hosts', 'pairing', 'engine'],
+  ['hooks', 'web', 'commands', 'cron', 'inbox'],
+  ['platforms'],
+  ['media', 'outbox', 'http'],
+  ['agent'],
+  ['sessions', 'approvals'],
+  ['plugins'],
+  ['flows'],
+  ['turn.ts', 'api'],
+  ['clients'],
+  ['app'],
+  ['gateway.ts'],
+  ['cli'],
+  ['main.mjs'],
 ]
 
-/** The public API and the programs that set it up re-export or register files of several layers. */
-const outsideLayers = new Set(['sdk.ts', 'sdk-deprecated.ts', 'packages'])
+/** The same for the folders and files of a large folder. What is not listed stands at its top, and may not be imported by what is. */
+const folderOrder: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  agent: [
+    ['support', 'command-policy', 'sandbox', 'toolsets', 'browser', 'checkpoints', 'tool-views', 'system-prompt.ts'],
+    ['models', 'context-files'],
+    ['environments', 'compression'],
+    ['code', 'skills', 'memory', 'media'],
+    ['tools', 'config.ts'],
+    ['loop', 'mcp'],
+  ],
+  flows: [
+    ['sessions', 'models', 'environments', 'events', 'compression'],
+    ['access', 'mcp'],
+    ['delivery'],
+    ['turn', 'tools', 'cron'],
+    ['approvals', 'busy', 'chat', 'tasks', 'prompt'],
+    ['platform', 'plugins'],
+    ['lifecycle'],
+    ['commands'],
+  ],
+  cli: [['kit'], ['shared'], ['checks', 'import'], ['profiles', 'models']],
+  clients: [
+    ['chat', 'mcp-server'],
+    ['acp', 'batch', 'tui'],
+  ],
+}
+
+/** The public API and the programs that set it up re-export or register files of several modules. */
+const outsideOrder = new Set(['sdk.ts', 'sdk-deprecated.ts', 'packages'])
 
 /** The folder of `src` that a file belongs to, or the file itself at the top of `src`. */
 function moduleOf(path: string): string | undefined {
   return /^src\/([^/]+)/.exec(path)?.[1]
 }
 
-function layerOf(name: string): number {
-  const layer = layers.findIndex((names) => names.includes(name))
-  return layer === -1 ? layers.findIndex((names) => names.includes('modules')) : layer
-}
-
-function isModule(name: string): boolean {
-  return layers[layerOf(name)]?.includes('modules') === true
-}
-
 /** Why an import is not allowed, or undefined. */
-function violation({ from, to, typeOnly }: Import): string | undefined {
+function violation({ from, to }: Import): string | undefined {
   if (/^(platforms|hooks|plugins)\//.test(from)) return outsiderViolation(from, to)
-  const own = moduleOf(from)
-  const other = moduleOf(to)
-  if (own === undefined || other === undefined || own === other) return packageViolation(from, to)
-  if (outsideLayers.has(own) || outsideLayers.has(other)) return undefined
-  if (layerOf(other) > layerOf(own)) return `${other} is in a layer above ${own}`
-  if (layerOf(own) === layerOf('message') && other !== 'lib' && !isSharedNoun(own, other))
-    return `${own} and ${other} are independent of each other`
-  // `turn.ts` is built of the turn steps in flows; no flow knows it.
-  if (own === 'flows' && other === 'turn.ts') return 'flows do not import turn.ts'
-  if (isModule(own) && isModule(other) && !typeOnly) return `module ${own} imports a value of module ${other}`
-  return undefined
+  const [own, other] = [moduleOf(from), moduleOf(to)]
+  if (own === undefined || other === undefined) return packageViolation(from, to)
+  if (own === other) return folderViolation(own, from, to)
+  if (outsideOrder.has(own) || outsideOrder.has(other)) return undefined
+  // The clients still use parts of the command line.
+  if (own === 'clients' && to.startsWith('src/cli/kit/')) return undefined
+  return orderViolation(moduleOrder, own, other)
 }
 
-/** `config` and `store` may use the shared nouns. */
-function isSharedNoun(own: string, other: string): boolean {
-  return other === 'message' && own !== 'message'
+/** The order of the folders in one folder of `src`. */
+function folderViolation(module: string, from: string, to: string): string | undefined {
+  const order = folderOrder[module]
+  if (order === undefined) return undefined
+  const entryOf = (path: string) => path.split('/')[2] ?? ''
+  const [own, other] = [entryOf(from), entryOf(to)]
+  return own === other ? undefined : orderViolation(order, own, other, order.length)
+}
+
+/** @param unlisted the line of what the order does not name */
+function orderViolation(
+  order: readonly (readonly string[])[],
+  own: string,
+  other: string,
+  unlisted = -1,
+): string | undefined {
+  const lineOf = (name: string) => {
+    const line = order.findIndex((names) => names.includes(name))
+    return line === -1 ? unlisted : line
+  }
+  if (lineOf(own) === -1 || lineOf(other) === -1) return 'the order names no such folder'
+  if (lineOf(own) > lineOf(other)) return undefined
+  if (lineOf(own) === unlisted && lineOf(other) === unlisted) return undefined
+  return lineOf(own) === lineOf(other) ? `${own} and ${other} are independent` : `${other} is above ${own}`
 }
 
 function outsiderViolation(from: string, to: string): string | undefined {
@@ -155,14 +203,14 @@ const packageSites: Readonly<Record<string, RegExp>> = {
   openai: /^src\/agent\/models\//,
   '@anthropic-ai/sdk': /^src\/agent\/models\//,
   '@modelcontextprotocol/client': /^src\/agent\/mcp\//,
-  '@modelcontextprotocol/server': /^src\/flows\/mcp-server\//,
+  '@modelcontextprotocol/server': /^src\/clients\/mcp-server\//,
   'ipaddr.js': /^src\/media\//,
   'playwright-core': /^src\/agent\/browser\//,
   unbash: /^src\/agent\//,
   kysely: /^src\/store\//,
   'node:sqlite': /^src\/store\/|^plugins\/memory\/local\//,
   commander: /^src\/cli\//,
-  '@earendil-works/pi-tui': /^src\/cli\/tui\//,
+  '@earendil-works/pi-tui': /^src\/(?:clients\/tui\/|cli\/tui\.ts$)/,
   telegraf: /^platforms\/telegram\//,
   'discord.js': /^platforms\/discord\//,
   '@slack/bolt': /^platforms\/slack\//,
@@ -227,7 +275,7 @@ function moduleCycle(files: SourceFiles): string[] {
   return cycleIn(
     importGraph(files, (path) => {
       const name = moduleOf(path)
-      return name === undefined || outsideLayers.has(name) ? undefined : name
+      return name === undefined || path.startsWith('src/cli/kit/') || outsideOrder.has(name) ? undefined : name
     }),
   )
 }
@@ -317,21 +365,73 @@ test('what an idle gateway does not need is not loaded with it', () => {
   )
 })
 
-test('the environment is read in config alone', () => {
-  // Hooks and the programs in the sandbox run in processes of their own, whose environment is what the gateway gives them.
-  const readers = [...source].filter(
-    ([path, text]) =>
-      !/^(src\/config|src\/agent\/sandbox\/inside|hooks)\//.test(path) && withoutComments(text).includes('process.env'),
-  )
-  assert.deepEqual(
-    readers.map(([path]) => path),
-    [],
-  )
+/** Lines that a file may not have, by rule. */
+const rules: Readonly<Record<string, { readonly pattern: RegExp; readonly except: RegExp }>> = {
+  'the environment is read in config alone': {
+    pattern:
+      /\bprocess(?:\?\.|\.)env\b|\bprocess(?:\?\.)?\[['"`]env['"`]\]|\benv\b[^{}\n]*\} = (?:globalThis\.)?process\b|\benv\b[^}\n]*\} from 'node:process'/,
+    // Hooks and the programs in the sandbox run in processes of their own, whose environment is what the gateway gives them.
+    except: /^(?:src\/config|src\/agent\/sandbox\/inside|hooks)\//,
+  },
+  'no module holds state': {
+    pattern:
+      /^(?:export )?(?:let|var) |^(?:export )?const \w+(?:: (?!.*\breadonly\b)[^=\n]+)? = (?:new (?:Map|Set|WeakMap|WeakSet|AsyncLocalStorage)\b[^(\n]*\(\)|\[\]|\{\})$/m,
+    // Programs of threads and of other processes are alone. The manifests are the remembered results of a pure function. Pages are
+    // read one after the other, because the limit of memory is that of the process. The others never change.
+    except:
+      /-(?:thread|worker)\.ts$|^src\/(?:hosts\/node|agent\/sandbox\/inside)\/|^src\/platforms\/manifest\.ts$|^src\/web\/read-page\.ts$|^src\/agent\/tools\/support\/run-command\.ts$|^src\/middleware\/call-run\.ts$|^platforms\/(?:telegram|slack)\/inbound\/payload\.ts$|^platforms\/web\/page\//,
+  },
+  'nothing happens on import': {
+    // A line that ends with `() {` begins a function of a shell script in a template.
+    pattern: /^(?:[\w$]+(?:\.[\w$]+)*\((?!\) \{$)|await |void |new |for (?:await )?\(|if \(|while \(|process\.)/m,
+    except:
+      /-(?:thread|worker|child)\.(?:ts|mjs)$|^src\/(?:main|hosts\/node\/[\w-]+|agent\/sandbox\/inside\/[\w-]+)\.mjs$|^platforms\/web\/page\//,
+  },
+  // Elsewhere a fact about a provider is a member of its entry in the catalogue. The import names the providers of other products,
+  // and the offline demonstration is no vendor.
+  'no provider is compared with a name outside of the models': {
+    pattern: /(?<!typeof )\bprovider(?:Name)?\s*[!=]==\s*['"`](?!main\b|auto\b|demo\b)[a-z]/,
+    except: /^src\/(?:agent\/(?:models|media)|cli\/import)\//,
+  },
+}
+
+function brokenRule(rule: string, files: SourceFiles): string[] {
+  const { pattern, except } = rules[rule] ?? assert.fail(`there is no rule "${rule}"`)
+  return [...files].flatMap(([path, text]) => (!except.test(path) && pattern.test(withoutComments(text)) ? [path] : []))
+}
+
+for (const rule of Object.keys(rules)) test(rule, () => assert.deepEqual(brokenRule(rule, source), []))
+
+test('each rule about lines finds planted violations', () => {
+  const planted: Readonly<Record<string, readonly string[]>> = {
+    'the environment is read in config alone': [
+      'const home = process.env.HOME',
+      "const home = process['env']['HOME']",
+      'const { env } = process',
+      "import { env } from 'node:process'",
+      "import { argv, env as variables } from 'node:process'",
+    ],
+    'no module holds state': [
+      'let count = 0',
+      'export let count = 0',
+      'const seen = new Map<string, number>()',
+      'const seen: Set<string> = new Set()',
+      'const waiting: string[] = []',
+    ],
+    'nothing happens on import': ['start()', 'registry.register(tool)', 'await load()', "process.on('exit', stop)"],
+    'no provider is compared with a name outside of the models': ["const isUsed = provider === 'openai'"],
+  }
+  assert.deepEqual(Object.keys(planted), Object.keys(rules))
+  for (const [rule, lines] of Object.entries(planted)) {
+    for (const line of lines) {
+      const files = new Map([['src/lib/planted.ts', `/** A file. */\n${line}\n`]])
+      assert.deepEqual(brokenRule(rule, files), ['src/lib/planted.ts'], line)
+    }
+  }
 })
 
 test('no entry point reads the database: it asks the gateway', () => {
-  const isEntryPoint =
-    /^(?:src\/cli\/(?:chat|endpoint|mcp-serve|acp)[\w-]*\.ts|src\/(?:cli\/(?:acp|batch|tui)|flows\/mcp-server)\/|platforms\/)/
+  const isEntryPoint = /^(?:src\/cli\/(?:chat|mcp-serve|acp|tui|batch)[\w-]*\.ts|src\/clients\/|platforms\/)/
   // The lock of a file is no part of the database.
   const isDatabase = /^src\/(?:sessions|inbox|outbox|store\/(?!sqlite\/lock\.ts$))/
   const entries = new Set([...source.keys()].filter((path) => isEntryPoint.test(path)))
@@ -373,17 +473,24 @@ test('the check finds a planted violation of each kind', () => {
   const planted = new Map([
     ['src/lib/planted.ts', "import type { Store } from '../store/store.ts'\n"],
     ['src/config/planted.ts', "import type { Store } from '../store/store.ts'\n"],
+    ['src/inbox/planted.ts', "import { prepare } from '../outbox/outbox.ts'\n"],
     [
-      'src/inbox/planted.ts',
-      "import { prepare } from '../outbox/outbox.ts'\nimport type { Outbox } from '../outbox/outbox.ts'\n",
+      'src/outbox/planted.ts',
+      "import { prepare } from '../inbox/inbox.ts'\nimport { upload } from '../media/uploads.ts'\n",
     ],
     ['src/agent/planted.ts', "import Fastify from 'fastify'\n"],
+    ['src/agent/support/planted.ts', "import type { Provider } from '../models/provider.ts'\n"],
+    ['src/agent/skills/planted.ts', "import type { MemoryAccess } from '../memory/contract.ts'\n"],
+    ['src/agent/models/planted.ts', "import { runAgent } from '../agent.ts'\n"],
+    ['src/flows/turn/planted.ts', "import { dispatch } from '../commands/command-dispatcher.ts'\n"],
     ['src/http/planted.ts', "import type { Gateway } from '../gateway.ts'\n"],
     ['src/sessions/planted.ts', "import type { Claim } from '../flows/turn/claim.ts'\n"],
     [
       'src/flows/planted.ts',
       "import type { Core } from '../app/compose-core.ts'\nimport { createTurnRunner } from '../turn.ts'\n",
     ],
+    ['src/nowhere/planted.ts', "import { messageOf } from '../lib/errors.ts'\n"],
+    ['src/cli/kit/planted.ts', "import { run } from '../doctor.ts'\n"],
     ['src/app/planted.ts', "import { run } from '../cli/main.ts'\nimport Fastify from 'fastify'\n"],
     ['platforms/web/planted.ts', "import { HermesError } from '../../src/lib/errors.ts'\n"],
     ['platforms/web/also.ts', "const sdk = await import('openai')\n"],
@@ -395,11 +502,18 @@ test('the check finds a planted violation of each kind', () => {
       'src/lib/planted.ts → src/store/store.ts',
       'src/config/planted.ts → src/store/store.ts',
       'src/inbox/planted.ts → src/outbox/outbox.ts',
+      'src/outbox/planted.ts → src/media/uploads.ts',
       'src/agent/planted.ts → fastify',
+      'src/agent/support/planted.ts → src/agent/models/provider.ts',
+      'src/agent/skills/planted.ts → src/agent/memory/contract.ts',
+      'src/agent/models/planted.ts → src/agent/agent.ts',
+      'src/flows/turn/planted.ts → src/flows/commands/command-dispatcher.ts',
       'src/http/planted.ts → src/gateway.ts',
       'src/sessions/planted.ts → src/flows/turn/claim.ts',
       'src/flows/planted.ts → src/app/compose-core.ts',
       'src/flows/planted.ts → src/turn.ts',
+      'src/nowhere/planted.ts → src/lib/errors.ts',
+      'src/cli/kit/planted.ts → src/cli/doctor.ts',
       'src/app/planted.ts → src/cli/main.ts',
       'src/app/planted.ts → fastify',
       'platforms/web/planted.ts → src/lib/errors.ts',

@@ -3,6 +3,7 @@
  */
 
 import type { AgentConfig } from '../agent/config.ts'
+import { findProvider } from '../agent/models/catalogue.ts'
 import { isYolo, toggleYolo } from '../approvals/queries.ts'
 import type { CommandServices, ConfiguredChoices, GatewayAdmin } from '../commands/command.ts'
 import type { AgentCommandDeps } from '../flows/commands/agent-commands.ts'
@@ -332,7 +333,7 @@ function configuredChoices(
     personality,
     reasoningEffort: reasoning_effort,
     // The Responses API encrypts it.
-    givesThinking: provider !== 'openai-responses',
+    givesThinking: findProvider(provider)?.entry.apiMode !== 'codex_responses',
   }
 }
 
