@@ -15,7 +15,7 @@ declare module 'hermes-gateway:agent/browser/contract' {
     /**
      * What the browser tools ask of the browser. All methods reject with `BrowserFailure`, or with the reason of the signal.
      */
-    import type { JsonObject } from 'hermes-gateway:agent/models/provider';
+    import type { JsonObject } from 'hermes-gateway:lib/json';
     /** The browser of the gateway. Each conversation and each sub-agent has pages of its own in it. */
     export interface BrowserAccess {
         /** Opens nothing yet. */
@@ -279,6 +279,7 @@ declare module 'hermes-gateway:agent/environments/files' {
     /**
      * The contract of the files of an environment: what the file tools do, in the same place as the commands.
      */
+    import type { ReadOptions } from 'hermes-gateway:agent/support/files';
     /** Who reads or writes. The rules of the place decide what this caller may do. */
     export interface FileAccess {
         readonly signal: AbortSignal;
@@ -395,12 +396,6 @@ declare module 'hermes-gateway:agent/environments/files' {
         }>>;
         search(request: FileSearchRequest, access: FileAccess): Promise<FileSearchResult>;
     }
-    export type ReadOptions = {
-        readonly maxBytes: number;
-    } | {
-        readonly offset: number;
-        readonly length: number;
-    };
 }
 
 declare module 'hermes-gateway:agent/environments/kind' {
@@ -491,7 +486,7 @@ declare module 'hermes-gateway:agent/memory/contract' {
     /**
      * What the tool `memory` asks of the memory, and what it is answered (contract §4.6).
      */
-    import type { ToolFailure } from 'hermes-gateway:agent/tools/support/result-json';
+    import type { ToolFailure } from 'hermes-gateway:agent/support/result-json';
     export type MemoryAction = 'add' | 'replace' | 'remove';
     export type MemoryTarget = 'memory' | 'user';
     export interface MemoryOperation {
@@ -559,21 +554,8 @@ declare module 'hermes-gateway:agent/models/provider' {
     import type { ReasoningEffort } from 'hermes-gateway:message/conversation-choices';
     import type { ChatMessage, ToolCall, Usage } from 'hermes-gateway:message/transcript';
     import type { ChunkCollector } from 'hermes-gateway:middleware/managed-call';
-    export type { JsonObject } from 'hermes-gateway:lib/json';
+    import type { ModelRequest } from 'hermes-gateway:agent/support/model-request';
     export type ApiMode = 'chat_completions' | 'codex_responses' | 'anthropic_messages';
-    /**
-     * The request of one attempt, exactly what goes over the wire as JSON, except for the four transport keys:
-     * `extra_body` is merged into the body, `extra_headers` and `extra_query` are sent as such, `timeout` is in seconds.
-     */
-    export interface ModelRequest {
-        readonly model: string;
-        readonly stream: true;
-        readonly extra_body?: Readonly<Record<string, unknown>>;
-        readonly extra_headers?: Readonly<Record<string, string>>;
-        readonly extra_query?: Readonly<Record<string, string>>;
-        readonly timeout?: number;
-        readonly [key: string]: unknown;
-    }
     export interface ToolSchema {
         readonly name: string;
         readonly description: string;
@@ -735,7 +717,8 @@ declare module 'hermes-gateway:agent/models/wire-types' {
      * vendors' SDKs (`test/plugins/wire-types.test.ts`). Servers may send further fields; `asRecord` of `#sdk` reads them.
      * Objects that are passed back as a request are aliases, because an interface is not assignable to `Fields`.
      */
-    import type { ApiMode, ModelRequest } from 'hermes-gateway:agent/models/provider';
+    import type { ModelRequest } from 'hermes-gateway:agent/support/model-request';
+    import type { ApiMode } from 'hermes-gateway:agent/models/provider';
     type Json = Readonly<Record<string, unknown>>;
     /** The keys that are not sent as fields of the body. */
     type TransportKeys = {
@@ -1065,7 +1048,83 @@ declare module 'hermes-gateway:agent/models/wire-types' {
     export {};
 }
 
-declare module 'hermes-gateway:agent/tools/support/result-json' {
+declare module 'hermes-gateway:agent/support/files' {
+    export type ReadTextFileResult = 
+    /** `lossless`: decoding lost nothing, so that the text may be written back. */
+    {
+        readonly ok: true;
+        readonly text: string;
+        readonly lossless: boolean;
+    } | ReadFileFailure;
+    /** `reason` is a sentence for the model. */
+    type ReadFileFailure = {
+        readonly ok: false;
+        readonly code: 'not_found' | 'is_directory' | 'not_regular_file' | 'too_large' | 'binary' | 'changed';
+        readonly reason: string;
+    };
+    /**
+     * Reads a regular file; invalid UTF-8 becomes U+FFFD. See `readFileBytes`, which this extends.
+     */
+    export function readTextFile(path: string, displayName: string, maxBytes: number): Promise<ReadTextFileResult>;
+    /** The text of a file. A NUL in the first 8 kB makes it a binary file. */
+    export function decodeText(bytes: Buffer, displayName: string): ReadTextFileResult;
+    /**
+     * Reads a regular file, or `length` bytes of it. `path` is a real path, and the file is not read when a link has replaced a
+     * part of it meanwhile. `displayName` is its name in messages. Throws system errors other than ENOENT and ENOTDIR.
+     */
+    export function readFileBytes(path: string, displayName: string, options: ReadOptions): Promise<{
+        readonly ok: true;
+        readonly bytes: Buffer;
+    } | ReadFileFailure>;
+    export function isDirectory(displayName: string): {
+        readonly ok: false;
+        readonly code: 'is_directory';
+        readonly reason: string;
+    };
+    export function tooLarge(displayName: string, size: number, maxBytes: number): {
+        readonly ok: false;
+        readonly code: 'too_large';
+        readonly reason: string;
+    };
+    /**
+     * Replaces a file atomically: a reader sees the old or the new text. Keeps its mode and creates missing directories. `path`
+     * is a real path; nothing is written when a link has replaced a part of it meanwhile. Throws system errors.
+     * @param newMode of a file that does not exist yet, before the umask
+     */
+    export function writeFileAtomic(path: string, text: string | Uint8Array, newMode?: number): Promise<{
+        created: boolean;
+    }>;
+    /** Removes the file at a real path; its directory exists. Throws system errors. */
+    export function removeFile(path: string): Promise<void>;
+    export type ReadOptions = {
+        readonly maxBytes: number;
+    } | {
+        readonly offset: number;
+        readonly length: number;
+    };
+    export {};
+}
+
+declare module 'hermes-gateway:agent/support/model-request' {
+    /**
+     * What is sent to a provider.
+     */
+    /**
+     * The request of one attempt: exactly what goes over the wire as JSON, except for the four transport keys:
+     * `extra_body` is merged into the body, `extra_headers` and `extra_query` are sent as such, `timeout` is in seconds.
+     */
+    export interface ModelRequest {
+        readonly model: string;
+        readonly stream: true;
+        readonly extra_body?: Readonly<Record<string, unknown>>;
+        readonly extra_headers?: Readonly<Record<string, string>>;
+        readonly extra_query?: Readonly<Record<string, string>>;
+        readonly timeout?: number;
+        readonly [key: string]: unknown;
+    }
+}
+
+declare module 'hermes-gateway:agent/support/result-json' {
     /**
      * Formats tool results as JSON strings of limited length.
      */
@@ -1107,11 +1166,81 @@ declare module 'hermes-gateway:agent/tools/support/result-json' {
     export function countOf(noun: string, count: number): string;
 }
 
+declare module 'hermes-gateway:agent/support/subagent-result' {
+    /**
+     * What a sub-agent is, and what it returns.
+     */
+    /** `orchestrator`: it may start sub-agents itself, as far as `delegation.max_spawn_depth` permits. */
+    export type SubagentRole = 'leaf' | 'orchestrator';
+    /** `failed`: it did not finish or returned no text. `error`: it threw; the summary contains the reason. */
+    export interface SubagentResult {
+        readonly status: 'completed' | 'failed' | 'interrupted' | 'error';
+        readonly summary: string;
+        /** Whether the answer matches the schema of the task; absent without a schema. */
+        readonly schemaValid?: boolean;
+        /** The answer as JSON; absent unless it matches. */
+        readonly output?: unknown;
+        /** What it did not get of what was asked for. */
+        readonly note?: string;
+    }
+}
+
+declare module 'hermes-gateway:agent/support/todo-list' {
+    /**
+     * The list of steps of the `todo` tool: what a call makes of it. The transcript keeps the calls, so that a list can be restored.
+     */
+    import { z } from 'zod';
+    export const todoArguments: z.ZodObject<{
+        todos: z.ZodOptional<z.ZodArray<z.ZodObject<{
+            id: z.ZodString;
+            content: z.ZodOptional<z.ZodString>;
+            status: z.ZodOptional<z.ZodEnum<{
+                cancelled: "cancelled";
+                completed: "completed";
+                in_progress: "in_progress";
+                pending: "pending";
+            }>>;
+        }, z.core.$strip>>>;
+        merge: z.ZodOptional<z.ZodBoolean>;
+    }, z.core.$strip>;
+    export type TodoCall = z.output<typeof todoArguments>;
+    export type TodoChange = {
+        readonly ok: true;
+        readonly items: readonly TodoItem[];
+    }
+    /** `reason` is a sentence for the model. The list stays as it is. */
+     | {
+        readonly ok: false;
+        readonly code: 'duplicate_id' | 'missing_content' | 'too_many';
+        readonly reason: string;
+    };
+    /**
+     * The list after a call. With `merge`, a step with a known id takes what the call gives for it, and a new one comes last
+     * (Hermes Agent, `todo_tool`); otherwise the steps of the call replace the list.
+     */
+    export function applyTodoCall(current: readonly TodoItem[], { todos, merge }: Pick<TodoCall, 'todos' | 'merge'>): TodoChange;
+    /**
+     * The list that a `todo` call wrote, which may change the `earlier` one; null for a call that wrote none. `json`: the arguments
+     * of the call, or its result.
+     */
+    export function readTodoCall(json: string, earlier: readonly TodoItem[]): readonly TodoItem[] | null;
+    export interface TodoItem {
+        readonly id: string;
+        readonly content: string;
+        readonly status: 'pending' | 'in_progress' | 'completed' | 'cancelled';
+    }
+    export interface TodoStore {
+        read(): readonly TodoItem[];
+        write(items: readonly TodoItem[]): void;
+    }
+}
+
 declare module 'hermes-gateway:agent/tools/tool' {
     /**
      * The contract of a tool: a function the model may call.
      */
     import type { z } from 'zod';
+    import type { JsonObject } from 'hermes-gateway:lib/json';
     import type { Logger } from 'hermes-gateway:lib/log';
     import type { Authority } from 'hermes-gateway:message/authority';
     import type { ImagePart } from 'hermes-gateway:message/transcript';
@@ -1119,7 +1248,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
     import type { BrowserAccess } from 'hermes-gateway:agent/browser/contract';
     import type { Environment, ProcessEntry, ProcessTable, ShellState } from 'hermes-gateway:agent/environments/environment';
     import type { MemoryAccess } from 'hermes-gateway:agent/memory/contract';
-    import type { JsonObject } from 'hermes-gateway:agent/models/provider';
+    import type { SubagentResult, SubagentRole } from 'hermes-gateway:agent/support/subagent-result';
+    import type { TodoStore } from 'hermes-gateway:agent/support/todo-list';
     /**
      * `pure`: only reads; runs again after a crash. `idempotent`: running twice equals running once.
      * `effect`: never runs twice; after a crash its result is reported as unknown.
@@ -1440,8 +1570,6 @@ declare module 'hermes-gateway:agent/tools/tool' {
     export type Delegate = (tasks: readonly SubagentTask[], signal: AbortSignal) => Promise<readonly SubagentResult[]>;
     /** Resolves with one sub-agent for each task once all are stored. Rejects with `DelegationRefused`, or as the inbox. */
     export type DelegateInBackground = (tasks: readonly SubagentTask[]) => Promise<readonly StartedSubagent[]>;
-    /** `orchestrator`: it may start sub-agents itself, as far as `delegation.max_spawn_depth` permits. */
-    export type SubagentRole = 'leaf' | 'orchestrator';
     export interface SubagentTask {
         readonly goal: string;
         /** '' for none. */
@@ -1456,17 +1584,6 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly images?: readonly string[];
         /** A JSON Schema that the answer must match. */
         readonly outputSchema?: JsonObject;
-    }
-    /** `failed`: it did not finish or returned no text. `error`: it threw; the summary contains the reason. */
-    export interface SubagentResult {
-        readonly status: 'completed' | 'failed' | 'interrupted' | 'error';
-        readonly summary: string;
-        /** Whether the answer matches the schema of the task; absent without a schema. */
-        readonly schemaValid?: boolean;
-        /** The answer as JSON; absent unless it matches. */
-        readonly output?: unknown;
-        /** What it did not get of what was asked for. */
-        readonly note?: string;
     }
     export interface StartedSubagent {
         readonly id: string;
@@ -1514,15 +1631,6 @@ declare module 'hermes-gateway:agent/tools/tool' {
          * a file. Absent: nothing is stored, and `maxResultChars` counts.
          */
         readonly maxStoredChars?: number;
-    }
-    export interface TodoItem {
-        readonly id: string;
-        readonly content: string;
-        readonly status: 'pending' | 'in_progress' | 'completed' | 'cancelled';
-    }
-    export interface TodoStore {
-        read(): readonly TodoItem[];
-        write(items: readonly TodoItem[]): void;
     }
     export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
         readonly name: string;
@@ -5454,9 +5562,10 @@ declare module 'hermes-gateway:sdk' {
     export type { AssistantMessage, ChatMessage, ToolCall, ToolMessage, Usage, UserMessage } from 'hermes-gateway:message/transcript';
     export type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
     export type { BackgroundCommand, Environment, ExecuteOptions, ExecuteResult, SpawnOptions, } from 'hermes-gateway:agent/environments/environment';
-    export type { DirectoryEntry, EnvironmentFiles, FileAccess, FileHit, FileRefusal, FileRefusalCode, FileResult, FileSearchRequest, FileSearchResult, FileStat, ReadOptions, } from 'hermes-gateway:agent/environments/files';
+    export type { DirectoryEntry, EnvironmentFiles, FileAccess, FileHit, FileRefusal, FileRefusalCode, FileResult, FileSearchRequest, FileSearchResult, FileStat, } from 'hermes-gateway:agent/environments/files';
     export type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from 'hermes-gateway:agent/environments/kind';
     export type { ScriptEnvironmentOptions } from 'hermes-gateway:agent/environments/scripts/script-environment';
+    export type { ReadOptions } from 'hermes-gateway:agent/support/files';
     export type { EnvironmentFactory, PluginEnvironment, PluginEnvironmentKind } from 'hermes-gateway:plugins/contract';
     export type { ToolCallSummary, ToolView, ToolViewPart } from 'hermes-gateway:message/tool-view';
     export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatFile, ChatQuestion, ChatToolCalls, CommandEntry, DiagnosticContext, DiagnosticResult, FileSource, FileToStore, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, JsonSchema, MessageLimits, NativeDrafts, OpenedFile, OpenQuestion, PlatformAdapter, PlatformContext, PlatformFiles, PlatformModule, PlatformQuestions, PlatformRecords, PressResult, QuestionAnswer, ResponseDescription, RouteDescription, TurnActivity, } from 'hermes-gateway:platforms/adapter';
