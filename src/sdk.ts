@@ -49,10 +49,22 @@ export type {
   FileSearchResult,
   FileStat,
 } from './agent/environments/files.ts'
-export type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from './agent/environments/kind.ts'
+export type {
+  EnvironmentCheck,
+  EnvironmentFactory,
+  EnvironmentKind,
+  EnvironmentRequest,
+  PluginEnvironment,
+} from './agent/environments/kind.ts'
+export type {
+  RemoteClient,
+  RemoteCommandLine,
+  RemoteCommandOptions,
+  RemoteExit,
+} from './agent/environments/remote-client.ts'
+export type { RemoteEnvironmentOptions } from './agent/environments/remote-environment.ts'
 export type { ScriptEnvironmentOptions } from './agent/environments/scripts/script-environment.ts'
 export type { ReadOptions } from './agent/support/files.ts'
-export type { EnvironmentFactory, PluginEnvironment, PluginEnvironmentKind } from './plugins/contract.ts'
 
 // Platforms
 
@@ -237,6 +249,7 @@ export type { LogEventFields, LogFields, Logger } from './lib/log.ts'
 
 export { extractUsage } from './agent/models/response-json.ts'
 export { type Coalescer, createCoalescer } from './lib/coalesce.ts'
+export { findProgram } from './lib/find-program.ts'
 export { findSecretRanges, type TextRange } from './lib/find-secrets.ts'
 export { decodeHtmlEntities } from './lib/html-entities.ts'
 export { asArray, asNumber, asRecord, asString, isRecord, isTooComplex } from './lib/json.ts'
@@ -245,7 +258,7 @@ export { escapeMath, isMathToken, type MarkedToken, parseMarkdown, tableHasLinks
 export { mergeRanges, replaceRanges } from './lib/redact.ts'
 export { createRotatingFile, type RotatingFile, type RotatingFileOptions } from './lib/rotating-file.ts'
 export { formatTable, type TableStyle, tableWidth } from './lib/text-table.ts'
-export { backoffMs, type LinkedSignal, linkAbortSignal, sleep, withTimeout } from './lib/timers.ts'
+export { backoffMs, type LinkedSignal, linkAbortSignal, raceAbort, sleep, withTimeout } from './lib/timers.ts'
 export { type EarlierMessage, formatEarlierMessages } from './message/earlier-messages.ts'
 export { createLineFilter, type ReservedLines } from './message/untrusted-text.ts'
 

@@ -219,7 +219,7 @@ declare module 'hermes-gateway:agent/environments/environment' {
          * Commands cannot reach the machine of the gateway and its files, as in a container. Then no command needs approval; the
          * forbidden ones stay forbidden.
          */
-        readonly isContainer?: boolean;
+        readonly isContainer?: boolean | undefined;
         /** Prepares the place. Rejects with `HermesError` `environment/...`. Commands and files do it themselves when needed. */
         start?(signal: AbortSignal): Promise<void>;
         /** Runs a shell command until it exits. Throws only when the command cannot be started. */
@@ -400,27 +400,36 @@ declare module 'hermes-gateway:agent/environments/files' {
 
 declare module 'hermes-gateway:agent/environments/kind' {
     /**
-     * The contract of a kind of environment: what `terminal.backend` names. Built-in kinds are loaded when they are configured;
-     * plugins register theirs with `ctx.registerEnvironment`.
+     * The contract of a kind of environment: what `terminal.backend` names. Plugins register kinds with `ctx.registerEnvironment`;
+     * those that come with the gateway are loaded when they are configured.
      */
     import type { Logger } from 'hermes-gateway:lib/log';
     import type { Environment } from 'hermes-gateway:agent/environments/environment';
+    import type { RemoteEnvironmentOptions } from 'hermes-gateway:agent/environments/remote-environment';
+    import type { ScriptEnvironmentOptions } from 'hermes-gateway:agent/environments/scripts/script-environment';
     /** What an environment of one conversation is created from. */
     export interface EnvironmentRequest<Settings = Readonly<Record<string, unknown>>> {
-        /** Of the conversation or of the sub-agent. Names what the place keeps for it. */
+        /** The conversation or the sub-agent. Names what the environment keeps for it. */
         readonly sessionId: string;
         /** `terminal.cwd` as configured; '' if it is not. */
         readonly cwd: string;
         /** The section `terminal` of the configuration. */
         readonly settings: Settings;
-        /** The variables of the gateway, for a client program on this machine. They contain secrets and never enter the place. */
+        /** The variables of the gateway. They contain secrets: see `clientVariables`. */
         readonly gatewayEnv: Readonly<Record<string, string | undefined>>;
-        /** The variables that commands in the place receive: those of `terminal.env_passthrough`. */
+        /**
+         * The variables for a client program on this machine: the harmless ones of the gateway, and those of these names. No name
+         * passes a credential of the gateway itself.
+         */
+        clientVariables(names: readonly string[]): Record<string, string>;
+        /** The variables that commands in the environment receive: those of `terminal.env_passthrough`. */
         readonly variables: Readonly<Record<string, string>>;
-        /** Names that no setting passes into a place. */
+        /** Names that no setting passes into an environment. */
         readonly withheld: readonly string[];
         /** The home of the gateway (`HERMES_HOME`), absolute. */
         readonly home: string;
+        /** The profile whose home it is. */
+        readonly profile: string;
         /** A directory of the gateway for what the kind keeps: sockets, images. It may be missing. */
         readonly stateDirectory: string;
         /** Where the files of conversations are downloaded to. */
@@ -429,7 +438,7 @@ declare module 'hermes-gateway:agent/environments/kind' {
         announce?(text: string): void;
         readonly log: Logger;
     }
-    /** Whether a place can be used, for status, doctor and `config check`. */
+    /** Whether an environment can be used, for status, doctor and `config check`. */
     export type EnvironmentCheck = {
         readonly ok: true;
         readonly detail: string;
@@ -441,14 +450,97 @@ declare module 'hermes-gateway:agent/environments/kind' {
         readonly detail: string;
         readonly hint: string;
     };
+    /** Without `files`, the file tools use `execute`: the environment then needs sh, base64 and the common programs for files. */
+    export type PluginEnvironment = Omit<Environment, 'files'> & Partial<Pick<Environment, 'files'>>;
+    /**
+     * Creates the environment of a conversation. Cheap and without effects: the first command prepares it. An environment that a
+     * client program reaches, such as `ssh`, is described by `RemoteEnvironmentOptions`; one that can only run short scripts, as
+     * the HTTP API of a sandbox does, by `ScriptEnvironmentOptions`.
+     */
+    export type EnvironmentFactory<Settings = Readonly<Record<string, unknown>>> = (request: EnvironmentRequest<Settings>) => PluginEnvironment | RemoteEnvironmentOptions | ScriptEnvironmentOptions;
     export interface EnvironmentKind<Settings = Readonly<Record<string, unknown>>> {
-        /** Creates the environment of a conversation. Cheap and without effects: the place is prepared by the first command. */
-        create(request: EnvironmentRequest<Settings>): Environment;
-        /** Whether the place can be reached. Changes nothing, and takes at most about 5 s. Never rejects. */
+        readonly create: EnvironmentFactory<Settings>;
+        /** Whether the environment can be reached. Changes nothing, and takes at most about 5 s. Never rejects. */
         check?(request: Omit<EnvironmentRequest<Settings>, 'sessionId'>, signal: AbortSignal): Promise<EnvironmentCheck>;
         /** At the start of the gateway: finds or removes what an earlier process left behind. Rejections are logged. */
         recover?(request: Omit<EnvironmentRequest<Settings>, 'sessionId'>, signal: AbortSignal): Promise<void>;
     }
+}
+
+declare module 'hermes-gateway:agent/environments/remote-client' {
+    /**
+     * The contract of a client program that reaches another place: `docker exec`, `ssh`, `singularity exec`. See
+     * `createRemoteEnvironment`, which does everything else.
+     */
+    import type { HermesError } from 'hermes-gateway:lib/errors';
+    export interface RemoteClient {
+        readonly kind: string;
+        /**
+         * Milliseconds that the client program may take to end after the script has ended. If it takes longer, a process in the
+         * place still holds the output. Default: 150.
+         */
+        readonly endMs?: number;
+        /**
+         * Starts the container or opens the connection. Does nothing if the place is ready. Called before each command. Concurrent
+         * calls share one attempt, and a call after a failed one tries again. Rejects with `HermesError` `environment/...`.
+         */
+        start(signal: AbortSignal): Promise<void>;
+        /**
+         * The command line on this machine that runs `script` with `sh -c` in the place, in any directory. stdin and stdout are
+         * passed unchanged; stderr is the client's own. The script has at most 8 kB.
+         */
+        commandLine(script: string, options: RemoteCommandOptions): RemoteCommandLine;
+        /**
+         * Why the client program ended although the script did not: the container is gone, the link is lost. Undefined: a signal
+         * ended the script. May ask the engine of the container, which takes some seconds at most. Never rejects.
+         */
+        describeFailure?(exit: RemoteExit): HermesError | undefined | Promise<HermesError | undefined>;
+        /** Closes the connection, or stops the container. May be called twice, and `start` after it. */
+        stop(): Promise<void>;
+    }
+    export interface RemoteCommandOptions {
+        /** Something is written to stdin. Without it stdin is empty. */
+        readonly input: boolean;
+    }
+    export interface RemoteCommandLine {
+        /** Program first. */
+        readonly argv: readonly string[];
+        /** The whole environment of the client program. */
+        readonly env: Readonly<Record<string, string>>;
+    }
+    export interface RemoteExit {
+        /** Of the client program. Null when a signal ended it. */
+        readonly exitCode: number | null;
+        readonly signal: NodeJS.Signals | null;
+        /** The last 4 kB of what the client program wrote to stderr. */
+        readonly stderr: string;
+    }
+}
+
+declare module 'hermes-gateway:agent/environments/remote-environment' {
+    import type { PlaceGuard } from 'hermes-gateway:agent/command-policy/file-guard';
+    import type { Environment } from 'hermes-gateway:agent/environments/environment';
+    import type { RemoteClient } from 'hermes-gateway:agent/environments/remote-client';
+    export interface RemoteEnvironmentOptions {
+        readonly client: RemoteClient;
+        /** The working directory there: absolute, `~` or below `~`. */
+        readonly cwd: string;
+        /** The variables that commands receive in addition to those of the environment. */
+        readonly variables?: Readonly<Record<string, string>>;
+        /** See `Environment`. */
+        readonly isContainer?: boolean;
+        /** Whether the rules of the gateway for files hold there, as for keys and credentials. Default: unless it is a container. */
+        readonly guardsFiles?: boolean;
+        /** Makes files of the conversation visible there before a command that may read them. Rejects when that fails. */
+        expose?(paths: readonly string[]): Promise<void>;
+        /** Milliseconds between SIGTERM and SIGKILL. */
+        readonly graceMs?: number;
+    }
+    /**
+     * Nothing is reached before the first command or file.
+     * @param denial why the file tools may not read or write a file there
+     */
+    export function createRemoteEnvironment(options: RemoteEnvironmentOptions, denial?: PlaceGuard): Environment;
 }
 
 declare module 'hermes-gateway:agent/environments/scripts/script-environment' {
@@ -2272,6 +2364,11 @@ declare module 'hermes-gateway:lib/errors' {
     export function systemCode(thrown: unknown): string | undefined;
     /** Ends an exhaustive `switch`: a new member of the union is a compile error. */
     export function assertNever(value: never): never;
+}
+
+declare module 'hermes-gateway:lib/find-program' {
+    /** `searchPath` has the form of PATH; relative directories are left out. Undefined when no directory has the program. */
+    export function findProgram(name: string, searchPath: string): string | undefined;
 }
 
 declare module 'hermes-gateway:lib/find-secrets' {
@@ -4717,9 +4814,7 @@ declare module 'hermes-gateway:plugins/contract' {
      * Each registration returns a handle. Names of the contract are in camel case here; payload keys stay as in the seeds.
      */
     import type { z } from 'zod';
-    import type { Environment } from 'hermes-gateway:agent/environments/environment';
-    import type { EnvironmentKind, EnvironmentRequest } from 'hermes-gateway:agent/environments/kind';
-    import type { ScriptEnvironmentOptions } from 'hermes-gateway:agent/environments/scripts/script-environment';
+    import type { EnvironmentFactory, EnvironmentKind } from 'hermes-gateway:agent/environments/kind';
     import type { ToolMode } from 'hermes-gateway:agent/tools/tool';
     import type { LogFields, Logger } from 'hermes-gateway:lib/log';
     import type { Awaitable, ExecutionOptions, FailureMode, Fields, InterceptOptions, MiddlewareRegistrar, Registration, RegistrationOptions } from 'hermes-gateway:middleware/contract';
@@ -4771,11 +4866,11 @@ declare module 'hermes-gateway:plugins/contract' {
         /** Registers a long-term memory; it is used if `memory.provider` names it. */
         registerMemoryProvider(provider: MemoryProvider): Registration;
         /**
-         * Registers a place in which commands and file tools work; it is used if `terminal.backend` is this name. Throws
+         * Registers an environment in which commands and file tools work; it is used if `terminal.backend` is this name. Throws
          * `plugins/environment-taken` if the name is in use.
          * @param kind what creates the environment of a conversation, alone or with `check` and `recover`
          */
-        registerEnvironment(name: string, kind: EnvironmentFactory | PluginEnvironmentKind): Registration;
+        registerEnvironment(name: string, kind: EnvironmentFactory | EnvironmentKind): Registration;
         /** Adds a section of at most 4,000 characters to the system prompt of sessions that start afterwards. */
         registerSystemPromptSection(name: string, section: string | ((context: PromptSectionContext) => Awaitable<string | null>)): Registration;
         /**
@@ -4813,16 +4908,6 @@ declare module 'hermes-gateway:plugins/contract' {
         /** Registers a callback that is called before the registrations of the plugin are removed. */
         onUnload(callback: () => Awaitable<unknown>): void;
     }
-    /** Without `files`, the file tools use `execute`: the place then needs sh, base64 and the common programs for files. */
-    export type PluginEnvironment = Omit<Environment, 'files'> & Partial<Pick<Environment, 'files'>>;
-    /**
-     * Creates the environment of a conversation. Cheap and without effects: the place is prepared by the first command. A place
-     * that can only run short scripts, as the HTTP API of a sandbox does, is described by `ScriptEnvironmentOptions`.
-     */
-    export type EnvironmentFactory = (request: EnvironmentRequest) => PluginEnvironment | ScriptEnvironmentOptions;
-    export type PluginEnvironmentKind = Omit<EnvironmentKind, 'create'> & {
-        readonly create: EnvironmentFactory;
-    };
     export interface PluginConfig {
         get(key: string): unknown;
         readonly all: Fields;
@@ -5563,10 +5648,11 @@ declare module 'hermes-gateway:sdk' {
     export type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
     export type { BackgroundCommand, Environment, ExecuteOptions, ExecuteResult, SpawnOptions, } from 'hermes-gateway:agent/environments/environment';
     export type { DirectoryEntry, EnvironmentFiles, FileAccess, FileHit, FileRefusal, FileRefusalCode, FileResult, FileSearchRequest, FileSearchResult, FileStat, } from 'hermes-gateway:agent/environments/files';
-    export type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from 'hermes-gateway:agent/environments/kind';
+    export type { EnvironmentCheck, EnvironmentFactory, EnvironmentKind, EnvironmentRequest, PluginEnvironment, } from 'hermes-gateway:agent/environments/kind';
+    export type { RemoteClient, RemoteCommandLine, RemoteCommandOptions, RemoteExit, } from 'hermes-gateway:agent/environments/remote-client';
+    export type { RemoteEnvironmentOptions } from 'hermes-gateway:agent/environments/remote-environment';
     export type { ScriptEnvironmentOptions } from 'hermes-gateway:agent/environments/scripts/script-environment';
     export type { ReadOptions } from 'hermes-gateway:agent/support/files';
-    export type { EnvironmentFactory, PluginEnvironment, PluginEnvironmentKind } from 'hermes-gateway:plugins/contract';
     export type { ToolCallSummary, ToolView, ToolViewPart } from 'hermes-gateway:message/tool-view';
     export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatFile, ChatQuestion, ChatToolCalls, CommandEntry, DiagnosticContext, DiagnosticResult, FileSource, FileToStore, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, JsonSchema, MessageLimits, NativeDrafts, OpenedFile, OpenQuestion, PlatformAdapter, PlatformContext, PlatformFiles, PlatformModule, PlatformQuestions, PlatformRecords, PressResult, QuestionAnswer, ResponseDescription, RouteDescription, TurnActivity, } from 'hermes-gateway:platforms/adapter';
     export { definePlatform } from 'hermes-gateway:platforms/adapter';
@@ -5587,6 +5673,7 @@ declare module 'hermes-gateway:sdk' {
     export type { LogEventFields, LogFields, Logger } from 'hermes-gateway:lib/log';
     export { extractUsage } from 'hermes-gateway:agent/models/response-json';
     export { type Coalescer, createCoalescer } from 'hermes-gateway:lib/coalesce';
+    export { findProgram } from 'hermes-gateway:lib/find-program';
     export { findSecretRanges, type TextRange } from 'hermes-gateway:lib/find-secrets';
     export { decodeHtmlEntities } from 'hermes-gateway:lib/html-entities';
     export { asArray, asNumber, asRecord, asString, isRecord, isTooComplex } from 'hermes-gateway:lib/json';
@@ -5595,7 +5682,7 @@ declare module 'hermes-gateway:sdk' {
     export { mergeRanges, replaceRanges } from 'hermes-gateway:lib/redact';
     export { createRotatingFile, type RotatingFile, type RotatingFileOptions } from 'hermes-gateway:lib/rotating-file';
     export { formatTable, type TableStyle, tableWidth } from 'hermes-gateway:lib/text-table';
-    export { backoffMs, type LinkedSignal, linkAbortSignal, sleep, withTimeout } from 'hermes-gateway:lib/timers';
+    export { backoffMs, type LinkedSignal, linkAbortSignal, raceAbort, sleep, withTimeout } from 'hermes-gateway:lib/timers';
     export { type EarlierMessage, formatEarlierMessages } from 'hermes-gateway:message/earlier-messages';
     export { createLineFilter, type ReservedLines } from 'hermes-gateway:message/untrusted-text';
     export * from 'hermes-gateway:sdk-deprecated';

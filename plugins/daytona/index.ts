@@ -1,6 +1,6 @@
 /**
- * `terminal.backend: daytona`: each conversation has a sandbox of Daytona (contract S11). Also an example of a place that a
- * plugin reaches by HTTP.
+ * `terminal.backend: daytona`: each conversation has a sandbox of Daytona (contract S11). Also an example of an
+ * environment that a plugin reaches by HTTP.
  */
 import { asNumber, asString, HermesError, messageOf, type PluginContext } from '#sdk'
 import { createDaytonaClient, type DaytonaClient } from './client.ts'
@@ -61,7 +61,7 @@ export function register(ctx: PluginContext): void {
         },
       }
     },
-    async check(_place, signal) {
+    async check(_request, signal) {
       try {
         await client().request('GET', '/sandbox/hermes-check', { signal })
         return { ok: true, detail: 'Daytona accepts the key' }

@@ -2,7 +2,6 @@
  * Composes the plugin loader with the services that plugins use. Imported with the first plugin.
  */
 
-import { completeEnvironment } from '../agent/environments/complete-environment.ts'
 import { builtInBackends } from '../agent/environments/kinds.ts'
 import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
 import { builtInToolNames } from '../agent/tools/built-in-tool-names.ts'
@@ -52,11 +51,7 @@ export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
     onChange: deps.toolsChanged,
     log,
   })
-  const environments = createPluginEnvironments({
-    builtInNames: builtInBackends,
-    complete: completeEnvironment,
-    onChange: deps.toolsChanged,
-  })
+  const environments = createPluginEnvironments({ builtInNames: builtInBackends, onChange: deps.toolsChanged })
   const memory = createProviderMemory({
     configuredProvider: () => config.current().memory.provider,
     groupMemory: () => config.current().memory.group_memory,

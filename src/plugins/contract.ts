@@ -6,9 +6,7 @@
  */
 
 import type { z } from 'zod'
-import type { Environment } from '../agent/environments/environment.ts'
-import type { EnvironmentKind, EnvironmentRequest } from '../agent/environments/kind.ts'
-import type { ScriptEnvironmentOptions } from '../agent/environments/scripts/script-environment.ts'
+import type { EnvironmentFactory, EnvironmentKind } from '../agent/environments/kind.ts'
 import type { ToolMode } from '../agent/tools/tool.ts'
 import type { LogFields, Logger } from '../lib/log.ts'
 import type {
@@ -87,11 +85,11 @@ export interface PluginContext extends MiddlewareRegistrar {
   /** Registers a long-term memory; it is used if `memory.provider` names it. */
   registerMemoryProvider(provider: MemoryProvider): Registration
   /**
-   * Registers a place in which commands and file tools work; it is used if `terminal.backend` is this name. Throws
+   * Registers an environment in which commands and file tools work; it is used if `terminal.backend` is this name. Throws
    * `plugins/environment-taken` if the name is in use.
    * @param kind what creates the environment of a conversation, alone or with `check` and `recover`
    */
-  registerEnvironment(name: string, kind: EnvironmentFactory | PluginEnvironmentKind): Registration
+  registerEnvironment(name: string, kind: EnvironmentFactory | EnvironmentKind): Registration
   /** Adds a section of at most 4,000 characters to the system prompt of sessions that start afterwards. */
   registerSystemPromptSection(
     name: string,
@@ -136,17 +134,6 @@ export interface PluginContext extends MiddlewareRegistrar {
   /** Registers a callback that is called before the registrations of the plugin are removed. */
   onUnload(callback: () => Awaitable<unknown>): void
 }
-
-/** Without `files`, the file tools use `execute`: the place then needs sh, base64 and the common programs for files. */
-export type PluginEnvironment = Omit<Environment, 'files'> & Partial<Pick<Environment, 'files'>>
-
-/**
- * Creates the environment of a conversation. Cheap and without effects: the place is prepared by the first command. A place
- * that can only run short scripts, as the HTTP API of a sandbox does, is described by `ScriptEnvironmentOptions`.
- */
-export type EnvironmentFactory = (request: EnvironmentRequest) => PluginEnvironment | ScriptEnvironmentOptions
-
-export type PluginEnvironmentKind = Omit<EnvironmentKind, 'create'> & { readonly create: EnvironmentFactory }
 
 export interface PluginConfig {
   get(key: string): unknown

@@ -48,6 +48,8 @@ export interface PluginDiscovery {
 
 /** The platform registry finds platforms. */
 const platformCategory = 'platforms'
+/** `terminal.backend` names those that come with the gateway. */
+const environmentCategory = 'environments'
 
 /** Folder names are used in the configuration, in commands and in file names. */
 const folderNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
@@ -94,7 +96,7 @@ function findCandidates(path: string, origin: PluginRoot['origin']): Candidate[]
     const folder = join(path, name)
     const own = inspectCandidate({ root: path, origin, folder, id: name, category: undefined })
     if (own !== undefined) return [{ id: name, folder, found: own }]
-    if (name === platformCategory) return []
+    if (name === platformCategory || (origin === 'bundled' && name === environmentCategory)) return []
     const within = listDirectories(folder)
     // A folder that cannot be read is not a category.
     if ('reason' in within) return []

@@ -1,31 +1,25 @@
 /**
  * The kinds of environments that plugins register, for `terminal.backend`.
  */
-import type { Environment } from '../agent/environments/environment.ts'
-import type { EnvironmentKind, EnvironmentRequest } from '../agent/environments/kind.ts'
+import type { EnvironmentKind } from '../agent/environments/kind.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { Registration } from '../middleware/contract.ts'
-import type { EnvironmentFactory, PluginEnvironmentKind } from './contract.ts'
 
 export interface PluginEnvironments {
   /** Throws `plugins/environment-taken` or `plugins/invalid-registration`. */
-  register(owner: string, name: string, kind: PluginEnvironmentKind): Registration
+  register(owner: string, name: string, kind: EnvironmentKind): Registration
   find(name: string): EnvironmentKind | undefined
 }
 
 export interface PluginEnvironmentsDeps {
   /** The names of the gateway's own kinds. */
   readonly builtInNames: readonly string[]
-  /** The environment of what a factory has made. `home` is that of the gateway. */
-  complete(made: ReturnType<EnvironmentFactory>, home: string): Environment
   /** Called after a kind was added or removed. */
   onChange(): void
 }
 
 export function createPluginEnvironments(deps: PluginEnvironmentsDeps): PluginEnvironments {
-  const { builtInNames, complete, onChange } = deps
-  const create = (factory: EnvironmentFactory, request: EnvironmentRequest) => complete(factory(request), request.home)
-
+  const { builtInNames, onChange } = deps
   const kinds = new Map<string, { readonly owner: string; readonly kind: EnvironmentKind }>()
   return {
     register(owner, name, kind) {
@@ -38,7 +32,7 @@ export function createPluginEnvironments(deps: PluginEnvironmentsDeps): PluginEn
       }
       if (builtInNames.includes(name) || (kinds.get(name) ?? { owner }).owner !== owner)
         throw new HermesError('plugins/environment-taken', `(${name}, requested by ${owner})`)
-      const entry = { owner, kind: { ...kind, create: (request: EnvironmentRequest) => create(kind.create, request) } }
+      const entry = { owner, kind }
       kinds.set(name, entry)
       onChange()
       return {

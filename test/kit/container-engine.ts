@@ -8,7 +8,7 @@ import { copyFile, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import type { ContainerSettings } from '../../src/agent/environments/containers/docker-arguments.ts'
+import type { DockerSettings } from '../../plugins/environments/docker/arguments.ts'
 
 const run = promisify(execFile)
 
@@ -18,7 +18,7 @@ export interface TestEngine {
   readonly directory: string
   /** The variables of a gateway that uses this engine. */
   readonly env: Readonly<Record<string, string>>
-  readonly settings: ContainerSettings
+  readonly settings: DockerSettings
   /** Rejects when the program fails. */
   order(...args: string[]): Promise<string>
   /** The containers of this label, with their state. */
@@ -86,7 +86,7 @@ async function createEngine(name: TestEngine['name'], directory: string): Promis
 }
 
 /** The defaults of the configuration where a machine for tests can obey them. */
-function testSettings(name: TestEngine['name']): ContainerSettings {
+function testSettings(name: TestEngine['name']): DockerSettings {
   return {
     docker_binary: name,
     docker_image: testImage,

@@ -183,7 +183,7 @@ function matchesAt(text: string, part: string, at: number): boolean {
 /** What a container contains needs no question (Hermes asks none there). What is forbidden stays forbidden. */
 export function decideForPlace(
   judged: PolicyDecision,
-  { isContainer }: { readonly isContainer?: boolean },
+  { isContainer }: { readonly isContainer?: boolean | undefined },
 ): PolicyDecision {
   return isContainer === true && judged.decision === 'needs-approval' ? { decision: 'allow' } : judged
 }

@@ -1,33 +1,31 @@
 /**
- * Makes an environment of what a plugin gives: an environment without files, or a place that only runs short scripts.
+ * Makes an environment of what a plugin gives: an environment that may have no files, a client program that reaches another
+ * machine, or a service that only runs short scripts.
  */
 import { createPlaceGuard } from '../command-policy/file-guard.ts'
 import type { Environment } from './environment.ts'
+import type { EnvironmentFactory } from './kind.ts'
 import { withFiles } from './remote/files-over-execute.ts'
-import { createScriptEnvironment, type ScriptEnvironmentOptions } from './scripts/script-environment.ts'
-
-type Incomplete = Omit<Environment, 'files'> & Partial<Pick<Environment, 'files'>>
+import { createRemoteEnvironment } from './remote-environment.ts'
+import { createScriptEnvironment } from './scripts/script-environment.ts'
 
 /** @param home of the gateway: outside of a container, its rules for files hold */
-export function completeEnvironment(made: Incomplete | ScriptEnvironmentOptions, home: string): Environment {
-  if ('runScript' in made) {
-    const denial = made.isContainer === false ? createPlaceGuard(home) : undefined
-    return createScriptEnvironment(made, denial)
-  }
+export function completeEnvironment(made: ReturnType<EnvironmentFactory>, home: string): Environment {
+  const guard = (isGuarded: boolean) => (isGuarded ? createPlaceGuard(home) : undefined)
+  if ('client' in made) return createRemoteEnvironment(made, guard(made.guardsFiles ?? made.isContainer !== true))
+  if ('runScript' in made) return createScriptEnvironment(made, guard(made.isContainer === false))
   // It may be the object of a class, whose methods a spread does not copy.
   const { kind, cwd, files, isContainer } = made
   const { start, spawn, isSandboxed } = made
-  const place = {
+  const environment = {
     kind,
     cwd,
-    ...(isContainer === undefined ? {} : { isContainer }),
+    isContainer,
     execute: made.execute.bind(made),
     cleanup: made.cleanup.bind(made),
     ...(start && { start: start.bind(made) }),
     ...(spawn && { spawn: spawn.bind(made) }),
     ...(isSandboxed && { isSandboxed: isSandboxed.bind(made) }),
   }
-  return files === undefined
-    ? withFiles(place, isContainer === true ? undefined : createPlaceGuard(home))
-    : { ...place, files }
+  return files === undefined ? withFiles(environment, guard(isContainer !== true)) : { ...environment, files }
 }

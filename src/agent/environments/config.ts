@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { ConfigOf } from '../../config/section.ts'
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
-import { sshConfig } from './ssh/config.ts'
+import { sshConfig } from './ssh-config.ts'
 
 const seconds = z.number().positive()
 

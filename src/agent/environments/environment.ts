@@ -55,7 +55,7 @@ export interface Environment {
    * Commands cannot reach the machine of the gateway and its files, as in a container. Then no command needs approval; the
    * forbidden ones stay forbidden.
    */
-  readonly isContainer?: boolean
+  readonly isContainer?: boolean | undefined
   /** Prepares the place. Rejects with `HermesError` `environment/...`. Commands and files do it themselves when needed. */
   start?(signal: AbortSignal): Promise<void>
   /** Runs a shell command until it exits. Throws only when the command cannot be started. */

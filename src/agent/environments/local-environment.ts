@@ -16,7 +16,7 @@ import { createBackgroundCommand, type ShellProcess } from './background-command
 import type { Environment, ExecuteOptions, ExecuteResult, SpawnOptions } from './environment.ts'
 import type { EnvironmentFiles } from './files.ts'
 import { createOutputBuffer } from './output-buffer.ts'
-import { isGatewayCredential } from './passed-variables.ts'
+import { defaultPath, type EnvironmentVariables, filterEnvironment } from './passed-variables.ts'
 
 /** How long to wait for the output pipe after the shell has exited; another process may keep it open. */
 const drainMs = 150
@@ -265,39 +265,4 @@ function startShell(command: string, options: ShellProcessOptions): ShellProcess
   }
   const isNamespace = sandbox?.kind === 'bwrap'
   return { pid: child.pid, output: child.stdout, input: child.stdin ?? undefined, child, isNamespace }
-}
-
-export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
-
-const defaultPath = '/usr/local/bin:/usr/bin:/bin'
-
-const allowedNames = new Set(['PATH', 'HOME', 'USER', 'LANG', 'TERM', 'TZ', 'TMPDIR', 'SHELL', 'PWD', 'HERMES_HOME'])
-const isAllowed = (name: string) => allowedNames.has(name) || name.startsWith('LC_')
-
-interface FilterEnvironmentOptions {
-  readonly env: EnvironmentVariables
-  /** Additional names (`terminal.env_passthrough`). */
-  readonly passthrough: readonly string[]
-  /** Names that are never passed on, such as the secrets of the configured platforms. */
-  readonly blocked: readonly string[]
-  /** Prepended to PATH. */
-  readonly binDir: string | undefined
-}
-
-/**
- * Selects the variables that a command receives. The environment of the gateway contains keys and tokens, so only names
- * that are known to be harmless, or that the user has named, are passed on.
- */
-export function filterEnvironment(options: FilterEnvironmentOptions): Record<string, string> {
-  const { env, binDir } = options
-  const passthrough = new Set(options.passthrough)
-  const blocked = new Set(options.blocked)
-  const selected: Record<string, string> = {}
-  for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || blocked.has(name) || isGatewayCredential(name)) continue
-    if (isAllowed(name) || passthrough.has(name)) selected[name] = value
-  }
-  const path = env['PATH'] ?? defaultPath
-  selected['PATH'] = binDir === undefined ? path : `${binDir}${delimiter}${path}`
-  return selected
 }

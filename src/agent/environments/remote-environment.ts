@@ -1,5 +1,5 @@
 /**
- * An environment in a place that a client program reaches: commands and files, over the shell of the place.
+ * An environment that a client program reaches: commands and files, over the shell at its other end.
  */
 import { StringDecoder } from 'node:string_decoder'
 import { messageOf } from '../../lib/errors.ts'
@@ -13,23 +13,27 @@ import { type PlaceCommand, type PlaceProcess, runInPlace } from './remote/run-i
 import type { RemoteClient } from './remote-client.ts'
 
 export interface RemoteEnvironmentOptions {
-  /** The working directory in the place: absolute, `~` or below `~`. */
+  readonly client: RemoteClient
+  /** The working directory there: absolute, `~` or below `~`. */
   readonly cwd: string
-  /** The variables that commands receive in addition to those of the place. */
+  /** The variables that commands receive in addition to those of the environment. */
   readonly variables?: Readonly<Record<string, string>>
+  /** See `Environment`. */
   readonly isContainer?: boolean
+  /** Whether the rules of the gateway for files hold there, as for keys and credentials. Default: unless it is a container. */
+  readonly guardsFiles?: boolean
+  /** Makes files of the conversation visible there before a command that may read them. Rejects when that fails. */
+  expose?(paths: readonly string[]): Promise<void>
   /** Milliseconds between SIGTERM and SIGKILL. */
   readonly graceMs?: number
-  /**
-   * Why the file tools may not read or write a file there, as a clause such as "it contains credentials". Both paths are
-   * absolute; `path` has no links.
-   */
-  readonly denial?: PlaceGuard | undefined
 }
 
-/** Nothing is reached before the first command or file. */
-export function createRemoteEnvironment(client: RemoteClient, options: RemoteEnvironmentOptions): Environment {
-  const { cwd, variables = {}, isContainer, graceMs = 500, denial } = options
+/**
+ * Nothing is reached before the first command or file.
+ * @param denial why the file tools may not read or write a file there
+ */
+export function createRemoteEnvironment(options: RemoteEnvironmentOptions, denial?: PlaceGuard): Environment {
+  const { client, cwd, variables = {}, isContainer, graceMs = 500 } = options
   /** What cleanup must kill. */
   const running = new Set<PlaceProcess>()
 
@@ -55,16 +59,17 @@ export function createRemoteEnvironment(client: RemoteClient, options: RemoteEnv
   return {
     kind: client.kind,
     cwd,
-    ...(isContainer && { isContainer }),
+    isContainer,
     files: createRemoteFiles({ cwd, graceMs, run, denial }),
     start: (signal) => client.start(signal),
 
-    async execute(command, { timeoutMs, signal, maxOutputBytes, ...options }) {
+    async execute(command, { timeoutMs, signal, maxOutputBytes, ...how }) {
       if (signal.aborted) return abortedResult
       const kept = createOutputBuffer(maxOutputBytes)
       let place: PlaceProcess
       try {
-        const request = { ...commandOf(command, options), input: 'none' as const }
+        await options.expose?.(how.exposed ?? [])
+        const request = { ...commandOf(command, how), input: 'none' as const }
         place = await run({ ...request, onOutput: (chunk) => kept.add(chunk) }, signal)
       } catch (error) {
         if (signal.aborted) return abortedResult
@@ -73,10 +78,11 @@ export function createRemoteEnvironment(client: RemoteClient, options: RemoteEnv
       return await waitForEnd(place, { timeoutMs, signal, graceMs }, () => kept.text())
     },
 
-    async spawn(command, options) {
+    async spawn(command, how) {
+      await options.expose?.(how.exposed ?? [])
       const output = createOutputEmitter()
       const signal = new AbortController().signal
-      const request = { ...commandOf(command, options), input: 'open' as const, onOutput: output.add }
+      const request = { ...commandOf(command, how), input: 'open' as const, onOutput: output.add }
       const place = await run(request, signal)
       const pid = await place.started
       return createRemoteBackgroundCommand({ place, pid, output, graceMs })

@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { terminateProcessGroup } from '../../lib/process-group.ts'
 import { type SpawnRequest, spawnFailure } from '../../lib/spawn-failure.ts'
 import { stripTerminalEscapes } from '../../lib/visible-text.ts'
-import { type EnvironmentVariables, filterEnvironment } from '../environments/local-environment.ts'
+import { type EnvironmentVariables, filterEnvironment } from '../environments/passed-variables.ts'
 import { MediaFailure } from './media-failure.ts'
 
 export interface ProgramOptions {
@@ -36,7 +36,7 @@ export async function runProgram(
   const [program = '', ...args] = argv
   const child = spawn(program, args, {
     cwd,
-    env: filterEnvironment({ env, passthrough: [], blocked: withheld, binDir: undefined }),
+    env: filterEnvironment({ env, passthrough: [], blocked: withheld }),
     stdio: ['pipe', 'pipe', 'pipe'],
     // A group of its own: whatever it starts ends with it.
     detached: true,

@@ -4,14 +4,21 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentConfig } from '../../agent/config.ts'
+import { completeEnvironment } from '../../agent/environments/complete-environment.ts'
 import type { Environment } from '../../agent/environments/environment.ts'
 import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../../agent/environments/kind.ts'
-import { builtInBackends, type ConfiguredKind, loadEnvironmentKind } from '../../agent/environments/kinds.ts'
-import { isGatewayCredential, withNamedVariables } from '../../agent/environments/passed-variables.ts'
+import { bundledKinds } from '../../agent/environments/kinds.ts'
+import {
+  filterEnvironment,
+  isGatewayCredential,
+  withNamedVariables,
+} from '../../agent/environments/passed-variables.ts'
 import type { Environment as ConfigEnvironment } from '../../config/environment.ts'
 import { isHermesError, messageOf } from '../../lib/errors.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import type { Logger } from '../../lib/log.ts'
+import { locateProfile } from '../../lib/profiles.ts'
+import { loadBundledEnvironment } from '../../plugins/bundled-environments.ts'
 
 export interface RemotePlacesDeps {
   readonly home: Pick<HomeLayout, 'root' | 'cache' | 'media'>
@@ -22,14 +29,14 @@ export interface RemotePlacesDeps {
   readonly withheld: readonly string[]
   /** The kinds that plugins have registered. */
   pluginEnvironments?(name: string): EnvironmentKind | undefined
-  /** The built-in kinds that were loaded: each knows what it has started, so there is one of each for the whole gateway. */
+  /** The bundled kinds that were loaded: each knows what it has started, so there is one of each for the whole gateway. */
   readonly placeKinds: PlaceKinds
   /** Tells the people of a session what its command waits for. Absent: no person waits. */
   announce?(sessionId: string, text: string): void
   readonly log: Logger
 }
 
-export type PlaceKinds = Map<string, Promise<ConfiguredKind | undefined>>
+export type PlaceKinds = Map<string, Promise<EnvironmentKind>>
 
 export interface RemotePlaces {
   /** `workspace`: the folder in which it begins, in place of `terminal.cwd`. */
@@ -53,12 +60,10 @@ const recoverTimeoutMs = 120_000
 /** Finds or removes what an earlier process has left in the configured place, and in containers used before. Never rejects. */
 export async function recoverPlaces(deps: RemotePlacesDeps): Promise<void> {
   const { backend } = deps.settings().terminal
-  const earlier = containerKinds.filter((name) => existsSync(join(deps.home.root, 'sandboxes', name)))
+  // A kind of containers has a folder of its name.
+  const earlier = bundledKinds.filter((name) => existsSync(join(deps.home.root, 'sandboxes', name)))
   for (const name of new Set([backend, ...earlier])) await recoverPlace(name, deps)
 }
-
-/** Each keeps a folder of its name below `sandboxes` of the home. */
-const containerKinds = ['docker', 'singularity']
 
 async function recoverPlace(backend: string, deps: RemotePlacesDeps): Promise<void> {
   try {
@@ -72,30 +77,28 @@ async function recoverPlace(backend: string, deps: RemotePlacesDeps): Promise<vo
   }
 }
 
-/** A kind of a plugin is asked for each time, because the plugin may have been loaded again. */
-function findKind(
+/** A kind of another plugin is asked for each time, because the plugin may have been loaded again. */
+async function findKind(
   name: string,
   { placeKinds, pluginEnvironments }: RemotePlacesDeps,
-): ReturnType<typeof loadEnvironmentKind> {
+): Promise<EnvironmentKind | undefined> {
   const known = placeKinds.get(name)
-  if (known !== undefined) return known
-  const loading = loadEnvironmentKind(name, (one) => pluginEnvironments?.(one))
-  if (!builtInBackends.includes(name)) return loading
+  if (known !== undefined) return await known
+  if (!bundledKinds.includes(name)) return pluginEnvironments?.(name)
+  const loading = loadBundledEnvironment(name)
   placeKinds.set(name, loading)
   loading.catch(() => placeKinds.delete(name))
-  return loading
+  return await loading
 }
 
-function placesOf(kind: ConfiguredKind, name: string, deps: RemotePlacesDeps): RemotePlaces {
+function placesOf(kind: EnvironmentKind, name: string, deps: RemotePlacesDeps): RemotePlaces {
   const request = () => requestOf(name, deps)
   return {
-    create: (sessionId, workspace) =>
-      kind.create({
-        ...request(),
-        ...(workspace && { cwd: workspace }),
-        sessionId,
-        announce: (text) => deps.announce?.(sessionId, text),
-      }),
+    create(sessionId, workspace) {
+      const announce = (text: string) => deps.announce?.(sessionId, text)
+      const made = kind.create({ ...request(), ...(workspace && { cwd: workspace }), sessionId, announce })
+      return completeEnvironment(made, deps.home.root)
+    },
     async check(signal) {
       try {
         return (await kind.check?.(request(), signal)) ?? { ok: true, detail: `commands run in ${name}` }
@@ -110,7 +113,7 @@ function placesOf(kind: ConfiguredKind, name: string, deps: RemotePlacesDeps): R
 function requestOf(
   name: string,
   { home, settings, environment, withheld, log }: RemotePlacesDeps,
-): Omit<EnvironmentRequest<AgentConfig['terminal']>, 'sessionId'> {
+): Omit<EnvironmentRequest, 'sessionId'> {
   const { terminal } = settings()
   const named = [...terminal.env_passthrough, ...terminal.docker_forward_env]
   const gatewayEnv = withNamedVariables(environment(), named)
@@ -124,9 +127,11 @@ function requestOf(
     cwd: terminal.cwd,
     settings: terminal,
     gatewayEnv,
+    clientVariables: (names) => filterEnvironment({ env: gatewayEnv, passthrough: names, blocked: withheld }),
     variables,
     withheld,
     home: home.root,
+    profile: locateProfile(home.root).profile,
     stateDirectory: join(home.cache, 'environments', name),
     attachmentsDirectory: home.media,
     log,

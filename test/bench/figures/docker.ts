@@ -4,9 +4,10 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { createDockerKind } from '../../../src/agent/environments/containers/docker.ts'
+import { createDockerKind } from '../../../plugins/environments/docker/kind.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { openTestEngine, type TestEngine } from '../../kit/container-engine.ts'
+import { openEnvironment, toRequest } from '../../kit/environment-kind.ts'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
 import { median } from '../kit/stats.ts'
 
@@ -29,18 +30,21 @@ export const docker: Figure = {
 
 async function compare(engine: TestEngine, { full, progress }: BenchOptions): Promise<Row> {
   const home = join(engine.directory, 'home')
-  const environment = createDockerKind().create({
-    sessionId: 'bench',
-    cwd: '',
-    settings: engine.settings,
-    gatewayEnv: engine.env,
-    variables: {},
-    withheld: [],
-    home,
-    stateDirectory: join(home, 'state'),
-    attachmentsDirectory: join(home, 'media'),
-    log: silentLog,
-  })
+  const environment = openEnvironment(
+    createDockerKind(),
+    toRequest({
+      sessionId: 'bench',
+      cwd: '',
+      settings: engine.settings,
+      gatewayEnv: engine.env,
+      variables: {},
+      withheld: [],
+      home,
+      stateDirectory: join(home, 'state'),
+      attachmentsDirectory: join(home, 'media'),
+      log: silentLog,
+    }),
+  )
   const signal = new AbortController().signal
   const command = () => environment.execute('echo one', { timeoutMs: 60_000, signal, maxOutputBytes: 1_000 })
   try {

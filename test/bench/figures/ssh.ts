@@ -6,8 +6,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { createSshKind } from '../../../src/agent/environments/ssh/kind.ts'
+import { createSshKind } from '../../../plugins/environments/ssh/kind.ts'
 import { silentLog } from '../../../src/lib/log.ts'
+import { openEnvironment, toRequest } from '../../kit/environment-kind.ts'
 import { sshdSkip, startSshd } from '../../kit/servers/sshd.ts'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
 
@@ -20,22 +21,25 @@ async function measureSsh({ full }: BenchOptions): Promise<Row[]> {
   const directory = mkdtempSync(join(tmpdir(), 'bench-ssh-'))
   await using sshd = await startSshd()
   const signal = new AbortController().signal
-  const environment = createSshKind({ program: ['ssh', '-F', 'none'] }).create({
-    sessionId: 'bench',
-    cwd: directory,
-    settings: {
-      ssh_host: '127.0.0.1',
-      ssh_user: sshd.user,
-      ssh_port: sshd.port,
-      ssh_key: sshd.key,
-      ssh_host_keys: 'strict',
-      ssh_known_hosts: sshd.knownHosts,
-      ssh_cwd: '',
-    },
-    gatewayEnv: { PATH: process.env['PATH'], HOME: directory },
-    ...{ variables: {}, withheld: [], home: directory, attachmentsDirectory: directory, log: silentLog },
-    stateDirectory: directory,
-  })
+  const environment = openEnvironment(
+    createSshKind({ program: ['ssh', '-F', 'none'] }),
+    toRequest({
+      sessionId: 'bench',
+      cwd: directory,
+      settings: {
+        ssh_host: '127.0.0.1',
+        ssh_user: sshd.user,
+        ssh_port: sshd.port,
+        ssh_key: sshd.key,
+        ssh_host_keys: 'strict',
+        ssh_known_hosts: sshd.knownHosts,
+        ssh_cwd: '',
+      },
+      gatewayEnv: { PATH: process.env['PATH'], HOME: directory },
+      ...{ variables: {}, withheld: [], home: directory, attachmentsDirectory: directory, log: silentLog },
+      stateDirectory: directory,
+    }),
+  )
   try {
     const request = { timeoutMs: 60_000, signal, maxOutputBytes: 1_000 }
     const { exitCode, output } = await environment.execute('true', request)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { z } from 'zod'
 import { agentConfig } from '../../../src/agent/config.ts'
-import type { ConfiguredKind } from '../../../src/agent/environments/kinds.ts'
+import type { EnvironmentKind } from '../../../src/agent/environments/kind.ts'
 import { recoverPlaces } from '../../../src/flows/environments/remote-environments.ts'
 import { createHomeLayout } from '../../../src/lib/home.ts'
 import { silentLog } from '../../../src/lib/log.ts'
@@ -14,7 +14,7 @@ test('containers that an earlier run has left are looked for after terminal.back
   const home = createHomeLayout(tempHome(t))
   mkdirSync(join(home.root, 'sandboxes', 'docker'), { recursive: true })
   const recovered: string[] = []
-  const kind = (name: string): ConfiguredKind => ({
+  const kind = (name: string): EnvironmentKind => ({
     create: () => assert.fail('no command runs'),
     recover: async () => void recovered.push(name),
   })

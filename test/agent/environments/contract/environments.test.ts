@@ -57,7 +57,7 @@ describeEnvironment({
 
 describeEnvironment({
   name: 'remote',
-  open: () => inFolder((cwd) => createRemoteEnvironment(shellClient(), { cwd, graceMs: 100 })),
+  open: () => inFolder((cwd) => createRemoteEnvironment({ client: shellClient(), cwd, graceMs: 100 })),
 })
 
 describeEnvironment({
@@ -66,7 +66,7 @@ describeEnvironment({
   async open() {
     const bin = await mkdtemp(join(tmpdir(), 'hermes-busybox-'))
     execFileSync(busybox ?? '', ['--install', '-s', bin])
-    const subject = await inFolder((cwd) => createRemoteEnvironment(shellClient(bin), { cwd, graceMs: 100 }))
+    const subject = await inFolder((cwd) => createRemoteEnvironment({ client: shellClient(bin), cwd, graceMs: 100 }))
     const close = async () => {
       await subject.close()
       await rm(bin, { recursive: true })

@@ -1,0 +1,115 @@
+/**
+ * Starts a place when it is needed, once for all who wait, and stops it when it was idle for long enough.
+ */
+import { HermesError, type Logger, raceAbort } from '#sdk'
+
+export interface PlaceSteps<Place> {
+  /** Rejects `environment/...`. */
+  open(signal: AbortSignal): Promise<Place>
+  /** Whether a command runs there in the background. */
+  isBusy(place: Place, signal: AbortSignal): Promise<boolean>
+  close(place: Place, signal: AbortSignal): Promise<void>
+  /** Undefined: it is never stopped for being idle. */
+  lifetimeMs(): number | undefined
+  readonly log: Logger
+}
+
+export interface PlaceLifecycle<Place> {
+  /** Undefined: it was not started, or has ended. */
+  current(): Place | undefined
+  start(signal: AbortSignal): Promise<void>
+  /** The place has ended by itself; the next start opens another one. */
+  lost(place: Place): void
+  stop(): Promise<void>
+}
+
+const closeTimeoutMs = 30_000
+
+export function createPlaceLifecycle<Place>(steps: PlaceSteps<Place>): PlaceLifecycle<Place> {
+  const { log } = steps
+  let place: Place | undefined
+  let opening: { readonly done: Promise<void>; readonly abort: AbortController } | undefined
+  let closing: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let usedAt = 0
+
+  const arm = (): void => {
+    clearTimeout(timer)
+    const lifetimeMs = steps.lifetimeMs()
+    if (lifetimeMs === undefined || place === undefined) return
+    timer = setTimeout(() => void closeIfIdle(), Math.max(lifetimeMs - (performance.now() - usedAt), 0))
+    timer.unref()
+  }
+
+  const closeIfIdle = async (): Promise<void> => {
+    const idle = place
+    const usedBefore = usedAt
+    if (idle === undefined || closing !== undefined) return
+    try {
+      const busy = await steps.isBusy(idle, AbortSignal.timeout(closeTimeoutMs))
+      if (place !== idle) return
+      if (busy) usedAt = performance.now()
+      if (busy || usedAt !== usedBefore) return arm()
+      log.info({ event: 'container.idle' }, 'an idle place is stopped')
+      await close()
+    } catch (error) {
+      log.warn({ event: 'container.not_stopped', err: error }, 'a place could not be stopped')
+    }
+  }
+
+  const close = (): Promise<void> => {
+    clearTimeout(timer)
+    const closed = place
+    if (closed === undefined) return closing ?? Promise.resolve()
+    place = undefined
+    closing = steps.close(closed, AbortSignal.timeout(closeTimeoutMs)).finally(() => {
+      closing = undefined
+    })
+    return closing
+  }
+
+  const open = (): Promise<void> => {
+    const abort = new AbortController()
+    const work = async () => {
+      // A place that is still closing has the name or the files of the next one. Its failure was logged.
+      await closing?.catch(() => undefined)
+      const opened = await steps.open(abort.signal)
+      place = opened
+      usedAt = performance.now()
+      if (abort.signal.aborted) await close()
+      else arm()
+    }
+    const done = work().finally(() => {
+      opening = undefined
+    })
+    done.catch(() => undefined)
+    opening = { done, abort }
+    return done
+  }
+
+  return {
+    current: () => place,
+    async start(signal) {
+      signal.throwIfAborted()
+      usedAt = performance.now()
+      if (place !== undefined) return
+      // The work goes on for those who still wait.
+      await raceAbort(opening?.done ?? open(), signal)
+    },
+    lost(ended) {
+      if (place !== ended) return
+      clearTimeout(timer)
+      place = undefined
+    },
+    async stop() {
+      opening?.abort.abort(new HermesError('environment/unreachable', 'The gateway stops using the place.'))
+      // The callers of `start` are told of its failure.
+      await opening?.done.catch(() => undefined)
+      try {
+        await close()
+      } catch (error) {
+        log.warn({ event: 'container.not_stopped', err: error }, 'a place could not be stopped')
+      }
+    },
+  }
+}
