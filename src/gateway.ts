@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { createModelCallMonitor } from './agent/models/model-call-monitor.ts'
 import { createCommandMenus } from './app/command-menus.ts'
 import { type AgentRuntime, composeAgent } from './app/compose-agent.ts'
-import { type CommandRuntime, composeCommandRuntime } from './app/compose-commands.ts'
+import { type CommandRuntime, composeCommandRegistry, composeCommandRuntime } from './app/compose-commands.ts'
 import { composeCore } from './app/compose-core.ts'
 import type { AppContext } from './app/context.ts'
 import type { Core } from './app/core.ts'
@@ -138,7 +138,8 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
     log,
     failpoint: options.failpoint ?? (() => undefined),
   }
-  const core = composeCore(context, (task) => agentRuntime.agentServices.auxiliary(task))
+  const commands = composeCommandRegistry(context, () => commandRuntime.gateway)
+  const core = composeCore(context, commands, (task) => agentRuntime.agentServices.auxiliary(task))
   const agentRuntime = composeAgent(context, core)
   const { plugins } = agentRuntime
   const commandRuntime = composeCommandRuntime(context, core, agentRuntime)
@@ -146,6 +147,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
   const extensionWatcher = createExtensionWatcher({ home: options.home, syncPlugins: plugins.sync, log })
   const endpoints = composeEndpoints(context, core, {
     ...agentRuntime,
+    models: commandRuntime.gateway.models,
     url: () => state.url,
     initialConnectPending: () => state.initialConnectPending,
     changedPlatforms: extensionWatcher.changedPlatforms,

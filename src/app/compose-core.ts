@@ -4,7 +4,7 @@
  */
 
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
-import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
+import type { CommandRegistry } from '../commands/registry.ts'
 import { createEmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Approvals } from '../flows/approvals/approvals.ts'
 import type { BusyArrivals } from '../flows/busy/arrivals.ts'
@@ -38,7 +38,7 @@ import type { AppContext } from './context.ts'
 import type { Core, PauseControl } from './core.ts'
 
 /** @param auxiliary called after the composition */
-export function composeCore(context: AppContext, auxiliary: Auxiliary): Core {
+export function composeCore(context: AppContext, commands: CommandRegistry, auxiliary: Auxiliary): Core {
   const { options, settings, accountDirectory, store, modelCalls, clock, random, log } = context
   const concurrency = () => settings().agent.max_concurrent_turns
   let lastSession: SessionKey | undefined
@@ -55,7 +55,6 @@ export function composeCore(context: AppContext, auxiliary: Auxiliary): Core {
     concurrency,
     onSaturated: (isSaturated) => modelCalls.turnMustWait(concurrency(), isSaturated),
   })
-  const commands = createCommandRegistry(undefined, () => settings().quick_commands)
   const turnResults = createEventResults(store)
   const runningTurns = createRunningTurns()
   const outbox = composeOutbox(context, events)

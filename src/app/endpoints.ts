@@ -23,13 +23,14 @@ import { loadPlatform } from '../platforms/registry.ts'
 import { createSupervisor, type Supervisor } from '../platforms/supervisor.ts'
 import { lockHome } from '../store/sqlite/lock.ts'
 import type { AgentRuntime } from './compose-agent.ts'
-import { composeModelServices } from './compose-commands.ts'
+import type { ModelAccess } from './compose-model-access.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 import type { GatewayOptions } from './options.ts'
 
 export interface EndpointsDeps
   extends Pick<AgentRuntime, 'agentServices' | 'mcp' | 'plugins' | 'skills' | 'cron' | keyof AgentRoutesDeps> {
+  readonly models: ModelAccess
   /** Where HTTP listens; '' before it does. */
   url(): string
   /** Platforms are connecting for the first time. */
@@ -315,8 +316,7 @@ function platformContextDepsOf(
 ): PlatformContextDeps {
   const { options, settings, accountDirectory, store, degraded, clock, log, redact } = context
   const { home, version } = options
-  const { agentServices, skills } = deps
-  const models = composeModelServices(context, agentServices)
+  const { agentServices, skills, models } = deps
   return {
     home: home.root,
     store,

@@ -2,6 +2,7 @@
  * The answers of users: pressed buttons, and the typed commands `/approve [session|always|all]` and `/deny [all] [reason]`
  * (contract §3.9).
  */
+import type { TypedAnswer } from '../commands/session.ts'
 import type { ButtonPress } from '../message/change.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
@@ -96,16 +97,6 @@ const approverTexts: Readonly<Record<Approver, string>> = {
 /** A press counts only in the chat of the question. */
 function isSameChat({ source }: StoredQuestion, { platform, account, chatId }: SessionSource): boolean {
   return source.platform === platform && source.account === account && source.chatId === chatId
-}
-
-export interface TypedAnswer {
-  /** One of a choice's `typed`. */
-  readonly words: string
-  /** All open questions of the session, not only the oldest. */
-  readonly all: boolean
-  /** The reason that the user added. */
-  readonly reason: string
-  readonly by: SessionSource
 }
 
 const nothingPending = 'There is no open question in this session.'

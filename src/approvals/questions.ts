@@ -2,6 +2,7 @@
  * Questions to users. A question is on disk before it is sent, and its answer before the user is notified; the effect of the
  * answer is part of the same transaction.
  */
+import type { TypedAnswers } from '../commands/session.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { ButtonPress } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
@@ -10,14 +11,13 @@ import { targetOf } from '../message/source.ts'
 import type { PressResult } from '../platforms/adapter.ts'
 import type { Transaction } from '../store/query.ts'
 import { type AfterCommit, createAfterCommit, type QuestionsDeps } from './after-commit.ts'
-import { applyPress, applyTypedAnswer, staleResult, type TypedAnswer, typedHints, whoMayAnswer } from './answers.ts'
+import { applyPress, applyTypedAnswer, staleResult, typedHints, whoMayAnswer } from './answers.ts'
 import { createExpiryClock, createStaleApprovals, type ExpiryClock, type StaleApprovals } from './expiry.ts'
 import { applyPlainAnswer, isPlainAnswer } from './plain-answer.ts'
 import { insertQuestion, waitingQuestions } from './queries.ts'
 import { buttonsOf, parseQuestionId, type Question } from './question.ts'
 import { approvalEventContext, approvalInfo, replyKeyOf, withdrawQuestion } from './resolve-question.ts'
 
-export type { TypedAnswer } from './answers.ts'
 export type { QuestionsDeps }
 
 /** Writes within a caller's transaction, and returns the text for the user. */
@@ -30,7 +30,7 @@ export interface PreparedWrite {
   abandoned(): void
 }
 
-export interface Questions {
+export interface Questions extends TypedAnswers {
   /**
    * Prepares a question and its message for the caller's transaction. Only the newest confirmation of a command accepts an
    * answer; several approvals of tools may be open at the same time.
@@ -38,8 +38,6 @@ export interface Questions {
   ask(question: Question): PreparedWrite
   /** For `PlatformContext.press`. Throws `http/starting` or `store/...` when nothing was stored. */
   press(press: ButtonPress): Promise<PressResult>
-  /** Prepares a typed answer to the open questions of a session; the text is the reply. */
-  answerTyped(sessionKey: SessionKey, answer: TypedAnswer): PreparedWrite
   /** Prepares an answer in plain words, see `isPlainAnswer`; the text is the reply. */
   answerPlain(sessionKey: SessionKey, event: MessageEvent): PreparedWrite
   /** The open questions by id. Empty most of the time. */

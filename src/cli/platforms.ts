@@ -3,6 +3,7 @@
  * gateway. Those of plugins and skills are known to a running gateway only.
  */
 import { z } from 'zod'
+import { describedCommands } from '../app/built-in-commands.ts'
 import { createCommandRegistry } from '../commands/registry.ts'
 import { HermesError } from '../lib/errors.ts'
 import { loadPlatform } from '../platforms/registry.ts'
@@ -30,7 +31,7 @@ export async function platformsManifest(
   const { quick_commands: quickCommands } = settings.config.current()
   const commands =
     daemon === undefined
-      ? createCommandRegistry(undefined, () => quickCommands).list()
+      ? createCommandRegistry(describedCommands(), { settings: () => quickCommands, run: async () => '' }).list()
       : commandsSchema.parse(await daemon.request('/api/commands'))
   const display = createDisplay(context.output, context.environment)
   display.json(module.appManifest(commands))

@@ -20,6 +20,10 @@ export interface CheckpointServices {
   /** What has changed since the checkpoint with this place in the list, from 1: statistics and a unified diff; '' for nothing. */
   diff(by: Requester, number: number, file: string | undefined): Promise<string>
   restore(by: Requester, number: number, file: string | undefined): Promise<RestoredFiles>
+  /** Takes known secrets, and what looks like one, out of a text. */
+  redact(text: string): string
+  /** Takes known secrets out of a text, as replies do. */
+  withhold(text: string): string
 }
 
 export interface ListedCheckpoint {

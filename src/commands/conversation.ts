@@ -7,7 +7,9 @@ import type { Authority } from '../message/authority.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { TypedMessage } from './busy.ts'
+import type { ModelPlace } from './model.ts'
 import type { CommandReply } from './reply.ts'
+import type { SessionStatus } from './session.ts'
 
 /** Who asks, and where. */
 export interface ConversationCaller {
@@ -15,7 +17,7 @@ export interface ConversationCaller {
   readonly source: SessionSource
   readonly authority: Authority
   /** The message in which the command was typed. */
-  readonly message?: TypedMessage
+  readonly message?: TypedMessage | undefined
   readonly signal: AbortSignal
 }
 
@@ -40,10 +42,15 @@ export interface ConversationServices {
   branch(caller: ConversationCaller, title: string, say: (result: BranchResult) => string): Promise<CommandReply>
   /** Names the current conversation, and begins it if it has not begun. */
   rename(key: SessionKey, source: SessionSource, title: string): Promise<void>
+  status(key: SessionKey): Promise<SessionStatus>
   /** Undefined before the first message. */
   usage(key: SessionKey): Promise<ConversationUsage | undefined>
   /** Numbers of the last `days` days: of the whole gateway for an owner in a direct message, else of what `list` shows. */
   insights(caller: ConversationCaller, days: number): Promise<Insights>
+  /** The window of the model that answers here, in tokens. */
+  contextLength(place: ModelPlace): Promise<number>
+  /** Takes known secrets out of a text, as replies do. */
+  withhold(text: string): string
 }
 
 export type OpenResult =

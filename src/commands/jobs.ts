@@ -10,6 +10,8 @@ export interface JobServices {
     action: JobCommand,
     by: { readonly source: SessionSource; readonly authority: Authority },
   ): Promise<{ readonly lines: readonly string[] } | { readonly problem: string }>
+  /** Takes known secrets out of a text, as replies do. */
+  withhold(text: string): string
 }
 
 export interface JobCommand {

@@ -48,6 +48,8 @@ export interface ModelServices {
   choose(place: ModelPlace, request: ModelRequest): Promise<ModelChange>
   /** The next level names the model again. */
   reset(place: ModelPlace): Promise<CurrentModel>
+  /** Takes known secrets out of a text, as replies do. */
+  withhold(text: string): string
 }
 
 export interface ModelPlace {

@@ -213,7 +213,7 @@ export interface CommandEntry {
   /** Other names of the command, which are typed only. */
   readonly aliases?: readonly string[]
   /** The only arguments that it takes, for platforms whose menus list them. Absent when it takes any text. */
-  readonly choices?: readonly string[]
+  readonly choices?: readonly string[] | undefined
 }
 
 /** The immediate response to a pressed button. */

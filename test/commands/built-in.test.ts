@@ -1,13 +1,26 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type {
-  CommandDefinition,
-  CommandReply,
-  CommandServices,
-  GatewayStatus,
-  SessionStatus,
-} from '../../src/commands/command.ts'
+import { describedCommands } from '../../src/app/built-in-commands.ts'
+import type { Questions } from '../../src/approvals/questions.ts'
+import {
+  commandsCommand,
+  helpCommand,
+  startCommand,
+  statusCommand,
+  versionCommand,
+  whoamiCommand,
+} from '../../src/commands/built-in/information.ts'
+import {
+  approveCommand,
+  compressCommand,
+  denyCommand,
+  newCommand,
+  stopCommand,
+} from '../../src/commands/built-in/session.ts'
+import type { Command, CommandDefinition, CommandReply } from '../../src/commands/command.ts'
+import type { CommandList, GatewayStatus, StatusReport } from '../../src/commands/gateway.ts'
 import { createCommandRegistry } from '../../src/commands/registry.ts'
+import type { SessionCompressor, SessionReset, SessionStatus, StopControl } from '../../src/commands/session.ts'
 import { createEmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import { createSessionServices } from '../../src/flows/sessions/session-services.ts'
 import { createTurnJournal } from '../../src/flows/turn/journal.ts'
@@ -31,7 +44,7 @@ const source: SessionSource = {
   userId: 'u7',
   userName: 'Ada',
 }
-const registry = createCommandRegistry()
+const registry = createCommandRegistry(describedCommands())
 const gateway: GatewayStatus = {
   model: 'm-1',
   provider: 'openai',
@@ -52,47 +65,20 @@ const unused: SessionStatus = {
   spent: { tokens: 0, unpricedTokens: 0, cost: 0 },
 }
 
-function services(more: Partial<CommandServices> = {}): CommandServices {
+function statusReport(more: Partial<StatusReport> = {}): StatusReport {
   return {
-    version: '1.2.3',
-    commands: registry.list,
-    skillCommands: async () => [],
-    stopTurn: async () => 'idle',
-    resetSession: async () => brand('s'),
-    sessionStatus: async () => unused,
+    session: async () => unused,
+    gateway: () => gateway,
+    modelOf: async () => gateway,
+    pendingQuestion: async () => undefined,
+    isYolo: async () => false,
     homeChannels: async () => [],
     modelKeys: async () => [],
-    checkpoints: () => assert.fail('unexpected use of checkpoints'),
-    conversations: () => assert.fail('unexpected use of conversations'),
-    tasks: () => assert.fail('unexpected use of tasks'),
-    jobs: () => assert.fail('unexpected use of jobs'),
-    settings: () => assert.fail('unexpected use'),
-    changeSetting: () => assert.fail('unexpected use'),
-    choices: () => assert.fail('unexpected use'),
-    display: () => assert.fail('unexpected use'),
-    installation: () => assert.fail('unexpected use'),
-    voices: () => assert.fail('unexpected use'),
-    redact: () => assert.fail('unexpected use'),
-    withhold: (text) => text,
-    busyModes: () => assert.fail('unexpected use of busyModes'),
-    runQuickCommand: () => assert.fail('unexpected use'),
-    compressSession: () => assert.fail('unexpected compression'),
-    gatewayStatus: () => gateway,
-    models: () => assert.fail('unexpected use of models'),
-    modelOf: async () => ({ ...gateway, contextLength: 128_000 }),
-    answerQuestion: () => assert.fail('unexpected answer'),
-    pendingQuestion: async () => undefined,
-    toggleYolo: async () => true,
-    isYolo: async () => false,
-    accessReason: () => 'the user is on the allow list',
-    permissionsOf: async ({ role }) => ({ role, tools: ['*', '-terminal'], commands: ['help', 'whoami'] }),
-    gatewayAdmin: () => assert.fail('unexpected use of gatewayAdmin'),
-    reloadMcp: () => assert.fail('unexpected start of MCP servers'),
-    pauseAgent: () => assert.fail('unexpected pause'),
-    resumeAgent: () => assert.fail('unexpected end of a pause'),
     ...more,
   }
 }
+
+const allCommands: CommandList = { commands: registry.list, skills: async () => [] }
 
 function reply(text: string): CommandReply {
   return {
@@ -109,24 +95,16 @@ function definition(name: string, aliases: string[] = [], description = ''): Com
   return { name, aliases, description, argsHint: '', queue: 'control', run: async () => '' }
 }
 
-async function say(typed: string, given: CommandServices = services(), from: SessionSource = source): Promise<string> {
-  const result = await run(typed, given, from)
-  return typeof result === 'string' ? result : assert.fail(`${typed} ends with something to store`)
+async function say<Port>(command: Command<Port>, port: Port, args = '', from: SessionSource = source): Promise<string> {
+  const result = await run(command, port, args, from)
+  return typeof result === 'string' ? result : assert.fail(`/${command.name} ends with something to store`)
 }
 
-async function run(typed: string, given: CommandServices, from: SessionSource = source) {
-  const [, name = '', args = ''] = /^\/(\S+)\s*(.*)$/s.exec(typed) ?? []
-  const definition = registry.resolve(name)
-  assert.ok(definition, `unknown command ${typed}`)
-  const context = {
-    source: from,
-    authority: ownerAuthority,
-    sessionKey: key,
-    name: definition.name,
-    args,
-    rawCommand: name,
-  }
-  return await definition.run({ ...context, signal: new AbortController().signal }, given)
+async function run<Port>(command: Command<Port>, port: Port, args = '', from: SessionSource = source) {
+  const { name } = command
+  const { signal } = new AbortController()
+  const call = { source: from, authority: ownerAuthority, sessionKey: key, name, args, rawCommand: name, signal }
+  return await command.run(call, port)
 }
 
 /** The commands on a real store, with a queued message of this session. */
@@ -172,8 +150,9 @@ async function realSession(t: TestContext) {
   await accept('hello')
   const claim = await journal.claim(key)
   assert.equal(claim?.kind, 'model')
-  const given = services({ ...sessions, stopTurn: (stopped) => sessions.stopTurn(stopped) })
-  return { given, running: runningTurns, turn: claim.turn, journal, emitted, accept }
+  const tasks: StopControl['tasks'] = () => assert.fail('unexpected use of tasks')
+  const stop: StopControl = { stopTurn: (stopped) => sessions.stopTurn(stopped), tasks }
+  return { sessions, stop, running: runningTurns, turn: claim.turn, journal, emitted, accept }
 }
 
 test('commands are found by name and alias only', () => {
@@ -195,16 +174,15 @@ test('every built-in command runs at once, also during a turn', () => {
 
 test('/compress queues a compression with its focus, and replies when a turn is running', async () => {
   const orders: unknown[] = []
-  const compressing = (status: Partial<SessionStatus>) =>
-    services({
-      sessionStatus: async () => ({ ...unused, messages: 4, ...status }),
-      compressSession: (of, from, order) => {
-        orders.push({ of, platform: from.platform, focus: order.focus, replies: order.says !== '' })
-        return reply(order.says)
-      },
-    })
-  await run('/compress', compressing({}))
-  await run(`/compact ${'roses '.repeat(100)}`, compressing({ running: true }))
+  const compressing = (status: Partial<SessionStatus>): SessionCompressor => ({
+    status: async () => ({ ...unused, messages: 4, ...status }),
+    compress(of, from, order) {
+      orders.push({ of, platform: from.platform, focus: order.focus, replies: order.says !== '' })
+      return reply(order.says)
+    },
+  })
+  await run(compressCommand, compressing({}))
+  await run(compressCommand, compressing({ running: true }), 'roses '.repeat(100))
   assert.deepEqual(orders, [
     { of: key, platform: 'chat', focus: '', replies: false },
     { of: key, platform: 'chat', focus: 'roses '.repeat(100).slice(0, 500), replies: true },
@@ -212,7 +190,8 @@ test('/compress queues a compression with its focus, and replies when a turn is 
 })
 
 test('/compress replies at once and compresses nothing before the first message', async () => {
-  assert.notEqual(await say('/compress'), '')
+  const compress = () => assert.fail('unexpected compression')
+  assert.notEqual(await say(compressCommand, { status: async () => unused, compress }), '')
 })
 
 test('the first command with a name keeps it', () => {
@@ -222,7 +201,7 @@ test('the first command with a name keeps it', () => {
 })
 
 test('/help lists every command with its description', async () => {
-  const text = await say('/help')
+  const text = await say(helpCommand, allCommands)
   for (const { name, description } of registry.list()) {
     assert.match(text, new RegExp(`^- \`/${name}.*${description}`, 'm'))
   }
@@ -231,25 +210,28 @@ test('/help lists every command with its description', async () => {
 })
 
 test('/commands shows twenty commands per page and accepts any page number', async () => {
-  const given = services({ commands: () => Array.from({ length: 45 }, (_, index) => definition(`c${index}`)) })
-  const linesOf = async (typed: string) => (await say(typed, given)).split('\n').filter((line) => line.startsWith('- '))
-  assert.equal((await linesOf('/commands')).length, 20)
-  assert.match((await linesOf('/commands 2'))[0] ?? '', /c20/)
-  assert.equal((await linesOf('/commands 3')).length, 5)
-  assert.match(await say('/commands 3', given), /\b3\b.*\b3\b/)
-  for (const odd of ['99', '-1', '0', 'x', '1e9', '2.5']) assert.ok((await linesOf(`/commands ${odd}`)).length > 0, odd)
-  assert.match(await say('/commands', services({ commands: () => [] })), /\b1\b.*\b1\b/)
+  const listing = (commands: readonly CommandDefinition[]) => ({ ...allCommands, commands: () => commands })
+  const given = listing(Array.from({ length: 45 }, (_, index) => definition(`c${index}`)))
+  const linesOf = async (page: string) =>
+    (await say(commandsCommand, given, page)).split('\n').filter((line) => line.startsWith('- '))
+  assert.equal((await linesOf('')).length, 20)
+  assert.match((await linesOf('2'))[0] ?? '', /c20/)
+  assert.equal((await linesOf('3')).length, 5)
+  assert.match(await say(commandsCommand, given, '3'), /\b3\b.*\b3\b/)
+  for (const odd of ['99', '-1', '0', 'x', '1e9', '2.5']) assert.ok((await linesOf(odd)).length > 0, odd)
+  assert.match(await say(commandsCommand, listing([])), /\b1\b.*\b1\b/)
 })
 
 test('/version shows the running version', async () => {
-  assert.equal(await say('/version'), 'hermes-gateway 1.2.3')
-  assert.equal(await say('/v'), 'hermes-gateway 1.2.3')
+  assert.equal(await say(versionCommand, '1.2.3'), 'hermes-gateway 1.2.3')
 })
 
 test('/whoami shows how the gateway identifies the user', async () => {
-  const text = await say('/whoami', services({ accessReason: () => 'reason' }))
+  const permissions = { role: 'owner' as const, tools: ['*', '-terminal'], commands: ['help', 'whoami'] }
+  const access = { reason: () => 'reason', permissions: () => permissions }
+  const text = await say(whoamiCommand, access)
   for (const part of ['Ada', '`u7`', 'chat', 'dm', key, 'reason']) assert.ok(text.includes(part), part)
-  const bare = await say('/whoami', services(), {
+  const bare = await say(whoamiCommand, access, '', {
     platform: 'chat',
     account: 'bot',
     chatId: 'c',
@@ -261,8 +243,8 @@ test('/whoami shows how the gateway identifies the user', async () => {
 })
 
 test('/status shows the session, the model, the platforms and problems', async () => {
-  const given = services({
-    sessionStatus: async () => ({
+  const given = statusReport({
+    session: async () => ({
       ...unused,
       sessionId: brand('20260102_030405_0a1b2c3d'),
       title: 'Taxes',
@@ -272,9 +254,9 @@ test('/status shows the session, the model, the platforms and problems', async (
       inputTokens: 1_000,
       outputTokens: 50,
     }),
-    gatewayStatus: () => ({ ...gateway, degraded: ['disk: commits are slow'] }),
+    gateway: () => ({ ...gateway, degraded: ['disk: commits are slow'] }),
   })
-  const text = await say('/status', given)
+  const text = await say(statusCommand, given)
   for (const part of [
     '20260102_030405_0a1b2c3d',
     'Taxes',
@@ -296,28 +278,28 @@ test('/status shows whether a platform receives messages, if it reports this', a
     gone: { state: 'failed', reason: 'no token', receiving: false },
     web: { state: 'connected' },
   }
-  const text = await say('/status', services({ gatewayStatus: () => ({ ...gateway, platforms }) }))
+  const text = await say(statusCommand, statusReport({ gateway: () => ({ ...gateway, platforms }) }))
   const expected = 'chat (connected, receiving), deaf (connected, not receiving), gone (failed), web (connected)'
   assert.ok(text.includes(expected), text)
 })
 
 test('/status shows the keys of providers to an owner in a direct message only', async () => {
-  const given = services({ modelKeys: async () => ['openai: 2 keys'] })
-  assert.match(await say('/status', given), /openai: 2 keys/)
-  assert.doesNotMatch(await say('/status', given, { ...source, chatType: 'group' }), /openai: 2 keys/)
+  const given = statusReport({ modelKeys: async () => ['openai: 2 keys'] })
+  assert.match(await say(statusCommand, given), /openai: 2 keys/)
+  assert.doesNotMatch(await say(statusCommand, given, '', { ...source, chatType: 'group' }), /openai: 2 keys/)
 })
 
 test('/status lists background tasks', async () => {
-  assert.doesNotMatch(await say('/status'), /boot-md|\(`bg_/)
+  assert.doesNotMatch(await say(statusCommand, statusReport()), /boot-md|\(`bg_/)
   const background = [{ id: 'bg_120000_0a1b2c3d', by: 'hook boot-md', ageMs: 1_000 }]
-  const text = await say('/status', services({ gatewayStatus: () => ({ ...gateway, background }) }))
+  const text = await say(statusCommand, statusReport({ gateway: () => ({ ...gateway, background }) }))
   assert.match(text, /\bhook boot-md \(`bg_120000_0a1b2c3d`\)/)
 })
 
 test('/status works before the first message and without a model', async () => {
   const none = { ...gateway, model: '', provider: 'demo', platforms: {} }
-  const given = services({ gatewayStatus: () => none, modelOf: async () => ({ ...none, contextLength: 128_000 }) })
-  const text = await say('/status', given)
+  const given = statusReport({ gateway: () => none, modelOf: async () => none })
+  const text = await say(statusCommand, given)
   assert.match(text, /\*\* demo\b/)
   assert.doesNotMatch(text, /undefined|null|``/)
 })
@@ -331,33 +313,36 @@ test('/status shows the uptime', async () => {
     [90_000_000, '1 d 1 h'],
   ]
   for (const [uptimeMs, words] of times) {
-    const text = await say('/status', services({ gatewayStatus: () => ({ ...gateway, uptimeMs }) }))
+    const text = await say(statusCommand, statusReport({ gateway: () => ({ ...gateway, uptimeMs }) }))
     assert.ok(text.includes(`**up** ${words}`), words)
   }
 })
 
 test('/stop stops the running turn, and replies when there is none', async (t) => {
-  const { given, running, turn, journal } = await realSession(t)
+  const { stop, running, turn, journal } = await realSession(t)
   const turnRun = running.start(key, turn.seq, new AbortController().signal)
   turnRun.signal.addEventListener('abort', () => turnRun.finish(), { once: true })
-  assert.match(await say('/stop', given), /^⏹/)
+  assert.match(await say(stopCommand, stop), /^⏹/)
   assert.ok(turnRun.signal.reason instanceof StopRequested)
   const claim = await journal.claim(key)
   assert.equal(claim?.kind, 'stopped', 'not even a crash brings it back')
-  assert.match(await say('/stop'), /^[^⏹]/u)
+  assert.match(await say(stopCommand, { ...stop, stopTurn: async () => 'idle' }), /^[^⏹]/u)
 })
 
 test('/stop also stops a turn in back-off', async (t) => {
-  const { given } = await realSession(t)
-  assert.match(await say('/stop', given), /^⏹/)
+  const { stop } = await realSession(t)
+  assert.match(await say(stopCommand, stop), /^⏹/)
 })
 
 test('/new stops the turn and starts a new session, which handles the queued messages', async (t) => {
-  const { given, running, turn, journal, emitted, accept } = await realSession(t)
+  const { sessions, running, turn, journal, emitted, accept } = await realSession(t)
   const turnRun = running.start(key, turn.seq, new AbortController().signal)
   turnRun.signal.addEventListener('abort', () => turnRun.finish(), { once: true })
   await accept('and another thing')
-  assert.match(await say('/new Taxes', given), /^✨.*\bTaxes$/)
+  assert.match(
+    await say(newCommand, { reset: sessions.resetSession, withhold: (text) => text }, 'Taxes'),
+    /^✨.*\bTaxes$/,
+  )
   assert.equal(turnRun.signal.aborted, true)
   assert.deepEqual(emitted, ['session:end', 'agent:end', 'session:reset'])
   const claim = await journal.claim(key)
@@ -368,37 +353,28 @@ test('/new stops the turn and starts a new session, which handles the queued mes
     claim.turn.transcript.map(({ message }) => message.content),
     ['and another thing'],
   )
-  const status = await given.sessionStatus(key)
+  const status = await sessions.sessionStatus(key)
   assert.deepEqual([status.sessionId, status.title, status.messages], [claim.turn.sessionId, 'Taxes', 1])
 })
 
-test('/reset is an alias of /new and needs no name', async () => {
+test('/new needs no name', async () => {
   const given: string[] = []
-  const resetSession: CommandServices['resetSession'] = async (_key, _source, title) => {
+  const reset: SessionReset['reset'] = async (_key, _source, title) => {
     given.push(title)
     return brand('s')
   }
-  assert.match(await say('/reset', services({ resetSession })), /^✨/)
+  assert.match(await say(newCommand, { reset, withhold: (text) => text }), /^✨/)
   assert.deepEqual(given, [''])
 })
 
 test('/approve and /deny answer the pending question', async () => {
   const answers: unknown[] = []
-  const answerQuestion: CommandServices['answerQuestion'] = (_key, { words, all, reason }) => {
+  const answerTyped: Questions['answerTyped'] = (_key, { words, all, reason }) => {
     answers.push([words, all, reason])
     return { write: () => assert.fail('not here'), committed: () => undefined, abandoned: () => undefined }
   }
-  for (const typed of [
-    '/approve',
-    '/approve always',
-    '/approve SESSION',
-    '/approve all',
-    '/deny',
-    '/deny all',
-    '/deny All too dear',
-  ]) {
-    await run(typed, services({ answerQuestion }))
-  }
+  for (const args of ['', 'always', 'SESSION', 'all']) await run(approveCommand, { answerTyped }, args)
+  for (const args of ['', 'all', 'All too dear']) await run(denyCommand, { answerTyped }, args)
   assert.deepEqual(answers, [
     ['approve', false, ''],
     ['approve always', false, ''],
@@ -408,19 +384,19 @@ test('/approve and /deny answer the pending question', async () => {
     ['deny', true, ''],
     ['deny', true, 'too dear'],
   ])
-  await run('/deny allow me to think', services({ answerQuestion }))
+  await run(denyCommand, { answerTyped }, 'allow me to think')
   assert.deepEqual(answers.at(-1), ['deny', false, 'allow me to think'])
-  assert.match(await say('/approve everything'), /`\/approve`.*`session`.*`always`.*`all`/)
+  assert.match(await say(approveCommand, { answerTyped }, 'everything'), /`\/approve`.*`session`.*`always`.*`all`/)
 })
 
 test('/status shows the first line of the pending question', async () => {
-  const pendingQuestion = async () => ({ text: '`/new` ends this conversation. Go on?\n\nmore', expiresAt: 1 })
+  const pendingQuestion = async () => '`/new` ends this conversation. Go on?\n\nmore'
   assert.match(
-    await say('/status', services({ pendingQuestion })),
+    await say(statusCommand, statusReport({ pendingQuestion })),
     /^\*\*[^*]+\*\* `\/new` ends this conversation\. Go on\? {2}$/m,
   )
 })
 
 test('/start introduces the agent and names /help', async () => {
-  assert.match(await say('/start'), /m-1.*\/help/s)
+  assert.match(await say(startCommand, { modelOf: async () => gateway }), /m-1.*\/help/s)
 })

@@ -3,10 +3,11 @@ import { test } from 'node:test'
 import { toApplicationCommands } from '../../platforms/discord/connection/commands.ts'
 import { withCommandPrefix } from '../../platforms/slack/inbound/message.ts'
 import { toBotCommands } from '../../platforms/telegram/connection/commands.ts'
+import { describedCommands } from '../../src/app/built-in-commands.ts'
 import { createCommandRegistry } from '../../src/commands/registry.ts'
 import { validateCommands } from '../kit/servers/discord/validate.ts'
 
-const registry = createCommandRegistry()
+const registry = createCommandRegistry(describedCommands())
 const names = registry.list().map(({ name }) => name)
 
 test('the menu of Telegram has every built-in command', () => {

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { createModelCallMonitor } from '../../src/agent/models/model-call-monitor.ts'
+import { describedCommands } from '../../src/app/built-in-commands.ts'
 import { gatewayShapes } from '../../src/app/config.ts'
 import { createCommandRegistry } from '../../src/commands/registry.ts'
 import { createAccountDirectory } from '../../src/flows/access/account-directory.ts'
@@ -79,7 +80,7 @@ function expected(place: Place, person: Person): readonly Action[] {
   return isOpen ? [...harmless, '/help'] : []
 }
 
-const commands = createCommandRegistry()
+const commands = createCommandRegistry(describedCommands())
 
 function gatewayWith(home: string, changes: object = {}) {
   const settings = configWith(changes)

@@ -3,6 +3,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { z } from 'zod'
+import { describedCommands } from '../../app/built-in-commands.ts'
 import { eventNames, hookDirectories } from '../../app/compose-hooks.ts'
 import { createCommandRegistry } from '../../commands/registry.ts'
 import { discoverHooks } from '../../hooks/discovery.ts'
@@ -13,7 +14,7 @@ import { type Check, type CheckResult, note, ok, problem } from './check-result.
 
 export const checkHooks: Check = async ({ context, settings: { config }, daemon }) => {
   const { home } = context
-  const commands = createCommandRegistry()
+  const commands = createCommandRegistry(describedCommands())
   const validateEvent = createEventValidator(eventNames(commands))
   const canonical = (event: string) => {
     const [, name] = event.split('command:')

@@ -2,6 +2,7 @@
  * The hooks of this home: from the running daemon, or from the directories when none is running.
  */
 import { z } from 'zod'
+import { describedCommands } from '../../app/built-in-commands.ts'
 import { composeHooks } from '../../app/compose-hooks.ts'
 import { createCommandRegistry } from '../../commands/registry.ts'
 import type { HookRegistry } from '../../hooks/registry.ts'
@@ -59,7 +60,7 @@ export async function loadKnownHooks(context: CliContext): Promise<KnownHooks> {
     const registry = composeHooks({
       home,
       config: settings.config,
-      commands: createCommandRegistry(),
+      commands: createCommandRegistry(describedCommands()),
       services: {
         send: async () => Promise.reject(new HermesError('cli/no-daemon')),
         startAgent: async () => Promise.reject(new HermesError('cli/no-daemon')),

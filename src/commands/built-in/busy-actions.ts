@@ -2,13 +2,13 @@
  * What `/queue`, `/steer` and `/busy` do. Loaded with the first of these commands.
  */
 import { type BusyInputMode, busyInputModes } from '../../message/conversation-choices.ts'
-import type { EnqueueResult } from '../busy.ts'
-import type { CommandContext, CommandReply, CommandServices } from '../command.ts'
+import type { BusyServices, EnqueueResult } from '../busy.ts'
+import type { CommandContext, CommandReply } from '../command.ts'
 
 export async function enqueue(
   mode: 'queue' | 'steer',
   { sessionKey, message, name, argsBefore = '' }: CommandContext,
-  services: CommandServices,
+  busy: BusyServices,
 ): Promise<string | CommandReply> {
   if (message === undefined) return `\`/${name}\` works only in a conversation.`
   const text = [argsBefore, textAfterCommand(message.event.text)].filter((part) => part !== '').join(' ')
@@ -16,7 +16,6 @@ export async function enqueue(
     return mode === 'queue'
       ? 'Write `/queue <message>`: I take the message when I am done with what I am doing.'
       : 'Write `/steer <message>`: I read the message after the current step, without starting again.'
-  const busy = await services.busyModes()
   return busy.enqueue(sessionKey, message, { mode, text }, (result) => replyTexts[result])
 }
 
@@ -33,8 +32,7 @@ const replyTexts: Readonly<Record<EnqueueResult, string>> = {
   refused: '⚠️ I did not take your message: too many of your messages already wait in this conversation.',
 }
 
-export async function chooseBusyMode({ sessionKey, args }: CommandContext, services: CommandServices): Promise<string> {
-  const busy = await services.busyModes()
+export async function chooseBusyMode({ sessionKey, args }: CommandContext, busy: BusyServices): Promise<string> {
   const wanted = args.trim().toLowerCase()
   if (wanted === '' || wanted === 'status') {
     const { mode, isChosen } = await busy.modeOf(sessionKey)

@@ -2,41 +2,45 @@
  * What `/reasoning` and `/personality` do: choices for one conversation, which outlast `/new`.
  */
 import { reasoningEfforts } from '../../message/conversation-choices.ts'
-import type { CommandContext, CommandServices } from '../command.ts'
+import type { ConversationChoices } from '../choices.ts'
+import type { CommandContext } from '../command.ts'
 
 const efforts: ReadonlySet<string> = new Set(reasoningEfforts)
 const reasoningUsage = `Write \`/reasoning\` with one of ${[...efforts].join(', ')}, \`reset\`, \`show\` or \`hide\`.`
 
-export async function reasoning(context: CommandContext, services: CommandServices): Promise<string> {
+export async function reasoning(context: CommandContext, choices: ConversationChoices): Promise<string> {
   const { sessionKey, args } = context
   const word = args.trim().toLowerCase()
-  if (word === '') return describeReasoning(context, services)
+  if (word === '') return describeReasoning(context, choices)
   if (efforts.has(word)) {
-    await services.changeSetting(sessionKey, 'reasoning_effort', word)
+    await choices.change(sessionKey, 'reasoning_effort', word)
     return `From the next message on, the model reasons with the effort **${word}** in this conversation, if it has such a setting.`
   }
   switch (word) {
     case 'reset':
-      await services.changeSetting(sessionKey, 'reasoning_effort', null)
+      await choices.change(sessionKey, 'reasoning_effort', null)
       return 'The configured effort of reasoning applies again.'
     case 'show':
-      await services.changeSetting(sessionKey, 'show_reasoning', 'yes')
-      return services.choices().givesThinking
+      await choices.change(sessionKey, 'show_reasoning', 'yes')
+      return choices.configured().givesThinking
         ? 'From the next message on, I show what the model thought above my answer, where the model tells it.'
-        : `I will show what the model thought, but the provider ${services.gatewayStatus().provider} does not tell it.`
+        : `I will show what the model thought, but the provider ${choices.configured().provider} does not tell it.`
     case 'hide':
-      await services.changeSetting(sessionKey, 'show_reasoning', 'no')
+      await choices.change(sessionKey, 'show_reasoning', 'no')
       return 'I show answers only.'
     default:
       return reasoningUsage
   }
 }
 
-async function describeReasoning({ sessionKey, source }: CommandContext, services: CommandServices): Promise<string> {
-  const settings = await services.settings(sessionKey)
+async function describeReasoning(
+  { sessionKey, source }: CommandContext,
+  choices: ConversationChoices,
+): Promise<string> {
+  const settings = await choices.chosen(sessionKey)
   const { reasoning_effort: chosen } = settings
-  const { showsThinking } = services.display(source, settings)
-  const { reasoningEffort } = services.choices()
+  const { showsThinking } = choices.display(source, settings)
+  const { reasoningEffort } = choices.configured()
   const configured = reasoningEffort ?? 'the default of the model'
   const effort = chosen === undefined ? `${configured} (configured)` : `${chosen} (chosen here)`
   return `**Effort** ${effort}  \n**Thinking** ${showsThinking ? 'shown' : 'hidden'}\n\n${reasoningUsage}`
@@ -44,10 +48,10 @@ async function describeReasoning({ sessionKey, source }: CommandContext, service
 
 const noPersonality: ReadonlySet<string> = new Set(['none', 'default', 'reset'])
 
-export async function personality({ sessionKey, args }: CommandContext, services: CommandServices): Promise<string> {
-  const { personalities, personality: configured } = services.choices()
+export async function personality({ sessionKey, args }: CommandContext, choices: ConversationChoices): Promise<string> {
+  const { personalities, personality: configured } = choices.configured()
   const wanted = args.trim()
-  const { personality: chosen } = await services.settings(sessionKey)
+  const { personality: chosen } = await choices.chosen(sessionKey)
   if (wanted === '') {
     const current = `**Personality** ${chosen ?? configured} ${chosen === undefined ? '(configured)' : '(chosen here)'}`
     if (personalities.length === 0)
@@ -58,12 +62,12 @@ export async function personality({ sessionKey, args }: CommandContext, services
     return `${current}\n\n${lines.join('\n')}\n\n\`/personality <name>\` chooses one, \`/personality none\` the configured one.`
   }
   if (noPersonality.has(wanted.toLowerCase())) {
-    await services.changeSetting(sessionKey, 'personality', null)
+    await choices.change(sessionKey, 'personality', null)
     return `The configured personality applies again, ${nextTime}`
   }
   const found = personalities.find(({ name }) => name.toLowerCase() === wanted.toLowerCase())
   if (found === undefined) return 'There is no such personality. `/personality` lists them.'
-  await services.changeSetting(sessionKey, 'personality', found.name)
+  await choices.change(sessionKey, 'personality', found.name)
   return `I will be **${found.name}** here, ${nextTime}`
 }
 

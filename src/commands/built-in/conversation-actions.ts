@@ -4,49 +4,46 @@
 import { formatCost } from '../../lib/format-cost.ts'
 import { toShortLine } from '../../lib/redact.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
-import type { CommandContext, CommandReply, CommandServices } from '../command.ts'
-import type { ConversationEntry, Insights, RetryResult, UndoResult } from '../conversation.ts'
+import type { CommandContext, CommandReply } from '../command.ts'
+import type { ConversationEntry, ConversationServices, Insights, RetryResult, UndoResult } from '../conversation.ts'
 import { toTitle } from './title.ts'
 
 type Reply = Promise<string | CommandReply>
 
-export async function title({ sessionKey, source, args }: CommandContext, services: CommandServices): Reply {
-  const name = toTitle(services.withhold(args))
+export async function title({ sessionKey, source, args }: CommandContext, conversations: ConversationServices): Reply {
+  const name = toTitle(conversations.withhold(args))
   if (name === '') {
-    const { title: current } = await services.sessionStatus(sessionKey)
+    const { title: current } = await conversations.status(sessionKey)
     return current === ''
       ? 'This conversation has no name. `/title <name>` gives it one.'
       : `This conversation is called **${current}**.`
   }
-  const { rename } = await services.conversations()
-  await rename(sessionKey, source, name)
+  await conversations.rename(sessionKey, source, name)
   return `This conversation is called **${name}** now.`
 }
 
 const maxShown = 20
 const maxLabelChars = 80
 
-export async function sessions(context: CommandContext, services: CommandServices): Reply {
-  const { list } = await services.conversations()
-  const { title: current, sessionId } = await services.sessionStatus(context.sessionKey)
-  const entries = await list(context, maxShown)
-  const labelOf = labelsFor(services)
+export async function sessions(context: CommandContext, conversations: ConversationServices): Reply {
+  const { title: current, sessionId } = await conversations.status(context.sessionKey)
+  const entries = await conversations.list(context, maxShown)
+  const labelOf = labelsFor(conversations)
   if (entries.length === 0) return 'There are no earlier conversations here. `/new` starts another one.'
   const here = sessionId === null ? [] : [`**Now** ${current === '' ? 'without a name' : current} (\`${sessionId}\`)`]
   const lines = entries.map((entry, index) => `${index + 1}. ${labelOf(entry)} · ${formatDay(entry.at)}`)
   return [...here, `**Earlier conversations**\n\n${lines.join('\n')}`, '`/resume <number>` continues one.'].join('\n\n')
 }
 
-export async function resume(context: CommandContext, services: CommandServices): Reply {
+export async function resume(context: CommandContext, conversations: ConversationServices): Reply {
   const wanted = context.args.trim()
-  if (wanted === '') return sessions(context, services)
-  const conversations = await services.conversations()
+  if (wanted === '') return sessions(context, conversations)
   const named = await conversations.list(context, 1, wanted)
   const found =
     named.length > 0 ? named : findConversation(await conversations.list(context, Number.POSITIVE_INFINITY), wanted)
   if (found.length === 0) return 'There is no such conversation here. `/sessions` lists those that you can continue.'
   const [entry, ...others] = found
-  const labelOf = labelsFor(services)
+  const labelOf = labelsFor(conversations)
   if (entry === undefined || others.length > 0) {
     const choices = found.slice(0, maxShown).map((one) => `- \`${one.id}\` ${labelOf(one)} · ${formatDay(one.at)}`)
     return `Several conversations match. Use the id of one:\n\n${choices.join('\n')}`
@@ -54,7 +51,7 @@ export async function resume(context: CommandContext, services: CommandServices)
   return conversations.open(context, entry, (result) =>
     result.kind === 'in-use'
       ? `Another chat is in the conversation **${labelOf(entry)}** now. Write there, or start another conversation there first.`
-      : `Continues: **${labelOf(entry)}** (${result.messages} messages).${result.last === '' ? '' : ` The last one:\n\n> ${excerpt(services, result.last, 300)}`}`,
+      : `Continues: **${labelOf(entry)}** (${result.messages} messages).${result.last === '' ? '' : ` The last one:\n\n> ${excerpt(conversations, result.last, 300)}`}`,
   )
 }
 
@@ -68,8 +65,7 @@ function findConversation(entries: readonly ConversationEntry[], wanted: string)
   return same.length > 0 ? same : entries.filter(({ label }) => label.toLowerCase().includes(words))
 }
 
-export async function retry(context: CommandContext, services: CommandServices): Reply {
-  const conversations = await services.conversations()
+export async function retry(context: CommandContext, conversations: ConversationServices): Reply {
   return conversations.retry(context, ({ kind }) => retryTexts[kind])
 }
 
@@ -85,17 +81,16 @@ const retryTexts: Readonly<Record<RetryResult['kind'], string>> = {
 
 const maxUndo = 100
 
-export async function undo(context: CommandContext, services: CommandServices): Reply {
+export async function undo(context: CommandContext, conversations: ConversationServices): Reply {
   const args = context.args.trim()
   const count = args === '' ? 1 : Number(args)
   if (!Number.isInteger(count) || count < 1 || count > maxUndo)
     return `Write \`/undo\`, or \`/undo <number>\` with a number from 1 to ${maxUndo}.`
-  const conversations = await services.conversations()
-  return conversations.undo(context, count, (result) => undoText(services, result, count))
+  return conversations.undo(context, count, (result) => undoText(conversations, result, count))
 }
 
 function undoText(
-  services: CommandServices,
+  conversations: ConversationServices,
   { count, text, usedTools, reachesSummary, others, keptOf }: UndoResult,
   requested: number,
 ): string {
@@ -113,16 +108,15 @@ function undoText(
     count === 1 ? `${whose} message${of} and its answer` : `${whose} ${count} messages${of} and their answers`
   const fewer = count < requested && !reachesSummary && kept === '' ? ' That was everything.' : `${limit}${kept}`
   const effects = usedTools ? ' What I did with tools meanwhile stays done.' : ''
-  return `↩️ Took back ${what}, from “${excerpt(services, text, 100)}” on.${fewer}${effects}`
+  return `↩️ Took back ${what}, from “${excerpt(conversations, text, 100)}” on.${fewer}${effects}`
 }
 
 function authorName(name: string): string {
   return name === '' ? 'an unknown person' : `**${toMarkdownLabel(name)}**`
 }
 
-export async function branch(context: CommandContext, services: CommandServices): Reply {
-  const name = toTitle(services.withhold(context.args))
-  const conversations = await services.conversations()
+export async function branch(context: CommandContext, conversations: ConversationServices): Reply {
+  const name = toTitle(conversations.withhold(context.args))
   return conversations.branch(context, name, (result) =>
     result.kind === 'nothing'
       ? 'There is nothing to copy: we have not said anything yet.'
@@ -130,12 +124,11 @@ export async function branch(context: CommandContext, services: CommandServices)
   )
 }
 
-export async function usage({ sessionKey, source }: CommandContext, services: CommandServices): Reply {
-  const conversations = await services.conversations()
+export async function usage({ sessionKey, source }: CommandContext, conversations: ConversationServices): Reply {
   const used = await conversations.usage(sessionKey)
   if (used === undefined) return 'This conversation has not begun yet. Write to me first.'
   const { inputTokens, outputTokens, spent, lastTurn, messages, contextTokens, cachedTokens, startedAt } = used
-  const { contextLength } = await services.modelOf({ sessionKey, source })
+  const contextLength = await conversations.contextLength({ sessionKey, source })
   const share = contextTokens === undefined ? 0 : Math.round((contextTokens / contextLength) * 100)
   const lines = [
     `**Tokens** ${count(inputTokens)} in, ${count(outputTokens)} out`,
@@ -157,12 +150,11 @@ export async function usage({ sessionKey, source }: CommandContext, services: Co
 const defaultDays = 7
 const maxDays = 365
 
-export async function insights(context: CommandContext, services: CommandServices): Reply {
+export async function insights(context: CommandContext, conversations: ConversationServices): Reply {
   const args = context.args.trim().replace(/^days[=:]/, '')
   const days = args === '' ? defaultDays : Number(args)
   if (!Number.isInteger(days) || days < 1 || days > maxDays)
     return `Write \`/insights\`, or \`/insights <days>\` with a number from 1 to ${maxDays}.`
-  const conversations = await services.conversations()
   const found = await conversations.insights(context, days)
   if (found.messages === 0) return `Nothing was said in the last ${days} days.`
   const whose = found.isWholeGateway ? 'all conversations of this gateway' : 'your conversations here'
@@ -187,12 +179,12 @@ function modelLine({ model, ...spent }: Insights['models'][number]): string {
   return `${toMarkdownLabel(model)} ${count(spent.tokens)} tokens (${formatCost(spent)})`
 }
 
-function labelsFor(services: CommandServices): (entry: ConversationEntry) => string {
-  return ({ label }) => excerpt(services, label, maxLabelChars)
+function labelsFor(conversations: ConversationServices): (entry: ConversationEntry) => string {
+  return ({ label }) => excerpt(conversations, label, maxLabelChars)
 }
 
 /** One line of bounded length, without characters that change how the rest is read. */
-function excerpt({ withhold }: CommandServices, text: string, maxChars: number): string {
+function excerpt({ withhold }: ConversationServices, text: string, maxChars: number): string {
   return toShortLine(text, maxChars, withhold).replace(/[`*_~|[\]]/g, '')
 }
 

@@ -3,134 +3,114 @@
  * `/insights`, `/model`, `/reasoning` and `/personality`. Their code is loaded with the first of them.
  */
 import { reasoningEfforts } from '../../message/conversation-choices.ts'
-import type { CommandContext, CommandDefinition, CommandReply, CommandServices } from '../command.ts'
+import type { CheckpointServices } from '../checkpoint.ts'
+import type { ConversationChoices } from '../choices.ts'
+import { type CommandContext, type CommandReply, defineCommand } from '../command.ts'
+import type { ConversationServices } from '../conversation.ts'
+import type { ModelServices } from '../model.ts'
 
-type Action = (context: CommandContext, services: CommandServices) => Promise<string | CommandReply>
+type Action<Port> = (context: CommandContext, port: Port) => Promise<string | CommandReply>
 type ActionName = keyof typeof import('./conversation-actions.ts')
 
-function lazily(name: ActionName): Action {
-  return async (context, services) => (await import('./conversation-actions.ts'))[name](context, services)
+function lazily(name: ActionName): Action<ConversationServices> {
+  return async (context, port) => (await import('./conversation-actions.ts'))[name](context, port)
 }
 
-function lazyChoice(name: keyof typeof import('./choice-actions.ts')): Action {
-  return async (context, services) => (await import('./choice-actions.ts'))[name](context, services)
+function lazyChoice(name: keyof typeof import('./choice-actions.ts')): Action<ConversationChoices> {
+  return async (context, port) => (await import('./choice-actions.ts'))[name](context, port)
 }
 
-export const titleCommand: CommandDefinition = {
+export const titleCommand = defineCommand({
   name: 'title',
-  aliases: [],
   description: 'Name this conversation, or show its name',
   argsHint: '[name]',
-  queue: 'control',
   changesForAll: true,
   run: lazily('title'),
-}
+})
 
-export const sessionsCommand: CommandDefinition = {
+export const sessionsCommand = defineCommand({
   name: 'sessions',
-  aliases: [],
   description: 'List earlier conversations',
-  argsHint: '',
-  queue: 'control',
   run: lazily('sessions'),
-}
+})
 
-export const resumeCommand: CommandDefinition = {
+export const resumeCommand = defineCommand({
   name: 'resume',
-  aliases: [],
   description: 'Continue an earlier conversation',
   argsHint: '[number|name|id]',
-  queue: 'control',
   changesForAll: true,
   run: lazily('resume'),
-}
+})
 
-export const retryCommand: CommandDefinition = {
+export const retryCommand = defineCommand({
   name: 'retry',
-  aliases: [],
   description: 'Answer my last message again',
-  argsHint: '',
-  queue: 'control',
   run: lazily('retry'),
-}
+})
 
-export const undoCommand: CommandDefinition = {
+export const undoCommand = defineCommand({
   name: 'undo',
-  aliases: [],
   description: 'Take back the last message and its answer',
   argsHint: '[number]',
-  queue: 'control',
   destructiveEffect: 'takes back what was last said: I will not remember it.',
   run: lazily('undo'),
-}
+})
 
-export const rollbackCommand: CommandDefinition = {
+export const rollbackCommand = defineCommand({
   name: 'rollback',
-  aliases: [],
   description: 'List what I have changed in files, or restore them',
   argsHint: '[number] [diff | file]',
-  queue: 'control',
   changesForAll: true,
-  run: async (context, services) => (await import('./rollback-actions.ts')).rollback(context, services),
-}
+  run: async (context, checkpoints: CheckpointServices) =>
+    (await import('./rollback-actions.ts')).rollback(context, checkpoints),
+})
 
-export const branchCommand: CommandDefinition = {
+export const branchCommand = defineCommand({
   name: 'branch',
   aliases: ['fork'],
   description: 'Continue in a copy of this conversation',
   argsHint: '[name]',
-  queue: 'control',
   changesForAll: true,
   run: lazily('branch'),
-}
+})
 
-export const usageCommand: CommandDefinition = {
+export const usageCommand = defineCommand({
   name: 'usage',
-  aliases: [],
   description: 'Show the tokens and the cost of this conversation',
-  argsHint: '',
-  queue: 'control',
   run: lazily('usage'),
-}
+})
 
-export const insightsCommand: CommandDefinition = {
+export const insightsCommand = defineCommand({
   name: 'insights',
-  aliases: [],
   description: 'Show how much you use me',
   argsHint: '[days]',
-  queue: 'control',
   run: lazily('insights'),
-}
+})
 
-export const modelCommand: CommandDefinition = {
+export const modelCommand = defineCommand({
   name: 'model',
   aliases: ['provider'],
   description: 'Show or change the model of this conversation',
   argsHint: '[model|provider:model|list|reset]',
-  queue: 'control',
   changesForAll: true,
-  run: async (context, services) => (await import('./model-actions.ts')).model(context, services),
-}
+  run: async (context, models: ModelServices) => (await import('./model-actions.ts')).model(context, models),
+})
 
 const reasoningChoices = [...reasoningEfforts, 'reset', 'show', 'hide']
 
-export const reasoningCommand: CommandDefinition = {
+export const reasoningCommand = defineCommand({
   name: 'reasoning',
-  aliases: [],
   description: 'Choose how much the model reasons here, and whether you see it',
   argsHint: `[${reasoningChoices.join('|')}]`,
   choices: reasoningChoices,
-  queue: 'control',
   changesForAll: true,
   run: lazyChoice('reasoning'),
-}
+})
 
-export const personalityCommand: CommandDefinition = {
+export const personalityCommand = defineCommand({
   name: 'personality',
-  aliases: [],
   description: 'Choose who I am in the next conversation',
   argsHint: '[name]',
-  queue: 'control',
   changesForAll: true,
   run: lazyChoice('personality'),
-}
+})

@@ -3,8 +3,8 @@
  */
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
-import type { CommandContext, CommandServices } from '../command.ts'
-import type { JobCommand } from '../jobs.ts'
+import type { CommandContext } from '../command.ts'
+import type { JobCommand, JobServices } from '../jobs.ts'
 
 const usage =
   'Write `/cron add every 2h | check the backups`, `/cron add weekdays at 9am | report the news`, `/cron edit backups | every 4h | check the new backups too` (what is empty stays), or `/cron show`, `pause`, `resume`, `run`, `stop` or `remove` with the id or the name of a job.'
@@ -44,13 +44,13 @@ function maxCharsOf(action: JobCommand['action']): number {
   return action === 'show' ? 1_500 : 300
 }
 
-export async function cron(context: CommandContext, services: CommandServices): Promise<string> {
+export async function cron(context: CommandContext, jobs: JobServices): Promise<string> {
   const parsed = parse(context.args.trim())
   if ('problem' in parsed) return parsed.problem
-  const result = await (await services.jobs()).run(parsed, context)
+  const result = await jobs.run(parsed, context)
   if ('problem' in result) return result.problem
   if (result.lines.length === 0) return `There are no scheduled jobs. ${usage}`
-  const lines = result.lines.map((line) => `- ${toMarkdownLabel(services.withhold(line), maxCharsOf(parsed.action))}`)
+  const lines = result.lines.map((line) => `- ${toMarkdownLabel(jobs.withhold(line), maxCharsOf(parsed.action))}`)
   return `${done[parsed.action]}\n\n${lines.join('\n')}`
 }
 

@@ -1,13 +1,13 @@
 /**
  * The built-in command for scheduled jobs. Its code is loaded with the first one.
  */
-import type { CommandDefinition } from '../command.ts'
+import { defineCommand } from '../command.ts'
+import type { JobServices } from '../jobs.ts'
 
-export const cronCommand: CommandDefinition = {
+export const cronCommand = defineCommand({
   name: 'cron',
   aliases: ['jobs'],
   description: 'List and schedule jobs',
   argsHint: '[add <schedule> | <prompt>, show, edit, pause, resume, run, stop, remove <job>]',
-  queue: 'control',
-  run: async (context, services) => (await import('./cron-actions.ts')).cron(context, services),
-}
+  run: async (context, jobs: JobServices) => (await import('./cron-actions.ts')).cron(context, jobs),
+})

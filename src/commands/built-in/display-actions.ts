@@ -2,7 +2,8 @@
  * The code of `/verbose` and `/footer`. Loaded with the first of them.
  */
 import { type ToolProgressMode, toolProgressModes } from '../../message/conversation-choices.ts'
-import type { CommandContext, CommandServices } from '../command.ts'
+import type { ConversationChoices } from '../choices.ts'
+import type { CommandContext } from '../command.ts'
 
 const explanations: Readonly<Record<ToolProgressMode, string>> = {
   off: 'tools are not shown.',
@@ -13,10 +14,10 @@ const explanations: Readonly<Record<ToolProgressMode, string>> = {
 
 export async function verbose(
   { sessionKey, source, args }: CommandContext,
-  services: CommandServices,
+  choices: ConversationChoices,
 ): Promise<string> {
-  const chosen = await services.settings(sessionKey)
-  const { permitsVerbose, toolProgress, showsProgress } = services.display(source, chosen)
+  const chosen = await choices.chosen(sessionKey)
+  const { permitsVerbose, toolProgress, showsProgress } = choices.display(source, chosen)
   if (!showsProgress) return 'This command is for chats: pages and terminals show the tools themselves.'
   if (!permitsVerbose)
     return 'The operator has not enabled this command (`display.tool_progress_command: true` in config.yaml).'
@@ -27,19 +28,22 @@ export async function verbose(
       ? (toolProgressModes[(at + 1) % toolProgressModes.length] ?? 'off')
       : toolProgressModes.find((one) => one === typed)
   if (mode === undefined) return `Write \`/verbose\`, or add \`${toolProgressModes.join('`, `')}\`.`
-  await services.changeSetting(sessionKey, 'tool_progress', mode)
+  await choices.change(sessionKey, 'tool_progress', mode)
   return `Tools in this conversation: **${mode}**, ${explanations[mode]}`
 }
 
-export async function footer({ sessionKey, source, args }: CommandContext, services: CommandServices): Promise<string> {
+export async function footer(
+  { sessionKey, source, args }: CommandContext,
+  choices: ConversationChoices,
+): Promise<string> {
   const typed = args.trim().toLowerCase()
   if (!['', 'on', 'off', 'status'].includes(typed)) return 'Write `/footer`, or add `on`, `off` or `status`.'
-  const { hasFooter, showsProgress } = services.display(source, await services.settings(sessionKey))
+  const { hasFooter, showsProgress } = choices.display(source, await choices.chosen(sessionKey))
   if (!showsProgress)
     return 'Only chats show a line below my answers. `/usage` shows the tokens and the use of the context.'
   if (typed === 'status') return `The line below my answers is **${hasFooter ? 'on' : 'off'}**.`
   const isOn = typed === '' ? !hasFooter : typed === 'on'
-  await services.changeSetting(sessionKey, 'footer', isOn ? 'on' : 'off')
+  await choices.change(sessionKey, 'footer', isOn ? 'on' : 'off')
   return isOn
     ? '**On**: a line below my answers shows the model, the tokens, the time and the use of the context.'
     : '**Off**: my answers have no line below them.'

@@ -6,81 +6,77 @@ import { formatDuration } from '../../lib/duration.ts'
 import { formatCost } from '../../lib/format-cost.ts'
 import type { Target } from '../../message/source.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
-import type { CommandDefinition, GatewayStatus } from '../command.ts'
+import { defineCommand } from '../command.ts'
+import type {
+  Access,
+  CommandList,
+  GatewayStatus,
+  InstallationReport,
+  ListedCommand,
+  ModelNames,
+  StatusReport,
+} from '../gateway.ts'
 
 const pageSize = 20
 
-export const startCommand: CommandDefinition = {
+export const startCommand = defineCommand({
   name: 'start',
-  aliases: [],
   description: 'Show what I am',
-  argsHint: '',
-  queue: 'control',
-  async run({ source, sessionKey }, services) {
-    const { model } = await services.modelOf({ source, sessionKey })
+  async run({ source, sessionKey }, models: ModelNames) {
+    const { model } = await models.modelOf({ source, sessionKey })
     const name = source.userName === undefined ? '' : `, ${toMarkdownLabel(source.userName)}`
     const agent = model === '' ? 'an AI agent' : `an AI agent that uses the model ${model}`
     return `👋 Hello${name}! I am Hermes, ${agent}. Ask me a question or give me a task in plain words.\n\n\`/help\` lists my commands, \`/stop\` stops what I am doing, and \`/new\` starts a fresh conversation.`
   },
-}
+})
 
-export const helpCommand: CommandDefinition = {
+export const helpCommand = defineCommand({
   name: 'help',
-  aliases: [],
   description: 'Show what I understand',
-  argsHint: '',
-  queue: 'control',
-  async run(_context, services) {
-    return `Write to me in plain words, or use a command:\n\n${services.commands().map(formatCommand).join('\n')}`
+  async run(_context, list: CommandList) {
+    return `Write to me in plain words, or use a command:\n\n${list.commands().map(formatCommand).join('\n')}`
   },
-}
+})
 
-export const commandsCommand: CommandDefinition = {
+export const commandsCommand = defineCommand({
   name: 'commands',
-  aliases: [],
   description: 'List all commands',
   argsHint: '[page]',
-  queue: 'control',
-  async run({ args }, services) {
-    const all = [...services.commands(), ...(await services.skillCommands())]
+  async run({ args }, list: CommandList) {
+    const all = [...list.commands(), ...(await list.skills())]
     const pages = Math.max(1, Math.ceil(all.length / pageSize))
     const page = Math.min(pages, Math.max(1, Number.parseInt(args, 10) || 1))
     const lines = all.slice((page - 1) * pageSize, page * pageSize).map(formatCommand)
     const more = page < pages ? `\n\n\`/commands ${page + 1}\` shows the next page.` : ''
     return `**Commands** (page ${page} of ${pages})\n\n${lines.join('\n')}${more}`
   },
-}
-
-type ListedCommand = Pick<CommandDefinition, 'name' | 'aliases' | 'argsHint' | 'description'>
+})
 
 function formatCommand({ name, aliases, argsHint, description }: ListedCommand): string {
   const also = aliases.length === 0 ? '' : ` (also ${aliases.map((alias) => `/${alias}`).join(', ')})`
   return `- \`/${name}${argsHint === '' ? '' : ` ${argsHint}`}\` — ${description}${also}`
 }
 
-export const statusCommand: CommandDefinition = {
+export const statusCommand = defineCommand({
   name: 'status',
-  aliases: [],
   description: 'Show this conversation and the gateway',
-  argsHint: '',
-  queue: 'control',
-  async run({ sessionKey, source, authority }, services) {
-    const session = await services.sessionStatus(sessionKey)
-    const waiting = await services.pendingQuestion(sessionKey)
-    const yolo = session.sessionId !== null && (await services.isYolo(session.sessionId))
-    const gateway = services.gatewayStatus()
-    const { model, provider } = await services.modelOf({ sessionKey, source })
+  async run({ sessionKey, source, authority }, report: StatusReport) {
+    const session = await report.session(sessionKey)
+    const question = await report.pendingQuestion(sessionKey)
+    const yolo = session.sessionId !== null && (await report.isYolo(session.sessionId))
+    const gateway = report.gateway()
+    const { model, provider } = await report.modelOf({ sessionKey, source })
     const platforms = Object.entries(gateway.platforms).map(
       ([name, health]) => `${name} (${formatPlatformState(health)})`,
     )
     // Others in a group need not learn where the messages of the owner go, and what keys there are.
     const seesAll = authority.role === 'owner' && source.chatType === 'dm'
-    const homes = seesAll ? await services.homeChannels() : []
-    const keys = seesAll ? await services.modelKeys() : []
+    const homes = seesAll ? await report.homeChannels() : []
+    const keys = seesAll ? await report.modelKeys() : []
     const lines = [
       `**Session** \`${session.sessionId ?? 'not begun'}\`${session.title === '' ? '' : ` · ${session.title}`}`,
       `**State** ${session.running ? 'working' : 'idle'}${session.queued > 0 ? `, ${session.queued} waiting` : ''}`,
-      ...(waiting === undefined ? [] : [`**Waits for your answer** ${firstLine(services.withhold(waiting.text))}`]),
+      ...(question === undefined ? [] : [`**Waits for your answer** ${firstLine(question)}`]),
       ...(yolo ? ['⚠️ **Runs commands of owners without asking** (`/yolo` ends it)'] : []),
       `**Messages** ${session.messages} · **tokens** ${session.inputTokens} in, ${session.outputTokens} out · **cost** ${formatCost(session.spent)}`,
       `**Model** ${model === '' ? provider : `${model} (${provider})`}`,
@@ -94,7 +90,7 @@ export const statusCommand: CommandDefinition = {
     ]
     return lines.join('  \n')
   },
-}
+})
 
 function formatHome({ target, name }: { readonly target: Target; readonly name?: string }): string {
   const { platform, account, chatId } = target
@@ -112,37 +108,32 @@ function formatPlatformState({ state, receiving }: GatewayStatus['platforms'][st
   return `${state}, ${receiving ? 'receiving' : 'not receiving'}`
 }
 
-export const versionCommand: CommandDefinition = {
+export const versionCommand = defineCommand({
   name: 'version',
   aliases: ['v'],
   description: 'Show the version',
-  argsHint: '',
-  queue: 'control',
-  async run(_context, services) {
-    return `hermes-gateway ${services.version}`
+  async run(_context, version: string) {
+    return `hermes-gateway ${version}`
   },
-}
+})
 
-export const whoamiCommand: CommandDefinition = {
+export const whoamiCommand = defineCommand({
   name: 'whoami',
-  aliases: [],
   description: 'Show who I think you are',
-  argsHint: '',
-  queue: 'control',
-  async run({ source, authority, sessionKey }, services) {
-    const { role, tools, commands } = await services.permissionsOf(authority, source)
+  async run({ source, authority, sessionKey }, access: Access) {
+    const { role, tools, commands } = access.permissions(authority, source)
     const lines = [
       `**You** ${toMarkdownLabel(source.userName ?? 'no name')} · id \`${source.userId ?? 'unknown'}\``,
       `**Where** ${source.platform}, ${source.chatType} \`${source.chatId}\`${source.threadId === undefined ? '' : `, thread \`${source.threadId}\``}`,
       `**Session key** \`${sessionKey}\``,
-      `**Access** ${services.accessReason(source)}`,
+      `**Access** ${access.reason(source)}`,
       `**Role** ${role}`,
       `**Tools** ${formatToolList(tools)}`,
       `**Commands** ${commands.includes('*') ? 'all' : commands.map((name) => `\`/${name}\``).join(', ')}${role === 'owner' ? '' : ', except those for owners'}`,
     ]
     return lines.join('  \n')
   },
-}
+})
 
 /** `all except terminal, file` */
 function formatToolList(list: readonly string[]): string {
@@ -153,22 +144,16 @@ function formatToolList(list: readonly string[]): string {
   return denied.length === 0 ? 'all' : `all except ${names(denied)}`
 }
 
-export const updateCommand: CommandDefinition = {
+export const updateCommand = defineCommand({
   name: 'update',
-  aliases: [],
   description: 'Show how to update me',
-  argsHint: '',
-  queue: 'control',
   minimumRole: 'owner',
-  run: async (context, services) => (await import('./operator-actions.ts')).update(context, services),
-}
+  run: async (context, report: InstallationReport) => (await import('./operator-actions.ts')).update(context, report),
+})
 
-export const debugCommand: CommandDefinition = {
+export const debugCommand = defineCommand({
   name: 'debug',
-  aliases: [],
   description: 'Show what a report of a problem needs',
-  argsHint: '',
-  queue: 'control',
   minimumRole: 'owner',
-  run: async (context, services) => (await import('./operator-actions.ts')).debug(context, services),
-}
+  run: async (context, report: InstallationReport) => (await import('./operator-actions.ts')).debug(context, report),
+})

@@ -2,26 +2,25 @@
  * What `/model` does: shows, lists and changes the model of a conversation. Loaded with the command.
  */
 import { toShortLine } from '../../lib/redact.ts'
-import type { CommandContext, CommandServices } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import type { CurrentModel, ListedProvider, ModelChange, ModelRequest, ModelServices } from '../model.ts'
 
 const usage =
   '`/model <model>` or `/model <provider>:<model>` chooses another one here, `/model list [provider]` shows them, `/model reset` takes the configured one.'
 
-export async function model(context: CommandContext, services: CommandServices): Promise<string> {
+export async function model(context: CommandContext, models: ModelServices): Promise<string> {
   const words = context.args.trim()
   const [first = '', second] = words.split(/\s+/)
-  const models = await services.models()
   if (words === '' || words === 'show' || words === 'status')
-    return `${describe(services, await models.current(context))}\n\n${usage}`
-  if (first === 'list') return await list(context, services, models, second)
+    return `${describe(models, await models.current(context))}\n\n${usage}`
+  if (first === 'list') return await list(context, models, second)
   if (['reset', 'default', 'none'].includes(words.toLowerCase()))
-    return describe(services, await models.reset(context), '\n\nFrom the next message on.')
+    return describe(models, await models.reset(context), '\n\nFrom the next message on.')
   const request = parseRequest(first === 'set' ? words.slice(first.length) : words)
   if (typeof request === 'string') return request
   if (request.isGlobal && context.authority.role !== 'owner')
     return '`--global` changes the model of all conversations. It is for owners of this gateway.'
-  return changeText(services, await models.choose(context, request), request)
+  return changeText(models, await models.choose(context, request), request)
 }
 
 /** The flags of Hermes; a text says why there is no request. */
@@ -52,25 +51,25 @@ const origins: Readonly<Record<CurrentModel['origin'], string>> = {
   configuration: 'configured',
 }
 
-function describe(services: CommandServices, now: CurrentModel, after = ''): string {
+function describe(models: ModelServices, now: CurrentModel, after = ''): string {
   const { unusable } = now
-  const line = `**Model** ${nameOf(services, now)} · ${origins[now.origin]} · ${tokens(now.contextLength)} tokens`
+  const line = `**Model** ${nameOf(models, now)} · ${origins[now.origin]} · ${tokens(now.contextLength)} tokens`
   const left =
     unusable === undefined
       ? ''
-      : `\n\n⚠️ ${nameOf(services, unusable)} cannot be used: ${short(services, unusable.reason, 300)}`
+      : `\n\n⚠️ ${nameOf(models, unusable)} cannot be used: ${short(models, unusable.reason, 300)}`
   return `${line}${left}${after}`
 }
 
-function changeText(services: CommandServices, change: ModelChange, { isGlobal }: ModelRequest): string {
-  const code = (name: string) => `\`${short(services, name, 200)}\``
+function changeText(models: ModelServices, change: ModelChange, { isGlobal }: ModelRequest): string {
+  const code = (name: string) => `\`${short(models, name, 200)}\``
   switch (change.kind) {
     case 'changed': {
       const unchecked = change.isUnchecked
         ? '\n\nThe provider lists no models, so your next message shows whether it has this one.'
         : ''
       const where = isGlobal ? 'for all conversations without a model of their own' : 'in this conversation'
-      return describe(services, change.now, `\n\nFrom the next message on, ${where}.${unchecked}`)
+      return describe(models, change.now, `\n\nFrom the next message on, ${where}.${unchecked}`)
     }
     case 'unknown-provider': {
       const closest = change.closest === null ? '' : ` Did you mean ${code(change.closest)}?`
@@ -84,31 +83,22 @@ function changeText(services: CommandServices, change: ModelChange, { isGlobal }
     case 'ambiguous':
       return `Which one? ${change.models.map(code).join(', ')}`
     case 'unusable':
-      return `I cannot use ${code(change.provider)}: ${short(services, change.reason, 400)} The model stays as it is.`
+      return `I cannot use ${code(change.provider)}: ${short(models, change.reason, 400)} The model stays as it is.`
   }
 }
 
 const maxOfEach = 12
 const maxOfOne = 60
 
-async function list(
-  context: CommandContext,
-  services: CommandServices,
-  models: ModelServices,
-  provider: string | undefined,
-): Promise<string> {
+async function list(context: CommandContext, models: ModelServices, provider: string | undefined): Promise<string> {
   const found = await models.list(context, provider)
   if (found === undefined) return 'There is no such provider. `/model list` shows those that can be used.'
   if (found.length === 0) return 'No provider has a key. An owner adds one with `hermes model` on the machine.'
   const limit = found.length === 1 ? maxOfOne : maxOfEach
-  return `${found.map((one) => listed(services, one, limit)).join('\n\n')}\n\n${usage}`
+  return `${found.map((one) => listed(models, one, limit)).join('\n\n')}\n\n${usage}`
 }
 
-function listed(
-  services: CommandServices,
-  { provider, label, models, failure }: ListedProvider,
-  limit: number,
-): string {
+function listed(services: ModelServices, { provider, label, models, failure }: ListedProvider, limit: number): string {
   const ids = models.slice(0, limit).map(({ id }) => `\`${short(services, id, 200)}\``)
   const more = models.length > limit ? [`… and ${models.length - limit} more: \`/model list ${provider}\``] : []
   const why = failure === undefined ? [] : [`⚠️ ${short(services, failure, 200)}`]
@@ -116,13 +106,13 @@ function listed(
   return `**${label}** (\`${provider}\`)\n${names.length === 0 ? 'no models' : names.join('\n')}`
 }
 
-function nameOf(services: CommandServices, { model: name, provider }: { model: string; provider: string }): string {
-  const shown = short(services, name, 200)
-  return provider === '' ? shown : `${shown} (${short(services, provider, 64)})`
+function nameOf(models: ModelServices, { model: name, provider }: { model: string; provider: string }): string {
+  const shown = short(models, name, 200)
+  return provider === '' ? shown : `${shown} (${short(models, provider, 64)})`
 }
 
 /** Servers choose these texts. */
-function short({ withhold }: CommandServices, text: string, maxChars: number): string {
+function short({ withhold }: ModelServices, text: string, maxChars: number): string {
   return toShortLine(text, maxChars, withhold).replace(/[`*|[\]]/g, '')
 }
 

@@ -2,11 +2,12 @@
  * What `/update` and `/debug` reply: how the operator updates this installation, and what a report of a problem needs.
  */
 import { formatDuration } from '../../lib/duration.ts'
-import type { CommandContext, CommandServices } from '../command.ts'
+import type { CommandContext } from '../command.ts'
+import type { InstallationReport } from '../gateway.ts'
 
-export async function update(_context: CommandContext, services: CommandServices): Promise<string> {
-  const { kind, root } = await services.installation()
-  const version = `This is hermes-gateway ${services.version}.`
+export async function update(_context: CommandContext, report: InstallationReport): Promise<string> {
+  const { kind, root } = report.installation
+  const version = `This is hermes-gateway ${report.version}.`
   const after = 'The next start continues what was interrupted, and `hermes doctor` checks the configuration.'
   switch (kind) {
     case 'container':
@@ -18,14 +19,14 @@ export async function update(_context: CommandContext, services: CommandServices
   }
 }
 
-export async function debug(_context: CommandContext, services: CommandServices): Promise<string> {
-  const { platforms, model, provider, uptimeMs, degraded } = services.gatewayStatus()
-  const { kind, node, machine, logFile } = await services.installation()
+export async function debug(_context: CommandContext, report: InstallationReport): Promise<string> {
+  const { platforms, model, provider, uptimeMs, degraded } = report.gateway()
+  const { kind, node, machine, logFile } = report.installation
   const states = Object.entries(platforms).map(([name, { state, reason }]) => {
     return `${name}: ${state}${reason === undefined ? '' : ` (${reason})`}`
   })
   const facts = [
-    `hermes-gateway ${services.version} (${kind}), Node ${node}, ${machine}`,
+    `hermes-gateway ${report.version} (${kind}), Node ${node}, ${machine}`,
     `up ${formatDuration(uptimeMs)}`,
     `model ${model === '' ? 'none' : model}, provider ${provider}`,
     ...states,
@@ -37,5 +38,5 @@ export async function debug(_context: CommandContext, services: CommandServices)
     `Add the lines of the log around that moment: \`${logFile}\`. Known secrets are taken out of it, and so is their like; texts of people are not, so read the lines before you send them.`,
     'Never send `.env`, `config.yaml` or `state.db`.',
   ]
-  return `\`\`\`text\n${services.redact(facts.join('\n')).replaceAll('```', "'''")}\n\`\`\`\n\n**For a report of a problem**\n\n${steps.map((step) => `- ${step}`).join('\n')}`
+  return `\`\`\`text\n${report.redact(facts.join('\n')).replaceAll('```', "'''")}\n\`\`\`\n\n**For a report of a problem**\n\n${steps.map((step) => `- ${step}`).join('\n')}`
 }

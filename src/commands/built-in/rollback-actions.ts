@@ -4,7 +4,8 @@
 import { formatDuration } from '../../lib/duration.ts'
 import { toShortLine } from '../../lib/redact.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
-import type { CommandContext, CommandServices } from '../command.ts'
+import type { CheckpointServices } from '../checkpoint.ts'
+import type { CommandContext } from '../command.ts'
 
 const maxListed = 20
 const maxNames = 20
@@ -12,17 +13,16 @@ const maxDiffChars = 3_000
 const usage =
   '`/rollback <number>` restores the files, `/rollback <number> <file>` one of them, `/rollback diff <number>` shows what has changed.'
 
-export async function rollback(context: CommandContext, services: CommandServices): Promise<string> {
-  const checkpoints = await services.checkpoints()
+export async function rollback(context: CommandContext, checkpoints: CheckpointServices): Promise<string> {
   const problem = checkpoints.unavailable(context.authority)
   if (problem !== '') return problem
   const words = context.args.split(/\s+/).filter((word) => word !== '' && word !== '--all')
   const isDiff = words.includes('diff')
   const [number, ...rest] = words.filter((word) => word !== 'diff')
-  if (number === undefined) return await list(context, services)
+  if (number === undefined) return await list(context, checkpoints)
   if (!/^[1-9]\d{0,5}$/.test(number)) return `I know no checkpoint ${code(number)}. ${usage}`
   const file = rest.length === 0 ? undefined : rest.join(' ')
-  if (isDiff) return toDiff(services.redact(await checkpoints.diff(context, Number(number), file)))
+  if (isDiff) return toDiff(checkpoints.redact(await checkpoints.diff(context, Number(number), file)))
   const { folder, changed, removed, left } = await checkpoints.restore(context, Number(number), file)
   const notKept =
     left.length > 0
@@ -44,8 +44,7 @@ export async function rollback(context: CommandContext, services: CommandService
   ].join('\n')
 }
 
-async function list(context: CommandContext, services: CommandServices): Promise<string> {
-  const checkpoints = await services.checkpoints()
+async function list(context: CommandContext, checkpoints: CheckpointServices): Promise<string> {
   const found = await checkpoints.list(context)
   if (found.length === 0)
     return checkpoints.isEnabled()
@@ -53,7 +52,7 @@ async function list(context: CommandContext, services: CommandServices): Promise
       : 'No checkpoints are taken. The owner of the gateway can set `checkpoints.enabled: true`, or start `hermes chat --checkpoints`.'
   const lines = found.slice(0, maxListed).map(({ at, reason, folder }, index) => {
     const age = formatDuration(Math.max(0, Date.now() - at))
-    return `${index + 1}. ${age} ago, before ${code(toShortLine(reason, 80, services.withhold))} in ${code(folder)}`
+    return `${index + 1}. ${age} ago, before ${code(toShortLine(reason, 80, checkpoints.withhold))} in ${code(folder)}`
   })
   return `**Checkpoints of this conversation**\n\n${lines.join('\n')}\n\n${usage}`
 }

@@ -1,22 +1,20 @@
 /**
  * The built-in commands for background tasks: `/background` and `/agents`. Their code is loaded with the first of them.
  */
-import type { CommandDefinition } from '../command.ts'
+import { defineCommand } from '../command.ts'
+import type { TaskServices } from '../tasks.ts'
 
-export const backgroundCommand: CommandDefinition = {
+export const backgroundCommand = defineCommand({
   name: 'background',
   aliases: ['bg', 'btw'],
   description: 'Do something on the side, and report here',
   argsHint: '<prompt>',
-  queue: 'control',
-  run: async (context, services) => (await import('./task-actions.ts')).background(context, services),
-}
+  run: async (context, tasks: TaskServices) => (await import('./task-actions.ts')).background(context, tasks),
+})
 
-export const agentsCommand: CommandDefinition = {
+export const agentsCommand = defineCommand({
   name: 'agents',
   aliases: ['tasks'],
   description: 'List my tasks and sub-agents',
-  argsHint: '',
-  queue: 'control',
-  run: async (context, services) => (await import('./task-actions.ts')).agents(context, services),
-}
+  run: async (context, tasks: TaskServices) => (await import('./task-actions.ts')).agents(context, tasks),
+})

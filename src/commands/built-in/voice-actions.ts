@@ -1,7 +1,8 @@
 /**
  * The code of `/voice` (contract §3.8): whether the answers in a conversation are spoken. Loaded with the first one.
  */
-import type { CommandContext, CommandServices } from '../command.ts'
+import type { ConversationChoices } from '../choices.ts'
+import type { CommandContext } from '../command.ts'
 
 const modes: Readonly<Record<string, string>> = {
   on: 'I answer voice messages with my voice, too.',
@@ -9,10 +10,13 @@ const modes: Readonly<Record<string, string>> = {
   off: 'I write my answers and do not speak them.',
 }
 
-export async function voice({ sessionKey, source, args }: CommandContext, services: CommandServices): Promise<string> {
+export async function voice(
+  { sessionKey, source, args }: CommandContext,
+  choices: ConversationChoices,
+): Promise<string> {
   const typed = { enable: 'on', disable: 'off' }[args.trim().toLowerCase()] ?? args.trim().toLowerCase()
-  const { voice: chosen = '' } = await services.settings(sessionKey)
-  const { isDefault, listens, speaks, sendsVoices } = await services.voices(source)
+  const { voice: chosen = '' } = await choices.chosen(sessionKey)
+  const { isDefault, listens, speaks, sendsVoices } = await choices.voices(source)
   const current = chosen in modes ? chosen : isDefault ? 'on' : 'off'
   // Without a word, it switches.
   const mode = typed === '' ? (current === 'off' ? 'on' : 'off') : typed
@@ -25,6 +29,6 @@ export async function voice({ sessionKey, source, args }: CommandContext, servic
     return [`Voice in this conversation: **${current}**. ${modes[current]}`, ...problems].join('\n')
   const explanation = modes[mode]
   if (explanation === undefined) return 'Write `/voice`, or add `on`, `tts`, `off` or `status`.'
-  await services.changeSetting(sessionKey, 'voice', mode)
+  await choices.change(sessionKey, 'voice', mode)
   return [`Voice: **${mode}**. ${explanation}`, ...(mode === 'off' ? [] : problems)].join('\n')
 }

@@ -2,8 +2,10 @@
  * The services of `/queue`, `/steer` and `/busy`. Loaded with the first of these commands.
  */
 import type { BusyServices } from '../../commands/busy.ts'
+import type { ConfigOf } from '../../config/section.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { moveEventKeys } from '../../inbox/apply-change.ts'
+import type { inboxConfig } from '../../inbox/config.ts'
 import { insertEvent } from '../../inbox/queries.ts'
 import { serializeEvent } from '../../inbox/stored-event.ts'
 import { busyInputModes } from '../../message/conversation-choices.ts'
@@ -17,17 +19,10 @@ export interface BusyServicesDeps {
   readonly store: Store
   readonly arrivals: BusyArrivals
   readonly engine: Pick<Engine, 'wake' | 'isBusy'>
-  readonly settings: () => DisplayConfig
-  readonly maxMessageBytes: () => number
+  readonly settings: () => DisplayConfig & ConfigOf<typeof inboxConfig>
 }
 
-export function createBusyServices({
-  store,
-  arrivals,
-  engine,
-  settings,
-  maxMessageBytes,
-}: BusyServicesDeps): BusyServices {
+export function createBusyServices({ store, arrivals, engine, settings }: BusyServicesDeps): BusyServices {
   return {
     enqueue(key, { seq: commandSeq, event: typed }, { mode, text }, say) {
       const file = typed.attachments?.[0]
@@ -39,7 +34,7 @@ export function createBusyServices({
         // The text after the command is never a command itself.
         allowGatewayControl: false,
       }
-      const payload = serializeEvent(event, maxMessageBytes())
+      const payload = serializeEvent(event, settings().inbox.max_message_kb * 1024)
       const { platform, account, chatId } = event.source
       const arrival = arrivals.arrive(key, event, { isAcknowledged: false })
       return {

@@ -6,7 +6,7 @@
 
 import { parseArgs } from 'node:util'
 import type { CommandOutput } from '../../agent/sandbox/turn-socket.ts'
-import type { CommandContext, CommandDefinition, CommandReply } from '../../commands/command.ts'
+import type { CommandContext, CommandDefinition } from '../../commands/command.ts'
 import type { CommandRegistry } from '../../commands/registry.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -17,8 +17,6 @@ import { sessionScopeOf } from '../sessions/session-scope.ts'
 
 export interface AgentCommandDeps {
   readonly commands: Pick<CommandRegistry, 'resolve'>
-  /** Runs a slash command. */
-  runSlashCommand(definition: CommandDefinition, context: CommandContext): Promise<string | CommandReply>
   /** Why the person may not use a command; undefined if it may run. */
   refuse(
     definition: Pick<CommandDefinition, 'name' | 'aliases' | 'minimumRole'>,
@@ -156,10 +154,10 @@ function fromSlashCommand(definition: CommandDefinition): AgentCommand {
     words: name,
     description,
     ...(minimumRole && { minimumRole }),
-    async run({ deps, turn, args, signal }) {
+    async run({ turn, args, signal }) {
       const { source, authority, sessionKey } = turn
       const context = { source, authority, sessionKey, name, args: args.join(' '), rawCommand: name, signal }
-      const reply = await deps.runSlashCommand(definition, context)
+      const reply = await definition.run(context)
       if (typeof reply !== 'string') throw new Error(`/${name} changes something`)
       return reply
     },

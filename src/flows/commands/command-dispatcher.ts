@@ -3,7 +3,7 @@
  */
 import { isConfirmed, type SlashConfirm } from '../../approvals/slash-confirm.ts'
 import type { TypedMessage } from '../../commands/busy.ts'
-import type { CommandContext, CommandDefinition, CommandReply, CommandServices } from '../../commands/command.ts'
+import type { CommandContext, CommandDefinition, CommandReply } from '../../commands/command.ts'
 import type { CommandRegistry } from '../../commands/registry.ts'
 import { textReply } from '../../commands/reply.ts'
 import { attemptsExhausted } from '../../inbox/attempts.ts'
@@ -27,7 +27,6 @@ export interface CommandDispatcherDeps {
   readonly outbox: Outbox
   readonly turnResults: EventResults
   readonly commands: Pick<CommandRegistry, 'resolve'>
-  readonly services: CommandServices
   readonly emit: HookEventListener
   /** As `emit`, without the hooks: those that decided about a command already know it. */
   readonly notifyListeners: HookEventListener
@@ -171,7 +170,7 @@ async function runCommand(
     // After the hooks, so that a denied command asks no question.
     const question = await askConfirmation(deps, decision, key)
     if (question !== undefined) return question
-    const reply = await definition.run(context, deps.services)
+    const reply = await definition.run(context)
     const result = typeof reply === 'string' ? textReply(reply) : reply
     return hooksNotified ? result : { ...result, emitEvent }
   } catch (error) {

@@ -5,6 +5,7 @@
 import { dropSessionGrants } from '../../approvals/queries.ts'
 import type { CommandReply } from '../../commands/command.ts'
 import type { ConversationCaller, ConversationServices, RetryResult, UndoResult } from '../../commands/conversation.ts'
+import type { ModelPlace } from '../../commands/model.ts'
 import { acceptEvent, countQueuedEvents } from '../../inbox/queries.ts'
 import { parseStoredEvent, serializeEvent } from '../../inbox/stored-event.ts'
 import type { Spent } from '../../lib/format-cost.ts'
@@ -38,14 +39,14 @@ import type { ConversationChange, ReplacedSession, SessionServices } from '../se
 
 export interface ConversationDeps {
   readonly store: Store
+  readonly sessions: Pick<SessionServices, 'changeConversation' | 'sessionReplaced' | 'sessionStatus'>
   readonly visibleSessions: VisibleSessions
-  readonly changeConversation: SessionServices['changeConversation']
-  /** Notifies hooks and plugins once another session is the current one. */
-  sessionReplaced(replaced: ReplacedSession): void
   /** The last messages of the current session were taken out of it. */
   sessionRewound(rewound: Pick<ReplacedSession, 'sessionKey' | 'source'> & { readonly sessionId: string }): void
   /** Whether several people write in the conversation. */
   isShared(source: SessionSource): boolean
+  readonly models: { modelOf(place: ModelPlace): Promise<{ readonly contextLength: number }> }
+  withhold(text: string): string
   readonly clock: () => number
 }
 
@@ -136,6 +137,8 @@ export function createConversationServices(deps: ConversationDeps): Conversation
         yield* renameSession(session_id, title)
       }),
 
+    status: deps.sessions.sessionStatus,
+
     usage: (key) => store.run(() => readUsage(key)),
 
     async insights(caller, days) {
@@ -146,6 +149,9 @@ export function createConversationServices(deps: ConversationDeps): Conversation
       const found = await deps.visibleSessions.insights({ scope, since }, signal)
       return { ...found, isWholeGateway }
     },
+
+    contextLength: async (place) => (await deps.models.modelOf(place)).contextLength,
+    withhold: deps.withhold,
   }
 }
 
@@ -194,7 +200,7 @@ async function changeWithin(
   change: (rewound: (sessionId: string | undefined) => void) => ConversationChange,
 ): Promise<CommandReply> {
   let rewoundId: string | undefined
-  const reply = await deps.changeConversation(
+  const reply = await deps.sessions.changeConversation(
     sessionKey,
     change((sessionId) => {
       rewoundId = sessionId
@@ -219,7 +225,7 @@ async function changeSession(
   change: (now: number) => Transaction<{ readonly text: string; readonly newSessionId?: string }>,
 ): Promise<CommandReply> {
   let replaced: ReplacedSession | undefined
-  const reply = await deps.changeConversation(sessionKey, {
+  const reply = await deps.sessions.changeConversation(sessionKey, {
     *refusal() {
       replaced = undefined
       return yield* refusal()
@@ -235,7 +241,7 @@ async function changeSession(
   return {
     write: reply.write,
     committed() {
-      if (replaced !== undefined) deps.sessionReplaced(replaced)
+      if (replaced !== undefined) deps.sessions.sessionReplaced(replaced)
       reply.committed()
     },
     abandoned: reply.abandoned,

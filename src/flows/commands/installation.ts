@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { arch, release, type } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Installation } from '../../commands/command.ts'
+import type { Installation } from '../../commands/gateway.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 
 /** @param root the folder of the installation */

@@ -15,6 +15,7 @@ export interface ModelCommandDeps {
   readonly models: Pick<AgentModels, 'conversationModel' | 'selection' | 'describe' | 'withKey'>
   readonly home: Pick<HomeLayout, 'root' | 'configFile'>
   readonly settings: () => { readonly context_length: number }
+  withhold(text: string): string
 }
 
 export function createModelServices(deps: ModelCommandDeps): ModelServices {
@@ -42,6 +43,7 @@ export function createModelServices(deps: ModelCommandDeps): ModelServices {
 
   return {
     current,
+    withhold: deps.withhold,
     async list(place, provider) {
       const { list, providers } = await openDirectory()
       if (provider !== undefined) {

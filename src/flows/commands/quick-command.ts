@@ -5,10 +5,18 @@
 import type { CommandPolicy } from '../../agent/command-policy/policy.ts'
 import type { Environment } from '../../agent/environments/environment.ts'
 import type { CommandContext } from '../../commands/command.ts'
+import type { CommandRegistry } from '../../commands/registry.ts'
+import { laterUrgentEvents } from '../../inbox/queries.ts'
+import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import type { Logger } from '../../lib/log.ts'
 import { stripTerminalEscapes } from '../../lib/visible-text.ts'
+import type { Store } from '../../store/store.ts'
+import type { CommandDecisions } from './command-decision.ts'
 
 export interface QuickCommandDeps {
+  readonly store: Pick<Store, 'run'>
+  readonly commands: Pick<CommandRegistry, 'bypassesHooks'>
+  readonly commandDecisions: Pick<CommandDecisions, 'untilSuperseded'>
   /** A shell of its own for this command. Rejects when commands do not run on this machine. */
   openShell(): Promise<{ readonly environment: Environment; readonly commandPolicy: CommandPolicy }>
   redact(text: string): string
@@ -19,18 +27,33 @@ const timeoutMs = 30_000
 const maxOutputBytes = 32_768
 const maxReplyChars = 6_000
 
-/** Resolves with the reply. A refused or failed command is a reply, too. */
+/** Resolves with the reply. A refused or failed command is a reply, too. `/stop` ends it. */
 export async function runQuickCommand(
+  deps: QuickCommandDeps,
+  command: string,
+  context: CommandContext,
+): Promise<string> {
+  const { sessionKey: key, message } = context
+  // After a crash a `/stop` is known from the store alone, and may have ended before the command did.
+  const later = message === undefined ? [] : await deps.store.run(() => laterUrgentEvents(key, message.seq))
+  const isStopped = later.some((payload) => deps.commands.bypassesHooks(parseStoredEvent(payload)))
+  return await deps.commandDecisions.untilSuperseded({ key, seq: message?.seq }, (superseded) => {
+    const signal = isStopped ? AbortSignal.abort() : AbortSignal.any([context.signal, superseded])
+    return runInShell(deps, command, { ...context, signal })
+  })
+}
+
+async function runInShell(
   { openShell, redact, log }: QuickCommandDeps,
   command: string,
-  { name, authority, signal }: Pick<CommandContext, 'name' | 'authority' | 'signal'>,
+  { name, authority, signal }: CommandContext,
 ): Promise<string> {
   if (signal.aborted) return stoppedText(name)
   const { environment, commandPolicy } = await openShell()
   try {
     const limitsHermes = (await environment.isSandboxed?.()) === true
     const decision = commandPolicy.evaluate(command, { cwd: environment.cwd, limitsHermes })
-    // The owner who defined it and types it has agreed to it.
+    // An owner has defined the command, so an owner who types it needs no further approval.
     const isRefused = decision.decision === 'forbidden' || (decision.decision !== 'allow' && authority.role !== 'owner')
     if (isRefused) {
       log.warn({ event: 'quick_command.refused', command: name, rule: decision.rule }, 'a quick command was refused')

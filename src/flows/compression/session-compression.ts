@@ -16,7 +16,7 @@ import { createSummaryCooldown } from '../../agent/compression/cooldown.ts'
 import type { RequestSize } from '../../agent/loop/loop.ts'
 import type { CountedContext } from '../../agent/loop/loop-state.ts'
 import type { ChosenModel } from '../../agent/models/chosen-model.ts'
-import type { CommandServices } from '../../commands/command.ts'
+import type { SessionCompressor } from '../../commands/session.ts'
 import { acceptEvent } from '../../inbox/queries.ts'
 import { serializeEvent } from '../../inbox/stored-event.ts'
 import { uuid7 } from '../../lib/ids.ts'
@@ -27,7 +27,9 @@ import type { Turn } from '../../sessions/turn.ts'
 import type { CompressSession, SessionCompressionDeps } from './compress-session.ts'
 
 /** All reject with the signal's reason, with `store/fenced` and as the store does. A failed summary changes nothing. */
-export interface SessionCompression extends Pick<CommandServices, 'compressSession'> {
+export interface SessionCompression {
+  /** For `/compress`. */
+  readonly compressSession: SessionCompressor['compress']
   /**
    * Resolves with the transcript that the turn uses: unchanged unless the conversation is too long. Another turn is the same
    * turn in the session that continues the conversation; its system prompt is not built yet.

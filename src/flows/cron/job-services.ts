@@ -29,8 +29,12 @@ export function jobMaker(source: SessionSource, authority: Authority): JobMaker 
   }
 }
 
-export function createJobServices(open: () => Promise<Pick<Cron, 'jobs'>>): JobServices {
+export function createJobServices(
+  open: () => Promise<Pick<Cron, 'jobs'>>,
+  { withhold }: Pick<JobServices, 'withhold'>,
+): JobServices {
   return {
+    withhold,
     async run(action, { source, authority }) {
       const { jobs } = await open()
       const result = await runJobAction(jobs, jobActionSchema.parse(action), jobMaker(source, authority))

@@ -91,10 +91,13 @@ export interface RollbackDeps {
     toolListOf(authority: Authority): readonly string[]
     openShell(): Promise<{ readonly environment: Pick<Environment, 'files'> }>
   }
+  redact(text: string): string
+  withhold(text: string): string
 }
 
 /** What `/rollback` may do. Methods reject `checkpoints/...`. */
-export function createCheckpointServices({ checkpoints, settings, agentServices }: RollbackDeps): CheckpointServices {
+export function createCheckpointServices(deps: RollbackDeps): CheckpointServices {
+  const { checkpoints, settings, agentServices } = deps
   const find = async (session: string, number: number, signal: AbortSignal): Promise<FolderCheckpoint> => {
     const found = (await checkpoints.list({ session }, signal))[number - 1]
     if (found === undefined) throw new HermesError('checkpoints/unknown', `(number ${number})`)
@@ -133,5 +136,7 @@ export function createCheckpointServices({ checkpoints, settings, agentServices 
       const restored = await checkpoints.restore(checkpoint, { file, session: sessionKey, mayWrite }, signal)
       return { ...restored, folder: checkpoint.folder }
     },
+    redact: deps.redact,
+    withhold: deps.withhold,
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Says who hears and speaks, for `/voice`. Loaded with the first one.
  */
-import type { Voices } from '../../commands/command.ts'
+import type { Voices } from '../../commands/choices.ts'
 import type { MediaToolsConfig } from '../../media/config.ts'
 import type { MediaServices } from './media-services.ts'
 

@@ -1,8 +1,8 @@
 /**
  * The operations of commands and platforms on a session: stop its turn, start a new session, read its status.
  */
-import type { CommandReply, CommandServices, SessionStatus, StopOutcome } from '../../commands/command.ts'
-import { textReply } from '../../commands/reply.ts'
+import { type CommandReply, textReply } from '../../commands/reply.ts'
+import type { SessionCompressor, SessionReset, SessionStatus, StopOutcome } from '../../commands/session.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { EventResults } from '../../inbox/event-results.ts'
 import {
@@ -55,8 +55,10 @@ export interface ConversationChange {
   run(now: number): Transaction<string>
 }
 
-export interface SessionServices extends Pick<CommandServices, 'resetSession' | 'sessionStatus'> {
-  /** As the command service of this name. With `ofPerson`, a turn that the message of another person began goes on. */
+export interface SessionServices {
+  readonly resetSession: SessionReset['reset']
+  readonly sessionStatus: SessionCompressor['status']
+  /** As `StopControl.stopTurn`. With `ofPerson`, a turn that the message of another person began goes on. */
   stopTurn(key: SessionKey, ofPerson?: SessionSource['userId']): Promise<StopOutcome>
   /** Withdraws a queued event together with the events that `joined` its turn, or stops the turn that processes it. */
   stopEvent(seq: number, joined?: readonly number[]): Promise<void>

@@ -3,9 +3,11 @@
  */
 
 import type { RunningSubagent } from '../../agent/loop/agent-turn.ts'
-import type { RequestedTask, TaskServices } from '../../commands/command.ts'
+import type { RequestedTask, TaskServices } from '../../commands/tasks.ts'
+import type { SessionKey } from '../../message/ids.ts'
 import { type SessionSource, type Target, targetOf } from '../../message/source.ts'
-import type { SessionSettings } from '../../sessions/session-state.ts'
+import { readSessionSettings } from '../../sessions/session-state.ts'
+import type { Store } from '../../store/store.ts'
 import type { SessionServices } from '../sessions/session-services.ts'
 import type { BackgroundTasks, OpenTaskDetails } from './background-tasks.ts'
 import type { HandedInTask } from './hand-in.ts'
@@ -17,9 +19,10 @@ export interface RequestedTasksDeps {
   readonly running: ReadonlyMap<string, RunningSubagent>
   /** Tells the conversation of a sub-agent that it was ended before it began. Rejects `store/…`. */
   handInUnstarted(task: HandedInTask): Promise<void>
-  sessionKeyOf(source: SessionSource): string
-  /** What was chosen for a conversation. Rejects `store/…`. */
-  settingsOf(sessionKey: string): Promise<SessionSettings>
+  sessionKeyOf(source: SessionSource): SessionKey
+  readonly store: Pick<Store, 'run'>
+  /** Takes known secrets out of a text, as replies do. */
+  withhold(text: string): string
   readonly clock: () => number
 }
 
@@ -32,7 +35,8 @@ export function createRequestedTasks({
   running,
   handInUnstarted,
   sessionKeyOf,
-  settingsOf,
+  store,
+  withhold,
   clock,
 }: RequestedTasksDeps): TaskServices {
   /** Ids of people whose tasks are not on disk yet, one entry per task. */
@@ -49,7 +53,7 @@ export function createRequestedTasks({
       const key = message === undefined ? undefined : `command:${message.seq}`
       starting.push(requester.id)
       try {
-        const { model } = await settingsOf(sessionKeyOf(source))
+        const { model } = await store.run(() => readSessionSettings(sessionKeyOf(source)))
         const id = await tasks.start({ prompt, requester, authority, deliver, isRequested: true, model, key })
         return { status: 'started', id }
       } finally {
@@ -84,6 +88,7 @@ export function createRequestedTasks({
         await handInUnstarted({ id, delegation, authority })
       return true
     },
+    withhold,
   }
 }
 

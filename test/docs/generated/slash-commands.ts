@@ -1,11 +1,12 @@
 /**
  * Generates the table of slash commands from the registry.
  */
+import { describedCommands } from '../../../src/app/built-in-commands.ts'
 import { createCommandRegistry } from '../../../src/commands/registry.ts'
 import { table } from './table.ts'
 
 export function slashCommands(): string {
-  const rows = createCommandRegistry()
+  const rows = createCommandRegistry(describedCommands())
     .list()
     .map(({ name, aliases, argsHint, description, queue }) => [
       `\`/${name}${argsHint === '' ? '' : ` ${argsHint}`}\``,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { describedCommands } from '../../../src/app/built-in-commands.ts'
 import { createCommandRegistry } from '../../../src/commands/registry.ts'
 import { type CommandTiers, permittedCommands, refuseCommand } from '../../../src/flows/access/command-ceiling.ts'
 import type { Authority, Role } from '../../../src/message/authority.ts'
@@ -24,7 +25,7 @@ test('without a list of administrators every command is open', () => {
 })
 
 test('a guest does not change a conversation that several people share', () => {
-  const commands = createCommandRegistry()
+  const commands = createCommandRegistry(describedCommands())
   const refused = (name: string, role: Role, isShared: boolean) => {
     const definition = commands.resolve(name)
     assert.ok(definition)

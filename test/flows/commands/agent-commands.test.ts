@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { describedCommands } from '../../../src/app/built-in-commands.ts'
+import type { CommandDefinition } from '../../../src/commands/command.ts'
 import { createCommandRegistry } from '../../../src/commands/registry.ts'
 import { type CommandTiers, refuseCommand } from '../../../src/flows/access/command-ceiling.ts'
 import { type AgentCommandDeps, runAgentCommand } from '../../../src/flows/commands/agent-commands.ts'
@@ -29,8 +31,7 @@ function person(userId: string, chatType: ChatType = 'dm', role: Role = 'guest')
 
 function run(turn: CommandTurn, line: string, more: Partial<AgentCommandDeps> = {}, tiers?: CommandTiers) {
   const deps: AgentCommandDeps = {
-    commands: createCommandRegistry(),
-    runSlashCommand: async ({ name }) => `/${name} ran`,
+    commands: createCommandRegistry(describedCommands().map(answering)),
     refuse: async (definition, { authority }) => refuseCommand(definition, authority, tiers),
     readSessions: async () => [],
     plugins: async () => ['otel  enabled'],
@@ -40,6 +41,10 @@ function run(turn: CommandTurn, line: string, more: Partial<AgentCommandDeps> = 
     ...more,
   }
   return runAgentCommand(deps, turn, line === '' ? [] : line.split(' '), new AbortController().signal)
+}
+
+function answering(command: CommandDefinition): CommandDefinition {
+  return { ...command, run: async () => `/${command.name} ran` }
 }
 
 const forPeople = [

@@ -4,7 +4,9 @@ import type { RunningSubagent } from '../../../src/agent/loop/agent-turn.ts'
 import { createBackgroundTasks } from '../../../src/flows/tasks/background-tasks.ts'
 import { createRequestedTasks } from '../../../src/flows/tasks/requested-tasks.ts'
 import { createEventResults } from '../../../src/inbox/event-results.ts'
+import { brand } from '../../../src/lib/ids.ts'
 import { silentLog } from '../../../src/lib/log.ts'
+import type { SessionKey } from '../../../src/message/ids.ts'
 import type { SessionSource } from '../../../src/message/source.ts'
 import { turnInfo } from '../../agent/run-test-agent.ts'
 import { inboxFor, message } from '../../inbox/support.ts'
@@ -23,8 +25,9 @@ function tasksOn(t: TestContext) {
       stopEvent,
       running,
       handInUnstarted: async () => undefined,
-      sessionKeyOf: ({ chatId }) => chatId,
-      settingsOf: async () => ({}),
+      sessionKeyOf: ({ chatId }) => brand<SessionKey>(chatId),
+      store,
+      withhold: (text) => text,
       clock: () => 5_000,
     })
   return { create, stored, stopped, running }
