@@ -37,7 +37,7 @@ export interface CliContext {
 
 export function createContext(version: string, { rootHome, profile, home: root }: SelectedProfile): CliContext {
   const home = createHomeLayout(root)
-  const packagePath = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))
+  const packagePath = (name: string) => fileURLToPath(new URL(`../../../${name}`, import.meta.url))
   return {
     version,
     home,
