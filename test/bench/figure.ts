@@ -37,6 +37,8 @@ export interface BenchOptions {
   readonly full: boolean
   /** Minutes of the soak; 0 skips it. */
   readonly soakMinutes: number
+  /** The commit or the folder of the checkout that `compare` measures beside this one. */
+  readonly other: string | undefined
   /** Also print the items that a figure counts. */
   readonly list: boolean
   /** Reports the progress. */

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- figures… --full --soak=<minutes> --list --json]` prints every result with its bar and with the
+ * `npm run bench [-- figures… --full --soak=<minutes> --with=<commit or folder> --list --json]` prints every result with its bar and with the
  * baseline that was measured in the same run. Absolute values depend on the machine; ratios are decisive. `--list`
  * also prints the source files that the figure `files` counts.
  */
@@ -10,6 +10,7 @@ import { usageOf } from '../kit/usage.ts'
 import type { Figure, Row } from './figure.ts'
 import { acp } from './figures/acp.ts'
 import { browser } from './figures/browser.ts'
+import { compare } from './figures/compare.ts'
 import { connect } from './figures/connect.ts'
 import { cron } from './figures/cron.ts'
 import { docker } from './figures/docker.ts'
@@ -81,6 +82,7 @@ const figures: readonly Figure[] = [
   memory,
   loaded,
   soak,
+  compare,
 ]
 
 const { values, positionals } = parseArgs({
@@ -91,6 +93,7 @@ const { values, positionals } = parseArgs({
     json: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     soak: { type: 'string', default: '0' },
+    with: { type: 'string' },
   },
 })
 const known = figures.map(({ name, about }) => `  ${name.padEnd(9)} ${about}\n`).join('')
@@ -104,6 +107,10 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
+if (positionals.includes('compare') && values.with === undefined) {
+  process.stderr.write('compare needs --with <commit or folder>\n')
+  process.exit(2)
+}
 const chosen = figures.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
 const begun = performance.now()
 const rows: Row[] = []
@@ -112,6 +119,7 @@ for (const figure of chosen) {
     full: values.full,
     list: values.list,
     soakMinutes: Number(values.soak),
+    other: values.with,
     progress: (line: string) => process.stderr.write(`${figure.name}: ${line}\n`),
   }
   rows.push(...(await figure.measure(options)))

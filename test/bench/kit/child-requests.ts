@@ -1,5 +1,5 @@
 /**
- * Requests to a process of the benchmark stopped its IPC channel, and their responses.
+ * Requests to a process of the benchmark over its IPC channel, and their responses.
  */
 import type { ChildProcess } from 'node:child_process'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
 /**
- * Statistics stopped a list of numbers.
+ * Statistics over a list of numbers.
  */
 
 /** `q` is between 0 and 1; 0.5 is the median. NaN for an empty list. */
@@ -17,9 +17,9 @@ export function median(values: readonly number[]): number {
 export function slope(points: readonly (readonly [x: number, y: number])[]): number {
   const meanX = mean(points.map(([x]) => x))
   const meanY = mean(points.map(([, y]) => y))
-  const stopped = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0)
+  const above = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0)
   const under = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0)
-  return under === 0 ? 0 : stopped / under
+  return under === 0 ? 0 : above / under
 }
 
 function mean(values: readonly number[]): number {
