@@ -35,6 +35,40 @@ function usesIn(path: string, text: string, retired: readonly RegExp[]): string[
   )
 }
 
+/** The text of each comment with its line, without the marks of comments. */
+function commentsIn(text: string): readonly { readonly line: number; readonly words: string }[] {
+  const comments = /\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/[^\n]*\n)+|(?<=[;,{)\s])\/\/ [^\n]*/gm
+  return [...text.matchAll(comments)].map(({ index, 0: comment }) => ({
+    line: text.slice(0, index).split('\n').length,
+    words: comment
+      .replace(/^\s*\/\*+|\*\/$/g, '')
+      .replace(/^\s*(?:\*|\/\/)[ \t]?/gm, '')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  }))
+}
+
+/** A comment is a sentence: one that begins with these words mostly has neither a subject nor a verb. */
+const beginsFragment = /^(?:Of|Those|Also|As)\b/
+
+/** `path:line: sentence` for each fragment in a comment. */
+function fragmentsIn(path: string, text: string): string[] {
+  return commentsIn(text).flatMap(({ line, words }) =>
+    words
+      .split(/(?<=[.:!?;]) (?=[A-Z])/)
+      .filter((sentence) => beginsFragment.test(sentence))
+      .map((sentence) => `${path}:${line}: ${sentence}`),
+  )
+}
+
+/** Everything that we have written, as the folders of the repository hold it. */
+function ownFiles(): string[] {
+  return ['src', 'platforms', 'plugins', 'hooks', 'docs', 'test']
+    .flatMap((folder) => filesOf(folder))
+    .concat(['README.md', 'CONTRIBUTING.md', 'SECURITY.md'])
+    .filter((path) => /\.(ts|mjs|js|py|md|yaml|css|html)$/.test(path) && !isExempt(path))
+}
+
 describe('the vocabulary', () => {
   const retired = rowsBelow('Retired terms').map(([term = '']) => patternOf(term))
 
@@ -54,12 +88,31 @@ describe('the vocabulary', () => {
   })
 
   test('has no retired term in sources, pages and tests', () => {
-    const files = ['src', 'platforms', 'plugins', 'hooks', 'docs', 'test']
-      .flatMap((folder) => filesOf(folder))
-      .concat(['README.md', 'CONTRIBUTING.md', 'SECURITY.md'])
-      .filter((path) => /\.(ts|mjs|js|py|md|yaml|css|html)$/.test(path) && !isExempt(path))
     assert.deepEqual(
-      files.flatMap((path) => usesIn(path, textOf(path), retired)),
+      ownFiles().flatMap((path) => usesIn(path, textOf(path), retired)),
+      [],
+    )
+  })
+
+  test('a planted fragment is found, alone, after a sentence and in a comment of several lines', () => {
+    const text =
+      '/** Of a file. */\n// It is read. Those of others\n// are not.\nconst a = 1 // As typed.\n/**\n * Also\n * read.\n */'
+    assert.deepEqual(fragmentsIn('planted.ts', text), [
+      'planted.ts:1: Of a file.',
+      'planted.ts:2: Those of others are not.',
+      'planted.ts:4: As typed.',
+      'planted.ts:5: Also read.',
+    ])
+    assert.deepEqual(
+      fragmentsIn('planted.ts', '// The size of a file. It is as it was, like those.\nconst a = "Of"'),
+      [],
+    )
+  })
+
+  test('has no fragment in the comments of sources and tests', () => {
+    const sources = ownFiles().filter((path) => /\.(ts|mjs|js|css)$/.test(path))
+    assert.deepEqual(
+      sources.flatMap((path) => fragmentsIn(path, textOf(path))),
       [],
     )
   })

@@ -151,7 +151,7 @@ declare module 'hermes-gateway:agent/command-policy/file-guard' {
         /** What commands see. Undefined, also as its result: no sandbox is configured. */
         sandbox?(): Promise<GuardedView | undefined>;
     }
-    /** As a clause, why the file tools may not read or write a file of another place. Takes the real path there. */
+    /** Returns why the file tools may not read or write a file of an environment, as a clause. Takes the real path there. */
     export type PlaceGuard = (path: string, userHome: string, intent: 'read' | 'write') => string | undefined;
     /**
      * The rules for the files of another machine that is no container. It may be the machine of the gateway itself, or have a
@@ -319,7 +319,7 @@ declare module 'hermes-gateway:agent/environments/files' {
     }
     /** A search below a directory, or in one file. */
     export interface FileSearchRequest {
-        /** As the model wrote it. */
+        /** The path as the model wrote it. */
         readonly path: string;
         readonly target: 'content' | 'files';
         /** A regular expression for content, a glob for files. */
@@ -509,7 +509,7 @@ declare module 'hermes-gateway:agent/environments/remote-client' {
         readonly env: Readonly<Record<string, string>>;
     }
     export interface RemoteExit {
-        /** Of the client program. Null when a signal ended it. */
+        /** The exit code of the client program. Null when a signal ended it. */
         readonly exitCode: number | null;
         readonly signal: NodeJS.Signals | null;
         /** The last 4 kB of what the client program wrote to stderr. */
@@ -551,7 +551,7 @@ declare module 'hermes-gateway:agent/environments/scripts/script-environment' {
         readonly kind: string;
         /** Absolute, `~` or below `~`. */
         readonly cwd: string;
-        /** Of every command. */
+        /** The variables of every command. */
         readonly variables?: Readonly<Record<string, string>>;
         /** Default: true. See `Environment`. */
         readonly isContainer?: boolean;
@@ -583,7 +583,7 @@ declare module 'hermes-gateway:agent/memory/contract' {
     export type MemoryTarget = 'memory' | 'user';
     export interface MemoryOperation {
         readonly action: MemoryAction;
-        /** Of `add` and `replace`. */
+        /** The content for `add` and `replace`. */
         readonly content?: string | undefined;
         /** A part of the entry that `replace` and `remove` change. */
         readonly old_text?: string | undefined;
@@ -1355,7 +1355,7 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly log: Logger;
         /** Whose turn it is. A sub-agent has the authority of its parent. */
         readonly authority: Authority;
-        /** Paths of the downloaded files of this conversation. Those of other conversations are hidden in the sandbox. */
+        /** Paths of the downloaded files of this conversation. The sandbox hides the files of other conversations. */
         attachments(): Promise<readonly string[]>;
         /** The pictures of this conversation that models can be shown. Absent: there are none. */
         pictures?(): Promise<readonly ConversationPicture[]>;
@@ -1424,7 +1424,7 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly tool: string;
         /** Absolute paths in the place of the environment: files, or the folder of a command. */
         readonly paths: readonly string[];
-        /** Of `terminal`. */
+        /** The command of `terminal`. */
         readonly command?: string;
         /** The paths are folders in which anything may change. Default: with a command. */
         readonly areDirectories?: boolean;
@@ -1603,7 +1603,7 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly role: string;
         /** The beginning of a long text. */
         readonly content: string;
-        /** Of the whole text, characters. */
+        /** The length of the whole text, in characters. */
         readonly length: number;
         readonly at: number;
         readonly toolName?: string | undefined;
@@ -2387,7 +2387,7 @@ declare module 'hermes-gateway:lib/find-secrets' {
         find(text: string): TextRange[];
         /** Where a secret may begin that the end of the text cuts off; the length of the text if there is none. */
         incompleteFrom(text: string): number;
-        /** Of the longest form of a secret. */
+        /** The length of the longest form of a secret. */
         readonly maxLength: number;
     }
     export const noSecrets: SecretMatcher;
@@ -2479,8 +2479,8 @@ declare module 'hermes-gateway:lib/log' {
         readonly error?: never;
     };
     /**
-     * The log as modules see it. As in pino, the fields precede the message. `Fields` is `LogFields` for plugins and platforms
-     * of users, whose lines need no event.
+     * The log as modules see it. The fields precede the message, as in pino. `Fields` is `LogFields` for plugins and
+     * platforms of users, whose lines need no event.
      */
     export interface Logger<Fields extends LogFields = LogEventFields> {
         debug(fields: Fields, message: string): void;
@@ -2504,7 +2504,10 @@ declare module 'hermes-gateway:lib/log' {
         /** Colours in formatted lines. Default: `pretty`. */
         readonly colour?: boolean;
         readonly stream?: LogStream;
-        /** Also writes JSON lines to `gateway.log` in this directory (mode 0600). Default: at most `keep` = 7 files of `maxBytes` = 10 MB. */
+        /**
+         * The directory of `gateway.log`, which gets JSON lines (mode 0600). Default: at most `keep` = 7 files of
+         * `maxBytes` = 10 MB.
+         */
         readonly file?: {
             readonly directory: string;
             readonly maxBytes?: number;
@@ -2593,11 +2596,11 @@ declare module 'hermes-gateway:lib/redact' {
     export interface SecretRegistry {
         /** Returns the same array until a secret changes. */
         all(): readonly string[];
-        /** Those that do not occur in everyday text. The same array until a secret changes. */
+        /** Returns the secrets that do not occur in everyday text. The same array until a secret changes. */
         distinctive(): readonly string[];
         /** Replaces the secrets of a source. The previous ones stay known, because text that contains them may still be written. */
         set(source: string, values: Iterable<string>): void;
-        /** As `set`; the previous secrets of the source are forgotten, because they are worthless by then. */
+        /** Works like `set`, and forgets the previous secrets of the source, because they are worthless by then. */
         setShortLived(source: string, values: Iterable<string>): void;
     }
     export function createSecretRegistry(): SecretRegistry;
@@ -2631,7 +2634,7 @@ declare module 'hermes-gateway:lib/redact' {
      * Never splits a surrogate pair.
      */
     export function beginningOf(text: string, maxChars: number): string;
-    /** As `beginningOf`, for the end of a text. */
+    /** Works like `beginningOf`, for the end of a text. */
     export function endOf(text: string, maxChars: number): string;
     /** Replaces each group of overlapping ranges. */
     export function replaceRanges(text: string, ranges: readonly TextRange[], replacement: (secret: string) => string): string;
@@ -2903,7 +2906,7 @@ declare module 'hermes-gateway:message/event' {
         /** Why there is no transcript of a recording, for the model; '' where none is made. */
         readonly untranscribed?: string;
     }
-    /** So many pictures of a message are shown to the model. Of others it reads the path. */
+    /** So many pictures of a message are shown to the model. It reads the path of the others. */
     export const maxShownImages = 8;
     export interface MessageEvent {
         readonly source: SessionSource;
@@ -2974,7 +2977,7 @@ declare module 'hermes-gateway:message/event' {
     }
     /** A sub-agent that goes on after the turn that started it. */
     export interface BackgroundDelegation {
-        /** Of the conversation that gets the result. */
+        /** The session key of the conversation that gets the result. */
         readonly sessionKey: string;
         readonly source: SessionSource;
         /** The session and the turn that have started it. */
@@ -2993,18 +2996,18 @@ declare module 'hermes-gateway:message/event' {
     }
     /** What the gateway says about the result of a sub-agent. */
     export interface SubagentReport {
-        /** Of the task. */
+        /** The id of the task. */
         readonly id: string;
         readonly goal: string;
         /** `unknown`: the gateway ended while it worked, too often to go on. */
         readonly status: 'completed' | 'failed' | 'interrupted' | 'error' | 'unknown';
         readonly schemaValid?: boolean;
-        /** As of its delegation. */
+        /** The round of its delegation. */
         readonly round: number;
     }
     /** What the gateway says about a background command of the agent. */
     export interface CommandReport {
-        /** Of the command, as the agent knows it. */
+        /** The id of the command, as the agent knows it. */
         readonly id: string;
         /** The beginning. */
         readonly command: string;
@@ -3014,7 +3017,7 @@ declare module 'hermes-gateway:message/event' {
         readonly exitCode?: number | null;
         /** A sentence for the model; '' for none. */
         readonly note: string;
-        /** As of a delegation. */
+        /** The round, counted like that of a delegation. */
         readonly round: number;
     }
     export interface ParsedCommand {
@@ -3590,7 +3593,7 @@ declare module 'hermes-gateway:message/transcript' {
         readonly toolCallId: string;
         readonly name: string;
         readonly content: string;
-        /** As those of a user. */
+        /** The pictures, like those of a user. */
         readonly images?: readonly ImagePart[];
     }
     export type ChatMessage = UserMessage | AssistantMessage | ToolMessage;
@@ -3886,7 +3889,10 @@ declare module 'hermes-gateway:middleware/contract' {
         registerMiddleware<Kind extends keyof HermesMiddlewareKinds>(kind: Kind, callback: HermesMiddlewareKinds[Kind], options?: ExecutionOptions): Registration;
     }
     export interface SubscriberOptions {
-        /** Also receives a mark `llm.chunk` with `{ chunk_index }` for each chunk of a model call. Default: false. */
+        /**
+         * The subscriber receives a mark `llm.chunk` with `{ chunk_index }` for each chunk of a model call as well.
+         * Default: false.
+         */
         readonly chunks?: boolean;
     }
     /** Serialises to the format of ATOF, with timestamps in microseconds. */
@@ -4337,8 +4343,9 @@ declare module 'hermes-gateway:platforms/adapter' {
          */
         send(album: OutboundAlbum, signal: AbortSignal): Promise<AlbumResult>;
         /**
-         * As `PlatformAdapter.resolveUnknown`. The album has the `deliveryId` of the call in question, and those of its files
-         * whose delivery is still open. Without it, or for 'unknown', the album is delivered once more with a visible label.
+         * Resolves like `PlatformAdapter.resolveUnknown`. The album has the `deliveryId` of the call in question, and those
+         * of its files whose delivery is still open. Without it, or for 'unknown', the album is delivered once more with a
+         * visible label.
          */
         resolveUnknown?(album: OutboundAlbum, signal: AbortSignal): Promise<AlbumLookup>;
     }
@@ -4456,7 +4463,7 @@ declare module 'hermes-gateway:platforms/adapter' {
         readonly name?: string;
         /** The `deliveryId` that `send` received with a file of the agent. */
         readonly deliveryId?: string;
-        /** Of a file of the agent, or ''. */
+        /** The caption of a file of the agent, or ''. */
         readonly caption?: string;
     }
     /** A question of the gateway, as it is now. */
@@ -4559,7 +4566,7 @@ declare module 'hermes-gateway:platforms/adapter' {
     }
     /** The tool calls of turns. A call is told only of the chat whose message its turn works on. Both reject `store/…`. */
     export interface ChatToolCalls {
-        /** The ended calls of these turns, at most 500, in the order of their start. Those of other chats are left out. */
+        /** The ended calls of these turns, at most 500, in the order of their start. Calls of other chats are left out. */
         list(chatId: string, turnIds: readonly string[]): Promise<readonly ToolCallSummary[]>;
         /**
          * What one call did; without `whole` about as much as a screen shows. Undefined for calls of other chats, and for those of scripts
@@ -4572,7 +4579,7 @@ declare module 'hermes-gateway:platforms/adapter' {
             readonly whole: boolean;
         }): Promise<ToolView | undefined>;
     }
-    /** Of this account alone. Both reject `store/...`. */
+    /** The questions of this account alone. Both reject `store/...`. */
     export interface PlatformQuestions {
         /** The open questions of a chat, the oldest first. */
         list(chatId: string): Promise<readonly OpenQuestion[]>;
@@ -4591,7 +4598,7 @@ declare module 'hermes-gateway:platforms/adapter' {
             readonly answer: string;
             readonly label: string;
         }[];
-        /** Of an approval. The command is without secrets. */
+        /** The subject of an approval. The command is without secrets. */
         readonly subject?: {
             readonly command: string;
             readonly description: string;
@@ -4604,7 +4611,7 @@ declare module 'hermes-gateway:platforms/adapter' {
         /** Who answers, and the chat of the question. */
         readonly source: SessionSource;
         readonly id: string;
-        /** Of an approval: one of its choices. Without it `text` answers a question of the agent. */
+        /** The answer to an approval is one of its choices. Without it `text` answers a question of the agent. */
         readonly answer?: string;
         /** The answer in own words, or the reason of a refusal; at most 4,000 characters count. */
         readonly text?: string;
@@ -4794,7 +4801,7 @@ declare module 'hermes-gateway:platforms/automation' {
             readonly group: string;
             readonly body: string;
         }): Promise<'accepted' | 'duplicate'>;
-        /** Those that are not done, the oldest first. */
+        /** Lists the items that are not done, the oldest first. */
         open(): Promise<readonly {
             readonly key: string;
             readonly group: string;
@@ -4840,11 +4847,11 @@ declare module 'hermes-gateway:plugins/contract' {
         hasPlugin(id: string): boolean;
         /** The environment variable, if `requires_env` or `optional_env` of the manifest names it, and it is not empty. */
         env(name: string): string | undefined;
-        /** As in `MiddlewareRegistrar`; `call.apiMode` tells the type of the request. */
+        /** Works like the method of `MiddlewareRegistrar`; `call.apiMode` tells the type of the request. */
         registerGuardrail<On extends keyof PluginGuardrails>(name: string, on: On, guardrail: PluginGuardrails[On], options?: RegistrationOptions): Registration;
-        /** As in `MiddlewareRegistrar`; requests, chunks and responses have the types of the API mode. */
+        /** Works like the method of `MiddlewareRegistrar`; requests, chunks and responses have the types of the API mode. */
         registerIntercept<Point extends keyof PluginIntercepts>(name: string, point: Point, intercept: PluginIntercepts[Point], options?: InterceptOptions): Registration;
-        /** As in `MiddlewareRegistrar`; `api_mode` tells the types of the request and of the response. */
+        /** Works like the method of `MiddlewareRegistrar`; `api_mode` tells the types of the request and of the response. */
         registerMiddleware<Kind extends keyof PluginMiddlewareKinds>(kind: Kind, callback: PluginMiddlewareKinds[Kind], options?: ExecutionOptions): Registration;
         /**
          * Registers a callback for a hook. A callback that throws or times out is logged and skipped. With `fails: 'closed'`,
@@ -4992,7 +4999,7 @@ declare module 'hermes-gateway:plugins/contract' {
         readonly name: string;
         /** From the end of one run to the start of the next; above 0, without an upper limit. */
         readonly intervalMs: number;
-        /** Also runs immediately after the startup. False by default. */
+        /** The task runs immediately after the startup as well. False by default. */
         readonly runAtStart?: boolean;
         run(signal: AbortSignal): Awaitable<unknown>;
     }
@@ -5051,9 +5058,9 @@ declare module 'hermes-gateway:plugins/hook-map' {
         readonly session_id: string;
         readonly tool_call_id: string;
         readonly turn_id: string;
-        /** Of the model call that requested the tool. */
+        /** The id of the model call that requested the tool. */
         readonly api_request_id: string;
-        /** Of the person who caused the turn. */
+        /** The role of the person who caused the turn. */
         readonly role: Role;
     }
     interface RequestKeys extends TurnKeys {
@@ -5123,7 +5130,7 @@ declare module 'hermes-gateway:plugins/hook-map' {
             readonly is_first_turn: boolean;
             readonly parent_session_id: string;
             readonly sender_id: string;
-            /** Of the person who caused the turn. */
+            /** The role of the person who caused the turn. */
             readonly role: Role;
         };
         /** Once per turn that ended with a response and was not interrupted. */
@@ -5407,7 +5414,7 @@ declare module 'hermes-gateway:plugins/memory-provider' {
     }
     export interface MemoryContext {
         readonly sessionId: string;
-        /** Of the conversation; it stays the same when another session begins. */
+        /** The key of the conversation; it stays the same when another session begins. */
         readonly sessionKey: string;
         /** `cli` on the command line. */
         readonly platform: string;
@@ -6048,7 +6055,7 @@ declare module 'hermes-gateway:store/schema' {
             /** When a completed job has run last; null for another one. */
             ended_at: number | null;
             next_run_at: number | null;
-            /** Of the run that has not ended: the time for which it runs. */
+            /** The scheduled time of the run that has not ended; null without one. */
             slot: number | null;
             /** Its event, once that is stored. */
             seq: number | null;
@@ -6060,7 +6067,7 @@ declare module 'hermes-gateway:store/schema' {
             key: string;
             platform: string;
             group_key: string;
-            /** Of the adapter; '' once it is done. */
+            /** The body that the adapter received; '' once it is done. */
             body: string;
             received_at: number;
             done_at: number | null;

@@ -23,7 +23,7 @@ export interface Exchange {
   readonly previousId: string | null
   readonly conversation: string | null
   readonly model: string
-  /** Those of its conversation. */
+  /** The instructions of its conversation. */
   readonly instructions: string | null
   readonly metadata: Readonly<Record<string, string>>
   /** Seconds since 1970. */
@@ -60,7 +60,10 @@ export async function removeExchange({ records }: Pick<PlatformContext, 'records
   await records.remove(`key ${exchange.key}`)
 }
 
-/** Of a request that was not accepted: another one may continue the same response in its session. */
+/**
+ * Forgets the exchange of a request that was not accepted: another request may continue the same response in its
+ * session.
+ */
 export async function discardExchange(
   { records }: Pick<PlatformContext, 'records'>,
   exchange: Exchange,
@@ -181,7 +184,7 @@ async function textsUpTo(context: Context, last: Exchange): Promise<ChatMessage[
   return parts.reverse().flat()
 }
 
-/** As a model that cannot see reads it, with the pictures for those that can. */
+/** The text is what a model that cannot see reads; the pictures are added for models that can. */
 function userMessage(text: string, { attachments }: StoredPictures): ChatMessage {
   const images = attachments.flatMap(({ image }) => (image === undefined ? [] : [image]))
   const lines = attachments.map(({ kind, path, mimeType }) => `[Attached ${kind}: ${path} (${mimeType})]`)

@@ -1,6 +1,6 @@
 /**
- * Parses and validates the body and headers of `POST /v1/responses` and `POST /v1/runs`. Pure. As in chat completions, options that
- * a client relies on are refused, and options that tune a model are ignored.
+ * Parses and validates the body and headers of `POST /v1/responses` and `POST /v1/runs`. Pure. It refuses options
+ * that a client relies on, and ignores options that tune a model, like chat completions do.
  */
 import { isRecord } from '#sdk'
 import { invalidParam } from './errors.ts'

@@ -37,9 +37,9 @@ export interface ParsedMessage {
 
 const maxRecordings = 4
 
-/** Of one message; a model is not shown more. */
+/** Limits the pictures of one message; a model is not shown more. */
 const maxPictures = 8
-/** Of all messages. */
+/** Limits the pictures of all messages together. */
 const maxPicturesOfRequest = 50
 
 /** How errors name the list and its messages. */

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { sseEvent, sseKeepAlive } from './format-response.ts'
 
 export interface RunEvent {
-  /** As in `message.delta`. */
+  /** The event name, the same as in `message.delta`. */
   readonly event: string
   readonly [field: string]: unknown
 }

@@ -103,7 +103,7 @@ function describe({ id, kind, text, choices, subject, expiresAt }: OpenQuestion)
   }
 }
 
-/** Those of Hermes. */
+/** Hermes accepts these aliases. */
 const choiceAliases: Readonly<Record<string, string>> = { approve: 'once', approved: 'once', allow: 'once' }
 const allChoices = ['once', 'session', 'always', 'deny']
 

@@ -7,7 +7,7 @@ import { ApiError, invalidParam } from './errors.ts'
 import type { ParsedMessage, ParsedMessages, PictureReference } from './read-messages.ts'
 
 export interface StoredPictures {
-  /** Of the last user message. */
+  /** The attachments of the last user message. */
   readonly attachments: readonly Attachment[]
   /** The messages before it. */
   readonly history: readonly ChatMessage[]

@@ -57,7 +57,7 @@ export interface MessageParts extends StoredPictures {
   readonly key: EventKey
   readonly chatId: string
   readonly text: string
-  /** Of a new session; '' for none. */
+  /** The instructions of a new session; '' for none. */
   readonly instructions: string
   readonly sessionKey: string | undefined
   /** Whether the client answers questions of the turn. */

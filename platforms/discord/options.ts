@@ -32,7 +32,7 @@ export interface AllowedMentions {
   readonly repliedUser: boolean
 }
 
-/** As many as Slack reads of a thread. */
+/** Slack reads as many messages of a thread. */
 const maxContextMessages = 30
 const defaultApiUrl = 'https://discord.com/api'
 

@@ -26,7 +26,7 @@ export interface WireFile {
   readonly bytes?: number
   /** Behind `/web/files/`. Absent when the gateway does not have the file. */
   readonly path?: string
-  /** Of a file of the agent, or ''. */
+  /** The caption of a file of the agent, or ''. */
   readonly caption?: string
 }
 

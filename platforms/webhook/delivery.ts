@@ -7,7 +7,7 @@ import type { Payload } from './payload.ts'
 
 export interface Delivery {
   readonly route: string
-  /** Of the sender, or derived from what it has signed. */
+  /** The id that the sender gives, or one derived from what it has signed. */
   readonly id: string
   /** '' when the sender names none. */
   readonly event: string

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { type Filter, filterProblem, filterSchema } from './filters.ts'
 
-/** As a secret of a route: no request is verified. Accepted while the gateway listens on this machine only. */
+/** The secret of a route whose requests are not verified. Accepted while the gateway listens on this machine only. */
 export const insecure = 'INSECURE_NO_AUTH'
 
 const names = z.union([z.array(z.string().min(1)), z.string().transform(splitNames)])

@@ -1,6 +1,6 @@
 /**
- * `terminal.backend: daytona`: each conversation has a sandbox of Daytona (contract S11). Also an example of an
- * environment that a plugin reaches by HTTP.
+ * `terminal.backend: daytona`: each conversation has a sandbox of Daytona (contract S11). It is an example of an
+ * environment that a plugin reaches by HTTP as well.
  */
 import { asNumber, asString, HermesError, messageOf, type PluginContext } from '#sdk'
 import { createDaytonaClient, type DaytonaClient } from './client.ts'

@@ -13,11 +13,11 @@ export interface HomeAssistantSettings {
 export interface HomeAssistantClient {
   /** Rejects with an `Error` whose message is for the model, or the signal's reason. */
   get(path: string, signal: AbortSignal): Promise<unknown>
-  /** As `get`. A response is asked for where the service has one. */
+  /** Calls a service, like `get` reads a state. A response is asked for where the service has one. */
   callService(domain: string, service: string, data: Fields, signal: AbortSignal): Promise<unknown>
 }
 
-/** Of a service that was called: a door may be open now. */
+/** The answer when a service was called and may have acted: a door may be open now. */
 const unknownOutcome = 'It is unknown whether it was done: look at the state before you repeat it. Is HASS_URL right?'
 
 const maxResponseBytes = 20 * 1_048_576

@@ -1,5 +1,6 @@
 /**
- * The four tools for Home Assistant (contract S9, Hermes' `ha_*`). Also an example of a family of tools in a plugin.
+ * The four tools for Home Assistant (contract S9, Hermes' `ha_*`). It is an example of a family of tools in a plugin
+ * as well.
  */
 
 import { z } from 'zod'

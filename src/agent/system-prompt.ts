@@ -31,7 +31,7 @@ export interface SystemPromptParts {
   readonly sendsFiles: boolean
   /** What the platform can show; '' if nothing is known. */
   readonly platformHint: string
-  /** Of one message, in characters. */
+  /** Limits one message, in characters. */
   readonly maxMessageChars: number
   /** `YYYY-MM-DD`, the day on which the session began. */
   readonly today: string

@@ -40,7 +40,10 @@ export async function sendRequest(access: ApiAccess, path: string, call: ApiCall
   return response
 }
 
-/** As `sendRequest`, and rejects `cli/incompatible-response`. Members that the shape does not have are ignored. */
+/**
+ * Works like `sendRequest`, and rejects `cli/incompatible-response`. Members that the shape does not have are
+ * ignored.
+ */
 export async function callApi<Shape extends z.ZodType>(
   access: ApiAccess,
   path: string,

@@ -169,7 +169,7 @@ export const jobsQuery = z.strictObject({
   cursor: z.string().min(1).max(1_000).optional(),
 })
 export const jobsResponse = z.object({
-  next_cursor: z.string().nullable().optional().describe('Of a list: for the next page. Null at the end.'),
+  next_cursor: z.string().nullable().optional().describe('The cursor for the next page of a list. Null at the end.'),
   ok: z.literal(true),
   action: z.string(),
   jobs: z.array(

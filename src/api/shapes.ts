@@ -12,7 +12,7 @@ const defaultPageSize = 50
 const time = z.iso.datetime().describe('ISO 8601, UTC')
 const nullableTime = time.nullable()
 
-/** Of a query string, in which every value is a text. */
+/** The limit in a query string, in which every value is a text. */
 const limit = z.coerce
   .number()
   .pipe(z.int().min(1).max(maxPageSize))
@@ -104,8 +104,8 @@ export const messageShape = z.object({
   role: z.enum(['user', 'assistant', 'tool']),
   text: z.string().describe('The beginning, if `truncated`.'),
   truncated: z.boolean(),
-  tool_calls: z.array(toolCallShape).describe('Of an assistant message.'),
-  tool_call_id: z.string().nullable().describe('Of the result of a tool.'),
+  tool_calls: z.array(toolCallShape).describe('The calls of an assistant message.'),
+  tool_call_id: z.string().nullable().describe('The call whose result the message is.'),
   tool_name: z.string().nullable(),
   attachments: z.array(attachmentShape),
   status: z
@@ -155,7 +155,7 @@ export const sessionResponse = z.object({ session: sessionShape })
 export const messageResponse = z.object({ session_id: z.string(), message: messageShape })
 export const renameBody = z.strictObject({ title: z.string().max(10_000).describe('Empty: no title.') })
 export const forkBody = z.strictObject({ title: z.string().max(10_000).optional() })
-/** Of `/api/workspaces/<platform>/<chat>`. What is absent stays as it is. */
+/** The body of `/api/workspaces/<platform>/<chat>`. What is absent stays as it is. */
 export const workspaceBody = z.strictObject({
   directory: z
     .string()
@@ -163,7 +163,7 @@ export const workspaceBody = z.strictObject({
     .max(4_096)
     .nullable()
     .optional()
-    .describe('The folder, absolute, in place of `terminal.cwd`. Null: no own one any more.'),
+    .describe('The folder, absolute, in place of `terminal.cwd`. Null removes the folder of the conversation.'),
   mode: z
     .enum(['default', 'yolo'])
     .optional()
@@ -196,7 +196,7 @@ export const workspaceResponse = z.object({
   tokens: z
     .object({ used: z.int(), window: z.int() })
     .nullable()
-    .describe('Of the newest request and its response. Null before the first one.'),
+    .describe('The tokens of the newest request and its response. Null before the first request.'),
 })
 export type ApiWorkspace = z.output<typeof workspaceResponse>
 export const deletedResponse = z.object({ ok: z.literal(true), id: z.string() })

@@ -10,7 +10,7 @@ import type { Logger } from '../lib/log.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
 
 export interface ComposeMcpEndpointDeps {
-  /** Of the JSON API. */
+  /** The routes of the JSON API. */
   readonly routes: readonly HttpRoute[]
   readonly version: string
   readonly log: Logger

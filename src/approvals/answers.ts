@@ -13,7 +13,7 @@ import { findQuestion, type StoredQuestion, waitingQuestions } from './queries.t
 import { type Approver, buttonsOf, type Choice, type Question } from './question.ts'
 import { answerQuestion, expireQuestion, removeButtons } from './resolve-question.ts'
 
-/** Of a reason, and of an answer in own words. */
+/** Limits a reason, and an answer in own words. */
 export const maxReasonChars = 4_000
 
 export const staleResult: PressResult = { status: 'stale', text: 'This question is no longer open.' }

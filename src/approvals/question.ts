@@ -64,7 +64,7 @@ export interface Effect {
   readonly event?: MessageEvent
   /** Rules that need no further approval in this session. */
   readonly grants?: readonly string[]
-  /** As `grants`, in questions that version 0.1 stored. */
+  /** Holds what `grants` holds, in questions that version 0.1 stored. */
   readonly grant?: string
   /** The session id with which the grants end; permanent if omitted. */
   readonly grantEndsWith?: string

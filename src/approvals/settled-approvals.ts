@@ -17,7 +17,7 @@ interface SettlementDeps {
 
 interface ApprovalSituation {
   readonly event: MessageEvent
-  /** Of the person who caused the turn. */
+  /** The role of the person who caused the turn. */
   readonly role: Role
   /** `/yolo` of the conversation, or `HERMES_YOLO_MODE`. */
   readonly yolo: boolean

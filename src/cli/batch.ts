@@ -182,7 +182,7 @@ async function runWith(context: CliContext, { endpoint, state, options, plan: re
         if (result.error !== undefined) progress.note(`line ${prompt.line}: ${describeFailure(result.error)}`)
       },
     })
-    // Those of an earlier run without trajectories, or that was killed between the two files.
+    // These trajectories are missing after a run without trajectories, or one that was killed between the two files.
     for (const prompt of prompts) {
       const result = earlier.get(prompt.id)
       if (result !== undefined && !stop.aborted) await trajectories.write(prompt, result, stop)

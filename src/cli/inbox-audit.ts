@@ -20,7 +20,7 @@ export interface InboxAuditOptions {
 interface AuditReport {
   readonly accepted: number
   readonly endings: Readonly<Record<Ending, number>>
-  /** Of the absorbed ones: how the turn ended. */
+  /** Counts how the turns of absorbed events ended. */
   readonly absorbedInto: Readonly<Partial<Record<Ending, number>>>
   readonly open: readonly (OpenReason & { readonly sessionKey: string })[]
   readonly unaccounted: readonly AuditedEvent[]

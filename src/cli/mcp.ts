@@ -135,7 +135,7 @@ function toHeader(text: string): [string, string] {
   return [name, value]
 }
 
-/** Also removes the login and what the server offered. Throws `cli/not-found`, `config/…`. */
+/** Removes the login and what the server offered as well. Throws `cli/not-found`, `config/…`. */
 export async function mcpRemove(context: CliContext, name: string): Promise<void> {
   const { home } = context
   findServer(name, await readSettings(context))

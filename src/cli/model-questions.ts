@@ -118,7 +118,7 @@ async function askProvider(asking: Asking): Promise<string | undefined> {
   }
 }
 
-/** Those with a key, local servers that run, all other vendors, and a server by its address. */
+/** Returns the providers with a key, local servers that run, all other vendors, and a server by its address. */
 async function offeredProviders(access: ModelAccess): Promise<OfferedProvider[]> {
   const [ready, servers] = await Promise.all([access.providers(), access.localServers()])
   const vendors: readonly (readonly [string, ProviderEntry])[] = Object.entries(catalogue)

@@ -1,6 +1,6 @@
 /**
- * `hermes platforms manifest`: what a person pastes into the settings of an app at a platform, with the slash commands of this
- * gateway. Those of plugins and skills are known to a running gateway only.
+ * `hermes platforms manifest`: what a person pastes into the settings of an app at a platform, with the slash
+ * commands of this gateway. Only a running gateway knows the commands of plugins and skills.
  */
 import { z } from 'zod'
 import { describedCommands } from '../app/built-in-commands.ts'

@@ -45,7 +45,7 @@ async function setEnabled(context: CliContext, name: string, action: Action): Pr
   printResult(context, action, after, known.daemon !== undefined)
 }
 
-/** Also removes entries with other names of the plugin, unless several plugins have them. */
+/** Removes entries with other names of the plugin too, unless several plugins have them. */
 function editsFor(action: Action, plugin: KnownPlugin, { plugins }: KnownPlugins): readonly ListEdit[] {
   const { id } = plugin
   const installed = plugins.filter(({ state }) => state !== 'missing')

@@ -32,7 +32,7 @@ export async function sessionsList(context: CliContext, { limit, json }: ListOpt
   )
 }
 
-/** Also those that go on in another session. */
+/** Includes sessions that go on in another session. */
 function readList(reader: StoreReader, limit: number) {
   const found = reader.run(() => listSessions({ withContinued: true }, undefined, limit))
   return found.map(({ source: _source, isCurrent: _isCurrent, parent_id: _parent, ...session }) => session)

@@ -61,7 +61,7 @@ export async function status(context: CliContext, { json }: { readonly json: boo
   )
 }
 
-/** Of the files, which a running gateway keeps up to date. */
+/** Reads the keys from the files, which a running gateway keeps up to date. */
 async function readKeys({ home }: CliContext, settings: Settings): Promise<KeyReport> {
   const { reportKeys } = await import('../flows/models/key-status.ts')
   const { fallback_providers: fallbacks } = settings.config.current()

@@ -96,7 +96,7 @@ interface ListedToolset {
   readonly state: 'on' | 'off' | 'partly'
   /** What is missing for tools that no list takes away. */
   readonly reason?: string
-  /** Those that exist here. */
+  /** The tools of the set that exist here. */
   readonly tools: readonly string[]
 }
 
@@ -191,7 +191,7 @@ function platformEdits(
     listOf(settings, platform),
   )
   const isOwn = Object.hasOwn(platform_toolsets, platform)
-  // A platform that has what it shall have needs no list of its own.
+  // A platform whose tools are those of the general list already needs no list of its own.
   if (!isOwn && isDeepStrictEqual(after, listOf(settings, platform))) return []
   const before = isOwn ? (platform_toolsets[platform] ?? []) : []
   return listEdits(['platform_toolsets', platform], before, after)

@@ -15,7 +15,7 @@ export interface CheckpointServices {
   unavailable(authority: Authority): string
   /** Whether checkpoints are taken now. */
   isEnabled(): boolean
-  /** Of the conversation, the newest first. Rejects `checkpoints/...`, as the others. */
+  /** Lists the checkpoints of the conversation, the newest first. Rejects `checkpoints/...`, as the others. */
   list(by: Requester): Promise<readonly ListedCheckpoint[]>
   /** What has changed since the checkpoint with this place in the list, from 1: statistics and a unified diff; '' for nothing. */
   diff(by: Requester, number: number, file: string | undefined): Promise<string>

@@ -98,7 +98,7 @@ export interface ConversationUsage {
   readonly messages: number
   /** Tokens of the latest request and its response; undefined before the first response. */
   readonly contextTokens: number | undefined
-  /** Of the latest request, read from the cache of the provider. */
+  /** The tokens of the latest request that the provider read from its cache. */
   readonly cachedTokens: number
   readonly startedAt: number
 }

@@ -36,7 +36,7 @@ export interface ModelRequest {
   /** `provider:model`, `model` or `provider`. */
   readonly words: string
   readonly provider: string | undefined
-  /** Also for all conversations that have no model of their own: it is written into config.yaml. */
+  /** The choice holds for all conversations that have no model of their own: it is written into config.yaml. */
   readonly isGlobal: boolean
 }
 

@@ -10,7 +10,7 @@ import { isTree } from './tree.ts'
 export interface ConfigRow {
   /** Dotted; `<name>` stands for a key that the user chooses, `[]` for the items of a list. */
   readonly path: string
-  /** As text: `integer, 0 to 65535`. */
+  /** The type as text: `integer, 0 to 65535`. */
   readonly type: string
   /** In YAML notation, or ''. */
   readonly default: string

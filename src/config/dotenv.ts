@@ -21,7 +21,7 @@ export interface Dotenv {
   readonly issues: readonly DotenvIssue[]
 }
 
-/** Of one value. A longer one has no closing quote. */
+/** Limits the lines of one value. A longer one has no closing quote. */
 const maxLines = 500
 
 const assignmentPattern = /^[ \t]*(?:export[ \t]+)?(?<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*/

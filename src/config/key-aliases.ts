@@ -93,7 +93,7 @@ export function applyKeyAliases(root: unknown, aliases: readonly KeyAlias[]): Al
   return { tree, sourceOf, shadowed, leftOver }
 }
 
-/** Also removes the mapping of the key if it is empty then. */
+/** Removes the mapping of the key as well if it is empty then. */
 function withoutMovedKey(tree: unknown, path: readonly string[]): unknown {
   const rest = withoutKey(tree, path)
   const parent = path.slice(0, -1)

@@ -31,7 +31,7 @@ export interface JobsFileDeps {
   readonly store: Store
   readonly clock: () => number
   readonly timeZone: () => string
-  /** Of the jobs that the file adds: a person who can write it is the owner of the machine. */
+  /** The authority of the jobs that the file adds: a person who can write it is the owner of the machine. */
   readonly authority: Authority
   readonly log: Logger
 }
@@ -50,7 +50,7 @@ const maxBytes = 64 * 1024 * 1024
 
 export function createJobsFile({ path, store, clock, timeZone, authority, log }: JobsFileDeps): JobsFile {
   let problem = ''
-  /** Of the file that was read last. */
+  /** The content of the file that was read last. */
   let seen = ''
   /** One at a time: two readers would take over the same change twice. */
   let last: Promise<unknown> = Promise.resolve()
@@ -86,7 +86,7 @@ export function createJobsFile({ path, store, clock, timeZone, authority, log }:
         hasChanged = true
       }
     }
-    // Those of a batch are committed together.
+    // The changes of a batch are committed together.
     for (let from = 0; from < changed.length; from += batchSize)
       await Promise.all(changed.slice(from, from + batchSize).map(takeOverJob))
     // A job that was made since the file was written is not in it either.

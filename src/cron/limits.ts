@@ -8,7 +8,7 @@ import { countJobs, countJobsOf, makerOf } from './job-store.ts'
 import type { Schedule } from './schedule.ts'
 
 const maxJobs = 10_000
-/** Of a person who is not an owner. */
+/** Limits the jobs of a person who is not an owner. */
 const maxOwnJobs = 20
 export const minOwnMinutes = 5
 /** So many of the next times are looked at: expressions are not regular. */

@@ -98,7 +98,10 @@ function startWatching(state: FolderHooksState, root: string): DirectoryWatcher 
   return watcher
 }
 
-/** Data files are left out: a hook may write them into its own folder. Those that handlers import are added one by one. */
+/**
+ * Data files are left out: a hook may write them into its own folder. Data files that handlers import are added one
+ * by one.
+ */
 function isHookFile(path: string): boolean {
   return basename(path) === 'HOOK.yaml' || isSourceFile(path)
 }

@@ -9,7 +9,7 @@ export interface HookStatus extends HookCounts {
   /** `folder`: a directory with HOOK.yaml and a handler. The others are defined in config.yaml. */
   readonly kind: 'folder' | 'command' | 'webhook'
   readonly description: string
-  /** As written in the manifest or the configuration. */
+  /** The events as written in the manifest or the configuration. */
   readonly events: readonly string[]
   /** `failing`: the last calls of a check failed. `not-loaded`: the last load failed. `disabled`: by its manifest. `invalid`: its files are invalid. `not-accepted`: no user has accepted its program. */
   readonly state: ListenerState | 'disabled' | 'invalid' | 'not-accepted'
@@ -42,7 +42,7 @@ export const zeroCounts: HookCounts & { readonly waiting: number } = {
 /** A hook that does not work as configured. */
 export interface UnhealthyHook {
   readonly name: string
-  /** As in `HookStatus`, or `old version` if the newest version is not active. */
+  /** The state of `HookStatus`, or `old version` if the newest version is not active. */
   readonly state: string
   readonly reason: string
 }

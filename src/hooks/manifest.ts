@@ -10,7 +10,7 @@ import { type ParsedYaml, parseYaml } from '../lib/yaml.ts'
 export interface HookManifest {
   readonly name: string
   readonly description: string
-  /** As written, in that order, including duplicates. */
+  /** The events as written, in that order, including duplicates. */
   readonly events: readonly string[]
   /** A disabled hook is listed and receives no events. */
   readonly enabled: boolean

@@ -10,7 +10,7 @@ import { splitShellWords } from './shell-words.ts'
 
 /** Interpreters, which run the script in their first argument. */
 const interpreterPattern = /^(?:node|deno|bun|tsx|python[\d.]*|ruby|perl|php|(?:ba|da|z|k|fi)?sh)$/
-/** Bytes of each file that are hashed. Of longer files the length is included as well. */
+/** Bytes of each file that are hashed. The hash of a longer file includes its length as well. */
 const maxHashedBytes = 16 * 1024 * 1024
 
 /**

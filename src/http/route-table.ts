@@ -5,7 +5,7 @@ import type { HttpRoute } from '../platforms/adapter.ts'
 
 export interface RouteEntry {
   readonly route: HttpRoute
-  /** Also served while the gateway is starting or draining. */
+  /** The route is served while the gateway is starting or draining, too. */
   readonly alwaysAvailable: boolean
 }
 

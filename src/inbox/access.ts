@@ -215,7 +215,7 @@ function roleWithoutLists(source: SessionSource, access: AccessRules, roles: Rol
   return roles.members.includes('*') && !roles.guests.includes('*') && source.isBot !== true ? 'member' : 'guest'
 }
 
-/** As `matchesAny`, without `*`: who is let in with everybody else is not known. */
+/** Matches like `matchesAny`, without `*`: a user who is let in with everybody else is not known. */
 function namesUser(list: readonly string[], ids: readonly (string | undefined)[]): boolean {
   return ids.some((id) => id !== undefined && id !== '' && id !== '*' && list.includes(id))
 }

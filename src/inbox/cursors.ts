@@ -34,7 +34,7 @@ export function* advanceCursor(owner: CursorOwner, cursor: ReadCursor, now: numb
   yield* advance(owner, cursor, now, true)
 }
 
-/** As `advanceCursor`, but does not create a cursor. */
+/** Works like `advanceCursor`, but does not create a cursor. */
 export function* advanceExistingCursor(owner: CursorOwner, cursor: ReadCursor, now: number): Transaction<void> {
   yield* advance(owner, cursor, now, false)
 }

@@ -26,7 +26,7 @@ export interface SecretMatcher {
   find(text: string): TextRange[]
   /** Where a secret may begin that the end of the text cuts off; the length of the text if there is none. */
   incompleteFrom(text: string): number
-  /** Of the longest form of a secret. */
+  /** The length of the longest form of a secret. */
   readonly maxLength: number
 }
 

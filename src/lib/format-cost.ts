@@ -4,7 +4,7 @@
 
 export interface Spent {
   readonly tokens: number
-  /** Those of them whose price is not known. */
+  /** The tokens among them whose price is not known. */
   readonly unpricedTokens: number
   /** US dollars, of the others. */
   readonly cost: number

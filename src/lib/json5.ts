@@ -87,7 +87,7 @@ export function parseJson5(text: string): unknown {
       if (key === undefined) return fail(character === '' ? 'a } is missing' : 'expected a key')
       if (next() !== ':') return fail('expected a colon')
       at += 1
-      // As an own property: `__proto__` is a key like others.
+      // The entry becomes an own property: `__proto__` is a key like others.
       entries.push([key, value(depth + 1)])
       if (!separator('}')) break
     }

@@ -22,8 +22,8 @@ export type LogFields = Readonly<Record<string, unknown>>
 export type LogEventFields = LogFields & { readonly event: string; readonly error?: never }
 
 /**
- * The log as modules see it. As in pino, the fields precede the message. `Fields` is `LogFields` for plugins and platforms
- * of users, whose lines need no event.
+ * The log as modules see it. The fields precede the message, as in pino. `Fields` is `LogFields` for plugins and
+ * platforms of users, whose lines need no event.
  */
 export interface Logger<Fields extends LogFields = LogEventFields> {
   debug(fields: Fields, message: string): void
@@ -56,7 +56,10 @@ export interface LogOptions {
   /** Colours in formatted lines. Default: `pretty`. */
   readonly colour?: boolean
   readonly stream?: LogStream
-  /** Also writes JSON lines to `gateway.log` in this directory (mode 0600). Default: at most `keep` = 7 files of `maxBytes` = 10 MB. */
+  /**
+   * The directory of `gateway.log`, which gets JSON lines (mode 0600). Default: at most `keep` = 7 files of
+   * `maxBytes` = 10 MB.
+   */
   readonly file?: { readonly directory: string; readonly maxBytes?: number; readonly keep?: number }
   readonly redactor: Redactor
   /** ms since 1970. */

@@ -66,7 +66,7 @@ interface CodeSpans {
   readonly openAt: number
 }
 
-/** As in CommonMark, a code span ends at the next run of as many backticks as it begins with. */
+/** A code span ends at the next run of as many backticks as it begins with, as in CommonMark. */
 function findCodeSpans(text: string, isGrowing: boolean): CodeSpans {
   const runs = [...text.matchAll(/`+/g)]
     .map(({ index, 0: { length } }) => ({ start: index, end: index + length, length }))

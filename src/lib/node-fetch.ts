@@ -18,7 +18,7 @@ export interface NodeFetchOptions {
 /** Follows no redirect and decodes no compressed body. Rejects with a system error, or with the reason of the signal. */
 export type NodeFetch = (url: URL, init?: RequestInit) => Promise<Response>
 
-/** Of an unused connection, as `fetch` keeps it. */
+/** How long `fetch` keeps an unused connection. */
 const keepAliveMs = 4_000
 const statusesWithoutBody = new Set([101, 103, 204, 205, 304])
 

@@ -23,7 +23,7 @@ export function findProfileNameProblem(name: string): string | undefined {
   return 'expected 1 to 64 lower-case letters, digits, - and _, beginning with a letter or a digit'
 }
 
-/** As Hermes reads a name: people type it with capital letters and blanks. The result may be invalid. */
+/** Returns the name as Hermes reads it: people type it with capital letters and blanks. The result may be invalid. */
 export function normalizeProfileName(text: string): string {
   return text.trim().toLowerCase()
 }

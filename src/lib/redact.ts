@@ -30,11 +30,11 @@ export interface RedactorOptions {
 export interface SecretRegistry {
   /** Returns the same array until a secret changes. */
   all(): readonly string[]
-  /** Those that do not occur in everyday text. The same array until a secret changes. */
+  /** Returns the secrets that do not occur in everyday text. The same array until a secret changes. */
   distinctive(): readonly string[]
   /** Replaces the secrets of a source. The previous ones stay known, because text that contains them may still be written. */
   set(source: string, values: Iterable<string>): void
-  /** As `set`; the previous secrets of the source are forgotten, because they are worthless by then. */
+  /** Works like `set`, and forgets the previous secrets of the source, because they are worthless by then. */
   setShortLived(source: string, values: Iterable<string>): void
 }
 
@@ -157,7 +157,7 @@ export function beginningOf(text: string, maxChars: number): string {
   return text.slice(0, end).replace(/[\uD800-\uDBFF]$/, '')
 }
 
-/** As `beginningOf`, for the end of a text. */
+/** Works like `beginningOf`, for the end of a text. */
 export function endOf(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text
   const from = text.length - maxChars

@@ -65,9 +65,8 @@ export function isSourceFile(path: string): boolean {
 }
 
 /**
- * Checks the files in the directory of a hook or plugin that its code could import, and their directories. Of directories
- * with installed packages, and of directories behind links, only the directory itself is checked. Throws the system's
- * error.
+ * Checks the files in the directory of a hook or plugin that its code could import, and their directories. It checks
+ * only the directory itself if it holds installed packages or lies behind a link. Throws the system's error.
  */
 export function checkImportableFiles(directory: string): FileSafetyResult {
   const pending = [directory]

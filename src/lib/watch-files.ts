@@ -32,7 +32,7 @@ export interface WatchDirectoriesOptions {
 }
 
 export interface DirectoryWatcher extends FileWatcher {
-  /** Also watches these files, wherever they are. Repeated paths have no effect. */
+  /** Watches these files too, wherever they are. Repeated paths have no effect. */
   addFiles(paths: Iterable<string>): void
 }
 

@@ -204,7 +204,7 @@ const unclosedMessages = {
 
 /**
  * Brackets and quotes without an end. The library reports them where it gives up, which may be many lines after the
- * opening one. Of nested ones only the innermost is returned, because the others may be a consequence of it.
+ * opening one. It returns only the innermost of nested ones, because the others may be a consequence of it.
  */
 function findUnclosed(document: Document.Parsed): Unclosed[] {
   const missingEnds = document.errors.flatMap(({ message, pos }) => {

@@ -57,7 +57,7 @@ export async function storeFile(
   })
 }
 
-/** As `storeFile`, for a complete file of the same file system, which stays where it is. */
+/** Stores like `storeFile`, for a complete file of the same file system, which stays where it is. */
 export async function linkFile(path: string, declared: DeclaredFile, deps: FileStoreDeps): Promise<Attachment> {
   return await withFullDisk(async () => {
     const found = await inspectFile(path, declared, deps.pictures)

@@ -14,7 +14,7 @@ import { readPictureFormat } from './picture-format.ts'
 
 /** The smallest limits of the vendors. */
 export const maxPictureBytes = 5_000_000
-/** Of the width and of the height. */
+/** Limits the width and the height. */
 export const maxPicturePixels = 8_000
 
 const extensions: Readonly<Record<ImageType, string>> = {
@@ -65,7 +65,7 @@ export async function storePicture(
   return part
 }
 
-/** As `storePicture`, for a file, which is not changed. */
+/** Stores like `storePicture`, from a file, which is not changed. */
 export async function storePictureFile(folder: string, path: string): Promise<ImagePart> {
   if ((await stat(path)).size > maxPictureBytes) throw tooLarge()
   return await storePicture(folder, await readFile(path))
@@ -77,8 +77,8 @@ export function picturePath(folder: string, { file }: Pick<ImagePart, 'file'>): 
 }
 
 /**
- * Also makes the file a new one for the retention, because no message names it yet. A file of another length was damaged on disk,
- * and is replaced.
+ * Makes the file a new one for the retention as well, because no message names it yet. A file of another length was
+ * damaged on disk, and is replaced.
  */
 async function isStored(folder: string, part: ImagePart): Promise<boolean> {
   const path = picturePath(folder, part)

@@ -14,7 +14,7 @@ export function isPublicAddress(address: string): boolean {
   return addressScope(address) === 'public'
 }
 
-/** Of an IPv4 or IPv6 address in any notation. Never throws. */
+/** Returns the scope of an IPv4 or IPv6 address in any notation. Never throws. */
 export function addressScope(address: string): AddressScope {
   if (!ipaddr.isValid(address)) return 'none'
   // Converts IPv4-mapped IPv6 addresses to IPv4.
@@ -58,7 +58,7 @@ function scopeOfV4(address: ParsedAddress): AddressScope {
 /** Services of cloud providers for their machines, at addresses that belong to public or private ranges. */
 const metadataAddresses = new Set([
   ...['168.63.129.16', '100.100.100.200', '192.0.0.192'],
-  // Of the machine, and of a pod in Kubernetes; Google; Scaleway.
+  // The metadata addresses of Amazon for a machine and for a pod in Kubernetes; Google; Scaleway.
   ...['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254', 'fd00:42::42'],
 ])
 

@@ -42,7 +42,7 @@ export interface Attachment {
   readonly untranscribed?: string
 }
 
-/** So many pictures of a message are shown to the model. Of others it reads the path. */
+/** So many pictures of a message are shown to the model. It reads the path of the others. */
 export const maxShownImages = 8
 
 export interface MessageEvent {
@@ -114,7 +114,7 @@ export interface BackgroundTask {
 
 /** A sub-agent that goes on after the turn that started it. */
 export interface BackgroundDelegation {
-  /** Of the conversation that gets the result. */
+  /** The session key of the conversation that gets the result. */
   readonly sessionKey: string
   readonly source: SessionSource
   /** The session and the turn that have started it. */
@@ -134,19 +134,19 @@ export interface BackgroundDelegation {
 
 /** What the gateway says about the result of a sub-agent. */
 export interface SubagentReport {
-  /** Of the task. */
+  /** The id of the task. */
   readonly id: string
   readonly goal: string
   /** `unknown`: the gateway ended while it worked, too often to go on. */
   readonly status: 'completed' | 'failed' | 'interrupted' | 'error' | 'unknown'
   readonly schemaValid?: boolean
-  /** As of its delegation. */
+  /** The round of its delegation. */
   readonly round: number
 }
 
 /** What the gateway says about a background command of the agent. */
 export interface CommandReport {
-  /** Of the command, as the agent knows it. */
+  /** The id of the command, as the agent knows it. */
   readonly id: string
   /** The beginning. */
   readonly command: string
@@ -156,7 +156,7 @@ export interface CommandReport {
   readonly exitCode?: number | null
   /** A sentence for the model; '' for none. */
   readonly note: string
-  /** As of a delegation. */
+  /** The round, counted like that of a delegation. */
   readonly round: number
 }
 

@@ -12,7 +12,10 @@ export function withoutFrame(text: string): string {
   return whole === '' ? text : `${name}: ${text.slice(whole.length)}`
 }
 
-/** The text without the blocks of skills. Of a text that ends within a block, only the names of the skills are known. */
+/**
+ * The text without the blocks of skills. The text may end within a block: only the names of the skills are known
+ * then.
+ */
 export function ownWords(text: string): string {
   let rest = text
   const names: string[] = []

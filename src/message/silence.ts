@@ -15,7 +15,7 @@ export function isSilence(text: string): boolean {
 
 const maxNarrationChars = 64
 const narration = /^(?:[\s.…🔇]+|[\s*_~`([{]+(?:silent|silence|no\s+(?:reply|response))[\s.…)\]}*_~`]+)$/iu
-/** As far as such a text has been written. */
+/** Matches as much of such a text as has been written. */
 const partialNarration =
   /^[\s.…🔇*_~`([{]+(?:s(?:i(?:l(?:e(?:n(?:t|ce?)?)?)?)?)?|n(?:o(?:\s+r(?:e(?:p(?:ly?)?|s(?:p(?:o(?:n(?:se?)?)?)?)?)?)?)?)?)?[\s.…)\]}*_~`]*$/iu
 

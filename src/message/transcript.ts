@@ -60,7 +60,7 @@ export interface ToolMessage {
   readonly toolCallId: string
   readonly name: string
   readonly content: string
-  /** As those of a user. */
+  /** The pictures, like those of a user. */
   readonly images?: readonly ImagePart[]
 }
 

@@ -87,7 +87,7 @@ const gatewayLines = [
   'no answer:',
 ].join('|')
 const gatewayLine = new RegExp(`${bracketedLine}(?:${gatewayLines}))`, 'giu')
-/** Of earlier messages of a chat. */
+/** The heading of earlier messages of a chat. */
 const gatewayHeading = new RegExp(`${lineStart}(?=Said in this (?:channel|thread) before:)`, 'giu')
 
 export interface MessageTextOptions {

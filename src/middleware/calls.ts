@@ -169,7 +169,7 @@ export async function pullProvider(
     context.errorOrigins.record(error, undefined)
     throw error
   } finally {
-    // Also after a failure: closing a generator that has ended does nothing.
+    // The generator is closed after a failure, too: closing one that has ended does nothing.
     if (open) await closeWithGracePeriod(chunks, call.provider, context)
   }
 }

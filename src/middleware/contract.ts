@@ -287,7 +287,10 @@ export interface MiddlewareRegistrar {
 // — Events (ATOF 0.1, `contract/middleware.md` §1.9)
 
 export interface SubscriberOptions {
-  /** Also receives a mark `llm.chunk` with `{ chunk_index }` for each chunk of a model call. Default: false. */
+  /**
+   * The subscriber receives a mark `llm.chunk` with `{ chunk_index }` for each chunk of a model call as well.
+   * Default: false.
+   */
   readonly chunks?: boolean
 }
 

@@ -10,7 +10,7 @@ import type { Chat, OutboxRow } from './queries.ts'
 // Literal SQL because of the partial index; see queries.ts.
 const deadCondition = sql<boolean>`state = 'dead'`
 
-/** Dead letters, the newest first. Also used by read-only readers of the database. */
+/** Dead letters, the newest first. Read-only readers of the database use it as well. */
 export const listDeadLetterRows = query((db, p: { limit: number }) =>
   db
     .selectFrom('outbox')

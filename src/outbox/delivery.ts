@@ -18,7 +18,7 @@ export interface Delivery {
   release(rowId: number): void
   /** Delivers the open rows of a chat. `claimed`: a row announced with `reserve`. */
   start(chat: Chat, claimed?: OutboxRow): void
-  /** As `start`, and ends a wait, because the order of the chat has changed. */
+  /** Works like `start`, and ends a wait, because the order of the chat has changed. */
   recheck(chat: Chat): void
   /** Ends the waits of all chats of an account. */
   wake(platform: string, account: string): void

@@ -8,7 +8,7 @@ import { defaultMediaKind, isMediaFileName, type MediaKind, mediaKindOf } from '
 
 export type MediaSource =
   | { readonly kind: 'url'; readonly url: string }
-  /** As the model wrote it: absolute, or in the home directory of the user (`~/...`). */
+  /** The path as the model wrote it: absolute, or in the home directory of the user (`~/...`). */
   | { readonly kind: 'file'; readonly path: string }
 
 export interface MediaItem extends MediaKind {

@@ -34,7 +34,7 @@ export interface Reply {
   readonly target: Target
   readonly sessionKey?: string
   readonly turnId?: string
-  /** Of the person who caused the reply, who is sent no file that this person may not read. */
+  /** The authority of the person who caused the reply, who is sent no file that this person may not read. */
   readonly authority?: Authority
   readonly kind: 'reply' | 'notice'
   /** Markdown. The files that a `reply` names (contract §3.8) are sent after it. A blank text sends nothing. */

@@ -1,9 +1,10 @@
 /**
  * Prepares an installation (`npm ci`): bundles each runtime package into one file and fills the compile cache.
  *
- * A package of three hundred small files must be read at every start and keeps a record per module in memory. As one file
- * with a compile cache it costs a tenth of the time and half the memory (docs/explanation/performance.md). Our own
- * sources are not bundled. Nothing here fails an installation: without the results the gateway only starts more slowly.
+ * A package of three hundred small files must be read at every start and keeps a record per module in memory. One
+ * bundled file with a compile cache costs a tenth of the time and half the memory (docs/explanation/performance.md).
+ * Our own sources are not bundled. Nothing here fails an installation: without the results the gateway only starts
+ * more slowly.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'

@@ -33,7 +33,7 @@ export function matchesCode(code: string, { salt, hash }: HashedCode): boolean {
   return stored.length === given.length && timingSafeEqual(stored, given)
 }
 
-/** As people type it: in lower case, with blanks or hyphens. */
+/** Accepts a code as people type it: in lower case, with blanks or hyphens. */
 export function normalizeCode(text: string): string {
   return text.replace(/[\s-]/g, '').toUpperCase()
 }

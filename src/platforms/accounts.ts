@@ -271,7 +271,7 @@ function blockReason(
   if (!isEnabled && isPartiallyConfigured(platform, settings))
     return { kind: 'off', reason: `off, ${notSet}`, begun: true }
   if (!isEnabled) return { kind: 'off', reason: 'not configured' }
-  // Also for optional keys: without its allow list or its proxy the account would behave differently.
+  // An optional key counts too: without its allow list or its proxy the account would behave differently.
   if (unusable.length > 0) return { kind: 'unusable', reason: unusable.map(({ reason }) => reason).join('; ') }
   return missingKeys.length === 0 ? undefined : { kind: 'unusable', reason: notSet }
 }

@@ -138,8 +138,9 @@ export interface AlbumSupport {
    */
   send(album: OutboundAlbum, signal: AbortSignal): Promise<AlbumResult>
   /**
-   * As `PlatformAdapter.resolveUnknown`. The album has the `deliveryId` of the call in question, and those of its files
-   * whose delivery is still open. Without it, or for 'unknown', the album is delivered once more with a visible label.
+   * Resolves like `PlatformAdapter.resolveUnknown`. The album has the `deliveryId` of the call in question, and those
+   * of its files whose delivery is still open. Without it, or for 'unknown', the album is delivered once more with a
+   * visible label.
    */
   resolveUnknown?(album: OutboundAlbum, signal: AbortSignal): Promise<AlbumLookup>
 }
@@ -263,7 +264,7 @@ export interface ChatFile {
   readonly name?: string
   /** The `deliveryId` that `send` received with a file of the agent. */
   readonly deliveryId?: string
-  /** Of a file of the agent, or ''. */
+  /** The caption of a file of the agent, or ''. */
   readonly caption?: string
 }
 
@@ -374,7 +375,7 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
 
 /** The tool calls of turns. A call is told only of the chat whose message its turn works on. Both reject `store/…`. */
 export interface ChatToolCalls {
-  /** The ended calls of these turns, at most 500, in the order of their start. Those of other chats are left out. */
+  /** The ended calls of these turns, at most 500, in the order of their start. Calls of other chats are left out. */
   list(chatId: string, turnIds: readonly string[]): Promise<readonly ToolCallSummary[]>
   /**
    * What one call did; without `whole` about as much as a screen shows. Undefined for calls of other chats, and for those of scripts
@@ -387,7 +388,7 @@ export interface ChatToolCalls {
   ): Promise<ToolView | undefined>
 }
 
-/** Of this account alone. Both reject `store/...`. */
+/** The questions of this account alone. Both reject `store/...`. */
 export interface PlatformQuestions {
   /** The open questions of a chat, the oldest first. */
   list(chatId: string): Promise<readonly OpenQuestion[]>
@@ -404,7 +405,7 @@ export interface OpenQuestion {
   /** Markdown without secrets. */
   readonly text: string
   readonly choices: readonly { readonly answer: string; readonly label: string }[]
-  /** Of an approval. The command is without secrets. */
+  /** The subject of an approval. The command is without secrets. */
   readonly subject?: { readonly command: string; readonly description: string; readonly patternKeys: readonly string[] }
   /** ms since 1970. */
   readonly expiresAt: number
@@ -414,7 +415,7 @@ export interface QuestionAnswer {
   /** Who answers, and the chat of the question. */
   readonly source: SessionSource
   readonly id: string
-  /** Of an approval: one of its choices. Without it `text` answers a question of the agent. */
+  /** The answer to an approval is one of its choices. Without it `text` answers a question of the agent. */
   readonly answer?: string
   /** The answer in own words, or the reason of a refusal; at most 4,000 characters count. */
   readonly text?: string

@@ -48,7 +48,7 @@ export interface PlatformDeliveries {
     readonly group: string
     readonly body: string
   }): Promise<'accepted' | 'duplicate'>
-  /** Those that are not done, the oldest first. */
+  /** Lists the items that are not done, the oldest first. */
   open(): Promise<readonly { readonly key: string; readonly group: string; readonly receivedAt: number }[]>
   /** Undefined when it is done. */
   read(key: string): Promise<string | undefined>

@@ -29,7 +29,7 @@ export interface LockedAccount extends Pick<PlatformAccount, 'account' | 'option
 export interface CredentialLockDeps {
   /** The home of the gateway, absolute. */
   readonly home: string
-  /** Of the process: HERMES_GATEWAY_LOCK_DIR, XDG_STATE_HOME and HOME say where the locks are. */
+  /** The environment of the process: HERMES_GATEWAY_LOCK_DIR, XDG_STATE_HOME and HOME say where the locks are. */
   readonly environment: ProcessEnvironment
   readonly pid: number
   /** Locks a file without waiting. Throws `home/locked` when another process holds it. */

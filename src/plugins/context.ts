@@ -64,13 +64,13 @@ export interface PluginServices {
     stopped(owner: string): Promise<void>
   }
   state(owner: string): PluginState
-  /** As `PluginLlm.complete`. */
+  /** Works like `PluginLlm.complete`. */
   complete(owner: string, ...request: Parameters<PluginContext['llm']['complete']>): Promise<LlmResult>
-  /** As `PluginContext.injectMessage`. */
+  /** Works like `PluginContext.injectMessage`. */
   injectMessage(owner: string, ...message: Parameters<PluginContext['injectMessage']>): Promise<boolean>
-  /** As `PluginContext.dispatchTool`. */
+  /** Works like `PluginContext.dispatchTool`. */
   dispatchTool(owner: string, ...call: Parameters<PluginContext['dispatchTool']>): Promise<string>
-  /** As `PluginContext.callMcp`. */
+  /** Works like `PluginContext.callMcp`. */
   callMcp(owner: string, ...call: Parameters<PluginContext['callMcp']>): Promise<McpCallResult>
 }
 

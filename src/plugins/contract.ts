@@ -43,21 +43,21 @@ export interface PluginContext extends MiddlewareRegistrar {
   /** The environment variable, if `requires_env` or `optional_env` of the manifest names it, and it is not empty. */
   env(name: string): string | undefined
 
-  /** As in `MiddlewareRegistrar`; `call.apiMode` tells the type of the request. */
+  /** Works like the method of `MiddlewareRegistrar`; `call.apiMode` tells the type of the request. */
   registerGuardrail<On extends keyof PluginGuardrails>(
     name: string,
     on: On,
     guardrail: PluginGuardrails[On],
     options?: RegistrationOptions,
   ): Registration
-  /** As in `MiddlewareRegistrar`; requests, chunks and responses have the types of the API mode. */
+  /** Works like the method of `MiddlewareRegistrar`; requests, chunks and responses have the types of the API mode. */
   registerIntercept<Point extends keyof PluginIntercepts>(
     name: string,
     point: Point,
     intercept: PluginIntercepts[Point],
     options?: InterceptOptions,
   ): Registration
-  /** As in `MiddlewareRegistrar`; `api_mode` tells the types of the request and of the response. */
+  /** Works like the method of `MiddlewareRegistrar`; `api_mode` tells the types of the request and of the response. */
   registerMiddleware<Kind extends keyof PluginMiddlewareKinds>(
     kind: Kind,
     callback: PluginMiddlewareKinds[Kind],
@@ -230,7 +230,7 @@ export interface PeriodicTask {
   readonly name: string
   /** From the end of one run to the start of the next; above 0, without an upper limit. */
   readonly intervalMs: number
-  /** Also runs immediately after the startup. False by default. */
+  /** The task runs immediately after the startup as well. False by default. */
   readonly runAtStart?: boolean
   run(signal: AbortSignal): Awaitable<unknown>
 }

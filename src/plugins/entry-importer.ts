@@ -20,7 +20,7 @@ export interface EntryImporter {
 /** The latest import of a file. */
 interface ImportRecord {
   readonly attempt: number
-  /** Of the version that was imported. */
+  /** The fingerprint of the version that was imported. */
   readonly fingerprint: string
 }
 

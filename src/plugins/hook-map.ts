@@ -39,9 +39,9 @@ interface ToolKeys {
   readonly session_id: string
   readonly tool_call_id: string
   readonly turn_id: string
-  /** Of the model call that requested the tool. */
+  /** The id of the model call that requested the tool. */
   readonly api_request_id: string
-  /** Of the person who caused the turn. */
+  /** The role of the person who caused the turn. */
   readonly role: Role
 }
 
@@ -114,7 +114,7 @@ export interface HookPayloads {
     readonly is_first_turn: boolean
     readonly parent_session_id: string
     readonly sender_id: string
-    /** Of the person who caused the turn. */
+    /** The role of the person who caused the turn. */
     readonly role: Role
   }
   /** Once per turn that ended with a response and was not interrupted. */

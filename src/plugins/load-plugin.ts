@@ -45,7 +45,7 @@ export interface PluginProcess {
 
 export interface LoadedPlugin {
   readonly found: DiscoveredPlugin
-  /** Of the manifest and the entry at the time of loading. */
+  /** The fingerprints of the manifest and the entry at the time of loading. */
   readonly fingerprints: FileFingerprints
   readonly registrations: Registrations
   /** Why the newest version is not active; '' if it is. */

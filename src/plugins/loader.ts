@@ -34,7 +34,7 @@ export interface PluginLoader {
    * @param onWait called before it waits for the process of a plugin, with all plugins that are not loaded yet
    */
   sync(changedFiles?: readonly string[], onWait?: OnWait): Promise<void>
-  /** As of the last `sync`. */
+  /** Returns the state after the last `sync`. */
   list(): readonly PluginReport[]
   failures(): readonly PluginFailure[]
   /** Unloads all plugins in reverse order. Never rejects. May be called twice. */

@@ -71,7 +71,7 @@ export interface MemoryProvider {
 
 export interface MemoryContext {
   readonly sessionId: string
-  /** Of the conversation; it stays the same when another session begins. */
+  /** The key of the conversation; it stays the same when another session begins. */
   readonly sessionKey: string
   /** `cli` on the command line. */
   readonly platform: string

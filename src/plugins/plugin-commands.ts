@@ -87,7 +87,7 @@ function parseReply(owner: string, reply: unknown): string {
   throw new Error(`the command of plugin ${owner} returned a value of type ${typeof reply}; expected a text.`)
 }
 
-/** As in the contract: lower case, no slash, dashes for spaces. */
+/** Returns the name in the form of the contract: lower case, no slash, dashes for spaces. */
 function normalizeName({ name }: PluginCommand): string | undefined {
   if (typeof name !== 'string') return undefined
   const plain = name.trim().toLowerCase().replace(/^\//, '').replace(/\s+/g, '-')

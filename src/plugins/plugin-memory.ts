@@ -33,7 +33,7 @@ export interface MemoryOwner {
 export interface MemorySessionReplacement extends Omit<MemoryOwner, 'sessionId'> {
   /** Null for the first session. */
   readonly oldSessionId: string | null
-  /** As `oldSessionId` when only messages were taken out of it. */
+  /** Equals `oldSessionId` when only messages were taken out of it. */
   readonly newSessionId: string
   /** `new`, `daily` and `idle` end the old session. */
   readonly reason: 'new' | 'daily' | 'idle' | 'resume' | 'branch' | 'compression' | 'undo'

@@ -42,7 +42,7 @@ export interface PluginReport {
 /** An enabled plugin that does not work as its files and the configuration say. */
 export interface PluginFailure {
   readonly id: string
-  /** As in `PluginReport`, or `old version` if the newest version is not active. */
+  /** The state of `PluginReport`, or `old version` if the newest version is not active. */
   readonly state: PluginReport['state'] | 'old version'
   readonly reason: string
 }

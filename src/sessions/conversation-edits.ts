@@ -114,7 +114,7 @@ export function* turnPresence(
   return marks.includes(-1) ? 'failed' : 'summarised'
 }
 
-/** Of a message in another session. */
+/** The columns that a copy of a message in another session takes over. */
 export const copiedColumns = [
   'turn_id',
   'ord',

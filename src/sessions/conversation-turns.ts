@@ -11,7 +11,7 @@ const selectTurns = query((db, p: { turn: string; ids: string }) =>
     .where(({ eb }) => eb('id', 'in', sql<string>`(select value from json_each(${p.ids}))`)),
 )
 
-/** Those of the turns `ids` that belong to the conversation of the turn `turn`. */
+/** Returns those of the turns `ids` that belong to the conversation of the turn `turn`. */
 export function* turnsOfSameConversation(turn: string, ids: readonly string[]): Transaction<ReadonlySet<string>> {
   return new Set((yield* rows(selectTurns, { turn, ids: JSON.stringify(ids) })).map(({ id }) => id))
 }

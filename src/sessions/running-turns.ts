@@ -35,7 +35,7 @@ export class TurnPaused extends Error {
 export interface Pause {
   /** ms */
   readonly since: number
-  /** Of the person who paused it; '' for none. */
+  /** The reason that the person gave who paused it; '' for none. */
   readonly reason: string
 }
 

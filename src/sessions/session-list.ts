@@ -8,7 +8,7 @@ import type { SessionSource } from '../message/source.ts'
 import { query, row, rows, sql, type Transaction } from '../store/query.ts'
 import { outcomeOf } from './shown-tool-calls.ts'
 
-/** Of a list that is ordered by time. */
+/** A position in a list that is ordered by time. */
 export interface SessionPosition {
   /** `updated_at` and id of a session. */
   readonly at: number
@@ -126,7 +126,7 @@ type Row = NonNullable<typeof listAll.types>['row']
 
 /** A session as lists show it. */
 export interface ListedSession extends Omit<Row, 'source' | 'current_id'> {
-  /** Of the newest message of the conversation; undefined for a session of no conversation. */
+  /** The source of the newest message of the conversation; undefined for a session of no conversation. */
   readonly source: SessionSource | undefined
   readonly isCurrent: boolean
   /** The title, or the words of the first message. */
@@ -240,7 +240,7 @@ export interface MessagePosition {
 export interface MessageFilter {
   /** With commas. */
   readonly roles?: string | undefined
-  /** Also what was taken back, what belongs to failed turns, and summaries. */
+  /** Whether the list includes messages that were taken back or belong to failed turns, and summaries. */
   readonly all: boolean
 }
 
@@ -269,7 +269,10 @@ const messageColumns = [
   'm.created_at',
 ] as const
 
-/** Of `messages as m`. A shortened copy replaces a message under the same ordinal; the first row is the original. */
+/**
+ * The condition is about `messages as m`. A shortened copy replaces a message under the same ordinal; the first row
+ * is the original.
+ */
 export const isOriginal = sql<boolean>`not exists (select 1 from messages o where o.session_id = m.session_id and o.ord = m.ord
   and o.id < m.id and o.superseded >= 0 and o.is_summary = 0)`
 

@@ -10,7 +10,7 @@ import { query, row, rows, type Transaction } from '../store/query.ts'
 
 /** The newest ones. Each takes up to 500 bytes in the answer. */
 const maxCalls = 500
-/** Of the newest turns: a page that was closed for long may name thousands. */
+/** Limits the turns to the newest: a page that was closed for long may name thousands. */
 const maxTurns = 200
 
 const selectOwnTurn = query((db, p: { turn_id: string; platform: string; account: string; chat_id: string }) =>

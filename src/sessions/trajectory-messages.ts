@@ -4,7 +4,7 @@
 import { query, row, rows, sql, type Transaction } from '../store/query.ts'
 import { isOriginal } from './session-list.ts'
 
-/** Taken back, or of a failed turn. Of a result that was shortened before, it is the shortened copy that was taken back. */
+/** Taken back, or of a failed turn. The shortened copy of a result is the one that was taken back. */
 const isWithdrawn = sql<number>`(m.superseded < 0 or exists (select 1 from messages c where c.session_id = m.session_id
   and c.ord = m.ord and c.id > m.id and c.superseded < 0 and c.is_summary = 0))`
 
@@ -47,8 +47,9 @@ export interface SaidMessage {
 const maxContinued = 100
 
 /**
- * Also those that a summary has replaced, and those of the sessions that this one continues. Without summaries, system prompts
- * and what is only sent, such as notices about the limit of steps. Undefined for an unknown session.
+ * Includes messages that a summary has replaced, and those of the sessions that this one continues. Without
+ * summaries, system prompts and what is only sent, such as notices about the limit of steps. Undefined for an unknown
+ * session.
  */
 export function* readSaidMessages(sessionId: string): Transaction<SaidMessage[] | undefined> {
   let session = yield* row(selectSession, { id: sessionId })

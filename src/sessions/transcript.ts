@@ -292,7 +292,7 @@ const selectResponses = query((db, p: { session_id: string; turn_id: string; fro
 /** What a turn has stored so far, also where a summary has replaced it. */
 export interface StoredResponses {
   readonly count: number
-  /** Of all their tool calls. */
+  /** The ids of all their tool calls. */
   readonly callIds: readonly string[]
 }
 

@@ -30,9 +30,9 @@ export interface Turn {
   readonly hasFailedAttempts: boolean
   /** When the provider of the model stopped answering this turn, ms; null while it answers. */
   readonly outageSince: number | null
-  /** Of the stored responses of an interrupted turn, input and output together. */
+  /** The tokens of the stored responses of an interrupted turn, input and output together. */
   readonly usedTokens?: number
-  /** Of an interrupted turn. */
+  /** The responses that an interrupted turn has stored. */
   readonly storedResponses?: StoredResponses
   /** What people have chosen for this conversation. */
   readonly settings: SessionSettings
@@ -78,7 +78,7 @@ function subagentFieldsOf(
   return { rootTurnId, subagent: { sessionId, subagentId, role, depth, goal } }
 }
 
-/** Also true for an interrupted turn: the messages of its earlier attempt are its own. */
+/** An interrupted turn may be the first one, too: the messages of its earlier attempt are its own. */
 export function isFirstTurn({ firstOfSession, resumed, transcript, id }: Turn): boolean {
   return firstOfSession || (resumed && transcript.every(({ turnId }) => turnId === null || turnId === id))
 }

@@ -278,7 +278,7 @@ export interface Database {
     /** When a completed job has run last; null for another one. */
     ended_at: number | null
     next_run_at: number | null
-    /** Of the run that has not ended: the time for which it runs. */
+    /** The scheduled time of the run that has not ended; null without one. */
     slot: number | null
     /** Its event, once that is stored. */
     seq: number | null
@@ -290,7 +290,7 @@ export interface Database {
     key: string
     platform: string
     group_key: string
-    /** Of the adapter; '' once it is done. */
+    /** The body that the adapter received; '' once it is done. */
     body: string
     received_at: number
     done_at: number | null

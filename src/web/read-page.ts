@@ -16,13 +16,13 @@ export interface FetchedPage {
   readonly url: string
 }
 
-/** Of a response. */
+/** Limits a response. */
 export const maxPageBytes = 10 * 1_048_576
-/** Of longer HTML, the rest is left out. */
+/** The rest of longer HTML is left out. */
 const maxHtmlBytes = 3 * 1_048_576
-/** Of the thread that converts a page. */
+/** Limits the heap of the thread that converts a page. */
 const maxHeapMb = 256
-/** Of the process, while a page is converted. */
+/** Limits the growth of the process while a page is converted. */
 const maxGrowthBytes = 400 * 1_048_576
 const convertTimeoutMs = 20_000
 /** More Markdown does not enter the process. */

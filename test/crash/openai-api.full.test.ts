@@ -118,7 +118,7 @@ test('runs and responses survive a crash', { timeout: 120_000 }, async (t) => {
   await gateway.stop()
 })
 
-/** Of the first event of a stream, which then breaks. */
+/** Reads the id from the first event of a stream, which then breaks. */
 async function readId(response: Response): Promise<string> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   assert.ok(reader)

@@ -4,7 +4,7 @@
 export interface LocalMinute {
   /** ms since 1970. */
   readonly at: number
-  /** Of the zone, `2027-03-28`. */
+  /** The date in the zone, `2027-03-28`. */
   readonly date: string
   /** Since midnight on the clock. */
   readonly minutes: number

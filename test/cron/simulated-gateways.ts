@@ -42,7 +42,7 @@ export function createWorld(path: string, settings: Pick<World, 'now' | 'timeZon
 
 interface Timer {
   readonly at: number
-  /** Of a turn, and not of the scheduler. */
+  /** Whether a turn has sent it, and not the scheduler. */
   readonly isTurn: boolean
   readonly call: () => void
 }

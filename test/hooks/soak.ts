@@ -21,9 +21,9 @@ import { agentStart, hookYaml } from './support.ts'
 
 export interface SoakOptions {
   readonly events: number
-  /** Of files, while events come. */
+  /** The number of edits of files while events come. */
   readonly edits: number
-  /** Of processes, while events come. */
+  /** The number of kills of processes while events come. */
   readonly kills: number
   readonly seed: number
   readonly progress?: (line: string) => void
@@ -42,7 +42,7 @@ export interface SoakResult {
   }[]
   readonly edits: number
   readonly kills: number
-  /** Of this process between the first fifth and the end, MB. */
+  /** The growth of this process between the first fifth and the end, MB. */
   readonly heapGrowthMb: number
   readonly seconds: number
 }

@@ -23,7 +23,7 @@ test('SIGUSR1 opens no debugger in a process of hooks', { skip: process.platform
 })
 
 test('every other Node that the gateway starts opens no debugger either', () => {
-  // Those of src/packages run while the gateway is installed.
+  // The sources of src/packages run while the gateway is installed.
   const sources = filesOf('src').filter((path) => /\.m?[jt]s$/.test(path) && !path.startsWith('src/packages/'))
   const starts = sources.flatMap((path) =>
     [

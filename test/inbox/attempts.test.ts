@@ -142,7 +142,8 @@ test('a finished message is not part of a crash, nor is one of another process',
 })
 
 /**
- * The gateway ends whenever the poison runs, and a supervisor restarts it. As the engine does, suspects run one at a time.
+ * The gateway ends whenever the poison runs, and a supervisor restarts it. Suspects run one at a time, as in the
+ * engine.
  */
 test('of 24 messages in progress, one of which ends the gateway, that one becomes a dead letter and 23 are answered', async (t) => {
   const names = 'abcdefghijklmnopqrstuvwx'

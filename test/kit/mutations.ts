@@ -150,7 +150,7 @@ function addNames(place: JsonLocation, choice: number): string {
 
 const prototypeNames = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'toJSON', 'then']
 
-/** As `JSON.parse` would give them. */
+/** The values have the types that `JSON.parse` would give them. */
 const strangeValues: readonly (readonly [string, () => unknown])[] = [
   ['null', () => null],
   ['true', () => true],

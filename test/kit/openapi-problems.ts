@@ -123,7 +123,7 @@ function checkContent(content: unknown, place: string, report: (problem: string)
   }
 }
 
-/** Of draft 2020-12. */
+/** Checks a schema of draft 2020-12. */
 function checkSchema(value: unknown, place: string, report: (problem: string) => void): void {
   if (typeof value === 'boolean') return
   if (!isRecord(value)) {

@@ -91,7 +91,7 @@ test('a guardrail that throws fails the call with its own error; registered to f
 
 test('a verdict that is neither text nor nothing is an error that names the guardrail', async () => {
   const { middleware } = setUp()
-  // As a plugin without types may do.
+  // A plugin without types may return such a value.
   const odd = () => JSON.parse('true')
   middleware.forPlugin('rules').registerGuardrail('odd', 'tool', odd)
   const error = await rejection(middleware.tool(toolCall()))

@@ -11,7 +11,7 @@ type Callback = (payload: ToolExecutionPayload) => Promise<unknown>
 interface Row {
   readonly what: string
   readonly callback: Callback
-  /** Of the tool. */
+  /** The error that the tool throws. */
   readonly fault?: Error
   /** The result of the call, or what it must reject with. */
   readonly gives?: unknown

@@ -138,7 +138,7 @@ test('a tool_request callback that throws publishes an event, too', async () => 
 
 test('undefined from a request intercept is an error that names plugin and intercept', async () => {
   const { middleware } = setUp()
-  // As a plugin without types may do.
+  // A plugin without types may return nothing.
   const forgetful = () => JSON.parse('{}').nothing
   middleware.forPlugin('paths').registerIntercept('absolute', 'tool_request', forgetful)
   const error = await rejection(middleware.tool(toolCall()))

@@ -13,7 +13,7 @@ import { tempHome } from '../kit/temp-home.ts'
 function statesUnderTest(t: TestContext) {
   const directory = join(tempHome(t), 'plugin-state')
   const log = createRecordingLog()
-  /** As after a restart. */
+  /** Opens the states like a restart does. */
   const states = () => createPluginStates({ directory, log })
   return { folder: directory, log, states }
 }

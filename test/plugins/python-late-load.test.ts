@@ -22,7 +22,7 @@ while not os.path.exists(home + "gate"):
     time.sleep(0.02)
 `
 
-/** Of the process of the plugin; 0 before its import begins. */
+/** Returns the pid of the plugin's process; 0 before its import begins. */
 function pidOf({ home }: TestGateway): number {
   const file = join(home.root, 'pid')
   return existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0

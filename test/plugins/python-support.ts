@@ -36,7 +36,7 @@ export interface TestPythonPlugins extends TestLoader {
   readonly hosts: readonly { readonly options: HostOptions; readonly host: Host }[]
   /** Where plugins may write: `HERMES_HOME`. */
   readonly home: string
-  /** Of the process that runs now. */
+  /** Returns the pid of the process that runs now. */
   pid(): number
 }
 

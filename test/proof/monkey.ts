@@ -38,7 +38,7 @@ export interface MonkeyResult extends DeliveryCounts {
 
 /** After this time without a new answer from a running gateway, the missing answers count as lost. */
 const silenceMs = 30_000
-/** Of a request or a response between the gateway and the chat server. */
+/** Limits the delay of a request or a response between the gateway and the chat server. */
 const maxDelayMs = 40
 /** Pending messages of one chat. */
 const maxPendingPerChat = 3

@@ -6,7 +6,7 @@ import { routeAddresses } from '../docs/routes.ts'
 /** They show nothing about people, conversations or settings. */
 export const publicAddresses: readonly string[] = ['/', '/health', '/healthz', '/readyz', '/assets/app.js']
 
-/** With a value for each parameter. Those of webhooks check the signature of their platform instead. */
+/** With a value for each parameter. The addresses of webhooks check the signature of their platform instead. */
 export function servedAddresses(): string[] {
   const filled = routeAddresses().map((address) =>
     address.startsWith('/assets/') ? '/assets/app.js' : address.replace(/\*|:\w+/g, 'x'),

@@ -103,7 +103,7 @@ test('the compile cache is private under umask 000, with the folder that Node cr
   const [version = ''] = readdirSync(cache)
   assert.notEqual(version, '')
   assert.deepEqual(openEntries(cache), [])
-  // As an earlier version has left it.
+  // An earlier version has left this mode.
   chmodSync(join(cache, version), 0o777)
   fill(cache)
   assert.deepEqual(openEntries(cache), [])

@@ -9,7 +9,7 @@ import { conversation, rowsIn } from './support.ts'
 const windowTokens = 24_000
 const asksForSummary = ({ lastUserText }: RecordedRequest) => lastUserText.includes('Write the record now')
 
-/** As the tokenizer of this test counts: a token for four characters of ASCII, and for each other one. */
+/** Counts like the tokenizer of this test: a token for four characters of ASCII, and one for each other character. */
 function tokensOf(request: RecordedRequest): number {
   const text = [request.body['messages'], request.body['tools']].map((part) => JSON.stringify(part)).join('')
   const foreign = text.match(/[^\0-\x7f]/g)?.length ?? 0
@@ -174,7 +174,7 @@ test('without a compression every request begins with the bytes of the one befor
 const sentences =
   '今天我们在花园里种了一些新的玫瑰，还修好了旧的木栅栏。明天早上请提醒我给它们浇水，并且检查一下去年买的肥料是否还够用。'
 
-/** As a server counts: 1.3 tokens for an ideograph, and a third of one for another character. */
+/** Counts like a server: 1.3 tokens for an ideograph, and a third of a token for another character. */
 function tokensOfChinese({ body }: RecordedRequest): number {
   const text = JSON.stringify([body['messages'], body['tools']])
   const ideographs = text.match(/[\u3000-\u9fff]/g)?.length ?? 0

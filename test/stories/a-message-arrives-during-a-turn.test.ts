@@ -349,7 +349,7 @@ test('/queue takes a message after the turn, also where messages interrupt, and 
   await gateway.modelRequest(0)
   assert.match(await runCommand(gateway, '/queue second — later'), /Queued/)
   held.resolve()
-  // As typed, and not as a command.
+  // The text arrives as typed, and not as a command.
   await gateway.waitForReply('second — later')
   assert.deepEqual(turnStates(gateway), ['done', 'done'])
   await gateway.say('/q /status')

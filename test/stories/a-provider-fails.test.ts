@@ -11,7 +11,7 @@ import { startTestGateway } from '../kit/start-gateway.ts'
 const asksForSummary = ({ lastUserText }: RecordedRequest) => lastUserText.includes('Write the record now')
 
 interface FallbackOptions {
-  /** Of the usable entry of `fallback_providers`. */
+  /** The keys of the usable entry of `fallback_providers`. */
   readonly entry?: Readonly<Record<string, unknown>>
   readonly config?: Readonly<Record<string, unknown>>
 }
@@ -55,7 +55,7 @@ test('a refused key lets the other model answer until the key can be used again,
   await gateway.waitForReply('The other one: and now?')
   assert.equal(gateway.model.requests.length, 1)
   assert.equal(gateway.replies().filter((text) => text.includes('claude (anthropic) answers meanwhile')).length, 1)
-  // As `hermes auth reset` does.
+  // Resets the state like `hermes auth reset` does.
   const { authFile } = gateway.home
   writeFileSync(
     authFile,

@@ -38,7 +38,7 @@ test('a quick command that was stopped does not run again after a crash', async 
   assert.match(await runCommand(gateway, '/note', ada), /ran/)
   await runCommand(gateway, '/stop', ada)
   await gateway.stop()
-  // As a kill leaves it before the result of the command is stored.
+  // A kill before the result of the command is stored leaves this state.
   const database = new DatabaseSync(gateway.home.databaseFile)
   database.exec(`update inbox set state = 'claimed', outcome = null where payload like '%/note%';
     delete from outbox where text like '%ran%'`)

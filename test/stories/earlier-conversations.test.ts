@@ -180,7 +180,7 @@ test('a message whose author is not stored any more runs with the rights of no o
   await gateway.waitForReply('delete everything')
   await gateway.stop()
   const database = new DatabaseSync(gateway.home.databaseFile)
-  // As the retention does.
+  // The retention deletes the same rows.
   database.exec('pragma foreign_keys = off; delete from turn_inputs; delete from inbox_keys; delete from inbox')
   database.close()
   await gateway.start()

@@ -15,7 +15,7 @@ test('at 50 messages per second over 200 conversations each one is answered once
     model: ({ lastUserText }) => ({ text: `re ${lastUserText}` }),
     gateway: { log: { pretty: false, level: 'error' } },
   })
-  // Of each ten messages that are sent together, three are of one conversation, so that they wait for each other.
+  // Three of each ten messages that are sent together are of one conversation, so that they wait for each other.
   const chatOf = (index: number) => (index % 10 < 3 ? `busy ${Math.floor(index / 10)}` : `chat ${index}`)
   const texts = Map.groupBy(
     Array.from({ length: count }, (_, index) => index),

@@ -115,7 +115,7 @@ function createShard(
     },
     updateSessionInfo(id, info) {
       if (isRetired) return
-      // As in `validateGatewayInfo`.
+      // `validateGatewayInfo` makes the same check.
       const isUsable = info === null || isGatewayUrl(info.resumeURL)
       return manager.options.updateSessionInfo(id, isUsable ? info : { ...info, resumeURL: gatewayInfo.url() })
     },

@@ -31,7 +31,7 @@ export interface Channel {
   readonly name?: string
   readonly topic?: string
   readonly guildId?: string
-  /** Of a thread its channel, of a channel its category. */
+  /** The channel of a thread, or the category of a channel. */
   readonly parentId?: string
   /** Who opened the thread. */
   readonly ownerId?: string

@@ -35,7 +35,7 @@ export interface TypingStatusDeps {
 /** Slack removes a status after two minutes. */
 const refreshMs = 60_000
 
-/** Of a label. */
+/** Limits the length of a label. */
 const maxLabelChars = 60
 
 interface ShownStatus {

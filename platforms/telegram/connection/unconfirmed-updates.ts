@@ -5,7 +5,7 @@
 import { asNumber, asRecord } from '../inbound/payload.ts'
 
 export interface UnconfirmedUpdates {
-  /** Those of a response that must be stored: neither stored already nor being stored. */
+  /** Returns the updates of a response that must be stored: neither stored already nor being stored. */
   selectNew(updates: readonly unknown[]): readonly unknown[]
   /** Starts to store updates. Never rejects: `takeFailure` returns the error. */
   store(updates: readonly unknown[]): void

@@ -4,7 +4,7 @@
 import { isRecord } from '#sdk'
 import { asId, asRecord, asText, type JsonRecord, newMessageOf } from './payload.ts'
 
-/** The updates in order. Those of one album form a group at the position of its first part. */
+/** The updates in order. The updates of one album form a group at the position of its first part. */
 export function groupAlbums(updates: readonly unknown[]): readonly (readonly JsonRecord[])[] {
   const groups = new Map<unknown, JsonRecord[]>()
   for (const update of updates.filter(isRecord)) {

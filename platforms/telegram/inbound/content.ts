@@ -56,7 +56,7 @@ function captionOf(message: JsonRecord) {
   return toMarkdown({ text: asText(message['caption']) ?? '', entities: asRecords(message['caption_entities']) })
 }
 
-/** Of media for which the bot has not paid only a preview without a file is sent. */
+/** Telegram sends only a preview without a file of media for which the bot has not paid. */
 function paidMediaOf(message: JsonRecord): MessageContent | undefined {
   const { star_count: stars, paid_media: items } = asRecord(message['paid_media'])
   if (asNumber(stars) === undefined) return undefined

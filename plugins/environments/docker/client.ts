@@ -38,7 +38,7 @@ export interface DockerClientDeps {
   removed(): Promise<void>
   /** Tells people what they wait for. */
   announce(text: string): void
-  /** Of an idle container; undefined: until `stop`. */
+  /** Returns how long an idle container lives; undefined: until `stop`. */
   lifetimeMs(): number | undefined
   readonly log: Logger
 }

@@ -15,7 +15,7 @@ import {
 export interface Engine {
   readonly program: ClientProgram
   readonly name: 'docker' | 'podman'
-  /** Of the engine, such as `27.3.1`. */
+  /** The version of the engine, such as `27.3.1`. */
   readonly version: string
 }
 

@@ -15,7 +15,7 @@ import type { SshTarget } from './target.ts'
 /** Linux allows 107 bytes and macOS 103 in the path of a socket, and ssh adds 17 to it for a moment. */
 const maxPathBytes = 103 - 17
 
-/** Of this process: another one may not end the connection that it uses. */
+/** The socket belongs to this process: another process may not end the connection that it uses. */
 export function socketPathOf(target: SshTarget, stateDirectory: string): string {
   return join(directoryOf(stateDirectory), `${digest(JSON.stringify(target))}.${process.pid}`)
 }

@@ -37,7 +37,7 @@ export interface Mem0ClientDeps {
   /** '' for the cloud. */
   readonly host: string
   readonly fetch: typeof fetch
-  /** Of one request. */
+  /** Limits the time of one request. */
   readonly timeoutMs: number
 }
 

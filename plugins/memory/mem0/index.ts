@@ -1,6 +1,6 @@
 /**
- * Mem0 by its REST API: each turn is sent to Mem0, which extracts facts; the memories that match a message are recalled before
- * the turn. Also an example of a provider for a remote service.
+ * Mem0 by its REST API: each turn is sent to Mem0, which extracts facts; the memories that match a message are
+ * recalled before the turn. It is an example of a provider for a remote service as well.
  */
 import { asNumber, asString, type Fields, type MemoryContext, type MemoryProvider, type PluginContext } from '#sdk'
 import { createMem0Client, type Mem0Client } from './client.ts'

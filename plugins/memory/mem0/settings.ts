@@ -9,7 +9,7 @@ import { asString, type Fields, isRecord, messageOf, type PluginContext } from '
 export interface Mem0Settings {
   /** '' for none. */
   readonly apiKey: string
-  /** Of a server of one's own; '' for the cloud. */
+  /** The address of the user's own server; '' for the cloud. */
   readonly host: string
   /** '' for each person's own. */
   readonly userId: string

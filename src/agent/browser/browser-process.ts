@@ -58,7 +58,7 @@ const chromiumArguments = [
   ],
   '--disable-features=AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch',
   '--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies',
-  // Also addresses of this machine go to the proxy.
+  // The proxy gets requests for addresses of this machine as well.
   '--proxy-bypass-list=<-loopback>',
   // Both would go past the proxy.
   ...['--disable-quic', '--webrtc-ip-handling-policy=disable_non_proxied_udp'],
@@ -180,7 +180,7 @@ function toProcess(
     closing ??= close().catch(() => undefined)
     return closing
   }
-  // Also when it was killed: its proxy and its profile are removed.
+  // A killed browser emits this event too: its proxy and its profile are removed.
   browser.on('disconnected', () => void closeOnce())
   return {
     async newContext() {

@@ -22,7 +22,7 @@ const eventDelayMs = 100
 export function createConversationPages(deps: ConversationPagesDeps): OpenPages {
   const tabs = createTabs(deps)
   const { current, stateOf } = tabs
-  /** Of the last snapshot that the model was shown. */
+  /** The prefix of the last snapshot that the model was shown. */
   let prefix = ''
   const timeoutMs = () => deps.settings().command_timeout * 1_000
 

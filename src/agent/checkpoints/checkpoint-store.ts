@@ -98,7 +98,7 @@ export async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path).catch(undefinedIfMissing))?.isDirectory() === true
 }
 
-/** Of the files below a directory, bytes. */
+/** Returns the size of the files below a directory, in bytes. */
 export async function sizeOf(directory: string): Promise<number> {
   const entries = (await readdir(directory, { recursive: true, withFileTypes: true }).catch(undefinedIfMissing)) ?? []
   let bytes = 0

@@ -138,7 +138,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
       }
     },
 
-    /** Of one conversation, or of all; the newest first. */
+    /** Lists the checkpoints of one conversation, or of all, the newest first. */
     async list({ session }: { readonly session?: string }, signal: AbortSignal): Promise<readonly FolderCheckpoint[]> {
       if (gitProgram() === undefined) throw new HermesError('checkpoints/unavailable')
       const all: FolderCheckpoint[] = []

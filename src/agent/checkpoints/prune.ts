@@ -70,7 +70,7 @@ export async function pruneCheckpoints(
   return result
 }
 
-/** Those of conversations that have taken none since the limit. */
+/** Returns the checkpoints of conversations that have taken none since the limit. */
 function ofOldConversations(list: readonly Checkpoint[], limit: number): readonly Checkpoint[] {
   const recent = new Set(list.filter(({ at }) => at >= limit).map(({ session }) => session))
   return list.filter(({ session }) => !recent.has(session))

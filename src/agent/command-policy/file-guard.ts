@@ -99,10 +99,10 @@ const privateFiles = [
 ]
 /** `.env`, `.env.local`. Templates such as `.env.example` contain no secrets. */
 const envFile = /^\.env(?:\.(?!example$|sample$|template$|dist$).*)?$/i
-/** The environment, memory and open files of a process. Those of the gateway contain its keys. */
+/** The environment, memory and open files of a process. The environment of the gateway contains its keys. */
 const processDirectory = /^\/proc\/(?:self|thread-self|\d+)(?:\/|$)/
 
-/** As a clause, why this file may not be written. */
+/** Returns why this file may not be written, as a clause. */
 function writeDenial(path: string, home: string, userHome: string): string | undefined {
   if (isSystemPath(path)) return 'it belongs to the system'
   if (envFile.test(basename(path))) return 'such files contain secrets'
@@ -130,7 +130,7 @@ function isSecret(path: string, home: string): boolean {
   return processDirectory.test(path) || secretFiles.some((file) => file === name)
 }
 
-/** As a clause, why the file tools may not read or write a file of another place. Takes the real path there. */
+/** Returns why the file tools may not read or write a file of an environment, as a clause. Takes the real path there. */
 export type PlaceGuard = (path: string, userHome: string, intent: 'read' | 'write') => string | undefined
 
 /**

@@ -136,7 +136,7 @@ export function createProtectedPaths(home: string, userHome: string): ProtectedP
   }
 }
 
-/** The environment and the memory of a process. Those of the gateway contain its keys. */
+/** The environment and the memory of a process. The environment of the gateway contains its keys. */
 function isProcessSecret(path: PathPattern): boolean {
   if (!isWithin(path, ['proc'])) return false
   const [, process, folder] = path

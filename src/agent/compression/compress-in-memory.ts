@@ -27,9 +27,9 @@ export interface InMemoryCompressionDeps {
 
 export interface InMemoryConversation {
   readonly messages: readonly ChatMessage[]
-  /** Of the next request; undefined if the provider has rejected it as too long. */
+  /** The tokens of the next request; undefined if the provider has rejected it as too long. */
   readonly tokens: number | undefined
-  /** Tokens that the provider counts for one that is estimated. */
+  /** The calibration factor: tokens that the provider counts per estimated token. */
   readonly ratio: number
   /** The summaries of earlier compressions. New ones are added. */
   readonly summaries: WeakSet<ChatMessage>

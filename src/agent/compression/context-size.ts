@@ -18,7 +18,7 @@ export function compressionLimit({
   return Math.min(contextLength * share, most)
 }
 
-/** Of words of ASCII characters, which most tokenizers know best. */
+/** Holds for words of ASCII characters, which most tokenizers know best. */
 export const charsPerToken = 4
 
 /** The tokens of a message in addition to its text. */
@@ -44,7 +44,7 @@ export function countMostTokens(messages: readonly ChatMessage[]): number {
 
 /** More than the tools of a request have. */
 const mostToolTokens = 20_000
-/** Of what is estimated. */
+/** The lowest ratio of counted to estimated tokens that is believed. */
 const leastPlausibleRatio = 0.4
 /** A smaller request consists of the tools and the system prompt for the most part. */
 const minCalibratedTokens = 8_000
@@ -56,7 +56,7 @@ export interface ContextParts {
   readonly system: string
   /** The tokens of the first messages with the system prompt and the tools; null if they were not counted. */
   readonly counted: { readonly tokens: number; readonly messages: number } | null
-  /** Tokens that the provider counts for one that is estimated. */
+  /** The calibration factor: tokens that the provider counts per estimated token. */
   readonly ratio: number
 }
 
@@ -102,7 +102,9 @@ export function ratioOfRequest({
 /** No tokenizer has more tokens than bytes. */
 const textBytes = (text: string) => Buffer.byteLength(text)
 
-/** Of ASCII characters: white space and control characters, line breaks, and what has parts. */
+/**
+ * Kinds of ASCII characters: white space and control characters, line breaks, and the characters of words and signs.
+ */
 const kinds = { none: 0, line: 1, lower: 2, upper: 3, digit: 4, sign: 5 } as const
 const kindCount = 6
 
@@ -131,9 +133,9 @@ const tokensOfPair = Float64Array.from({ length: kindCount * kindCount }, (_, pa
 )
 
 /**
- * Four characters of ASCII are a token, or fewer where there are many numbers, signs and changes of case, as in code and in base64.
- * Of other scripts, each character has a share that depends on the script. The shares are between those of the tokenizers of
- * the vendors, nearer to the largest. Linear time.
+ * Four characters of ASCII are a token, or fewer where there are many numbers, signs and changes of case, as in code
+ * and in base64. A character of another script has a share that depends on the script. The shares are between those
+ * of the tokenizers of the vendors, nearer to the largest. Linear time.
  */
 export function estimateTextTokens(text: string): number {
   let asciiChars = 0
@@ -163,7 +165,7 @@ const scripts = [
   { name: 'scripts of India and of South East Asia', from: 0x900, to: 0x1100, tokens: 1.2 },
   { name: 'signs and other scripts', from: 0x1200, to: 0x2e80, tokens: 1.5 },
 ] as const
-/** Of kana, of Hangul, and of what is in no range. */
+/** Holds for kana, for Hangul, and for characters that are in no range. */
 const otherTokensOfUnit = 1
 
 function tokensOfUnit(unit: number): number {

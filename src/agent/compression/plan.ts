@@ -193,7 +193,7 @@ function replacedTokens(
   return sum(entries, (entry) => (isKept(entry) ? 0 : estimateMessageTokens(entry.message)))
 }
 
-/** Long tool results before the tail. Those that the summary replaces, or could replace, need not be cleared. */
+/** Long tool results before the tail. A result that the summary replaces, or could replace, need not be cleared. */
 function findClearableResults(
   messages: readonly ChatMessage[],
   covered: MessageGroup | undefined,

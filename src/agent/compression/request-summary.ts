@@ -16,9 +16,9 @@ const maxFilledShare = 0.9
 const minSavingsRatio = 0.1
 
 export interface RuleFacts extends Pick<CompressionOptions, 'turnStart' | 'summarizes'> {
-  /** Of the conversation, estimated. */
+  /** The estimated tokens of the conversation. */
   readonly tokens: number
-  /** Tokens that the provider counts for one that is estimated. */
+  /** The calibration factor: tokens that the provider counts per estimated token. */
   readonly ratio: number
   /** `long`: there is time. `overflow`: the provider has rejected the conversation. */
   readonly trigger: string

@@ -47,7 +47,7 @@ export function readDigitsAsLetters(folded: string): string {
   )
 }
 
-/** Also over several lines, and in the alphabet of URLs. */
+/** The run may have several lines, and may use the alphabet of URLs. */
 const base64Run = /\b[\w+/-]{24,}(?:\r?\n[\w+/-]{4,76}(?![^\s=]))*/g
 /** The rest of such a text is rarely binary data. U+FFFD stands for bytes that are no text. */
 const beginsAsText = /^[\t\n\r -~\u00A1-\uFFEF]{16}/

@@ -29,7 +29,7 @@ export interface ContextFile {
 const maxFolders = 20
 const maxFileBytes = 1_048_576
 const maxFileChars = 20_000
-/** Of all files together. The outermost folders give way, because the inner ones are more specific. */
+/** Limits all files together. The outermost folders give way, because the inner ones are more specific. */
 const maxTotalChars = 60_000
 
 /** The outermost folder first. Without a repository only the working directory is read. Never rejects. */

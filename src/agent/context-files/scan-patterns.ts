@@ -48,7 +48,7 @@ export const scanPatterns: readonly ScanPattern[] = [
     /이전[^.\n]{0,8}(?:지시|명령|지침)[^.\n]{0,10}무시/,
     /تجاهل [^.\n]{0,20}(?:التعليمات|الاوامر) [^.\n]{0,10}السابقة/,
   ].map((phrase) => pattern('prompt_injection', 'all', phrase)),
-  // As one word.
+  // The pattern matches the text as one word.
   pattern(
     'prompt_injection',
     'all',

@@ -31,7 +31,7 @@ export function scan(text: string, scope: ScanScope): string[] {
 /** Longer than any match of a pattern. */
 const overlapChars = 2_048
 
-/** As `scan`, for texts of any length: other work goes on between two parts. */
+/** Works like `scan`, for texts of any length: other work goes on between two parts. */
 export async function scanLongText(text: string, scope: ScanScope): Promise<string[]> {
   const found = new Set<string>()
   for (let at = 0; ; at += maxScannedChars - overlapChars) {

@@ -55,7 +55,7 @@ export interface DirectoryEntry {
 
 /** A search below a directory, or in one file. */
 export interface FileSearchRequest {
-  /** As the model wrote it. */
+  /** The path as the model wrote it. */
   readonly path: string
   readonly target: 'content' | 'files'
   /** A regular expression for content, a glob for files. */

@@ -43,7 +43,7 @@ export interface RemoteCommandLine {
 }
 
 export interface RemoteExit {
-  /** Of the client program. Null when a signal ended it. */
+  /** The exit code of the client program. Null when a signal ended it. */
   readonly exitCode: number | null
   readonly signal: NodeJS.Signals | null
   /** The last 4 kB of what the client program wrote to stderr. */

@@ -14,7 +14,7 @@ export const initVariable = 'HERMES_SHELL_INIT'
 
 /** Characters of the list of variables before and after a command; a longer list is not reported. */
 const maxListChars = 16_000
-/** Of a report at the end of the output: two lists, of at most four bytes a character. */
+/** Limits a report at the end of the output: two lists, of at most four bytes a character. */
 const maxReportBytes = 8 * maxListChars + 8_192
 /** Variables are passed on as one variable, which has at most 128 KiB. */
 const maxExportedChars = 32_000

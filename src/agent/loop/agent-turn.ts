@@ -76,7 +76,7 @@ export interface RunningSubagent {
   readonly startedAt: number
   /** The tool that runs now; undefined while the model works. */
   tool(): string | undefined
-  /** Of its model calls and those of its sub-agents. */
+  /** The usage of its model calls and of its sub-agents. */
   usage(): Usage
   /** Ends it together with its sub-agents. Its parent goes on. */
   stop(): void

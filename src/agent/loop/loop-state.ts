@@ -14,7 +14,7 @@ export interface CountedContext {
 /** What earlier runs of an interrupted turn have stored. */
 export interface EarlierResponses {
   readonly count: number
-  /** Of all their tool calls. */
+  /** The ids of all their tool calls. */
   readonly callIds: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export interface LoopState {
   outageSince: number | null
   /** The newest tool calls with their results, as hashes. */
   readonly recentCalls: string[]
-  /** Of the responses of this turn and of its sub-agents. */
+  /** The tokens of the responses of this turn and of its sub-agents. */
   tokens: number
   /** What the provider counted last; null if it has not, or if the conversation has changed since. */
   counted: CountedContext | null

@@ -119,7 +119,7 @@ export interface LoopResult {
   readonly text: string
   /** The last response. It is not in the transcript yet, because it is stored with the end of the turn. */
   readonly message: AssistantMessage
-  /** Of the last response. The usage of earlier responses was stored with them in the journal. */
+  /** The usage of the last response. The usage of earlier responses was stored with them in the journal. */
   readonly usage: Usage
   readonly iterations: number
   /** The finish reason of the last response (`stop`, `length` ...), `max_iterations`, `identical_calls` or `token_limit`. */
@@ -150,7 +150,7 @@ export async function runAgentLoop(deps: LoopDeps, input: LoopInput, context: st
   }
   let current = input
   for (;;) {
-    // Also before the first request of a resumed turn.
+    // The check also precedes the first request of a resumed turn.
     const runaway = findRunaway(state, deps.settings().agent)
     if (runaway !== undefined) return endRunaway(deps, current, state, runaway)
     state.iteration += 1

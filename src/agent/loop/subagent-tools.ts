@@ -7,7 +7,7 @@ import type { AgentTools } from './agent-tools.ts'
 /** A sub-agent must not contact users, change the memory, schedule jobs, or run scripts that call tools (contract §4.9). */
 const withheldTools: ReadonlySet<string> = new Set(['clarify', 'memory', 'send_message', 'execute_code', 'cronjob'])
 
-/** Also the tools of a memory provider. */
+/** The toolset includes the tools of a memory provider. */
 const withheldToolset = 'memory'
 
 const delegateTool = 'delegate_task'

@@ -177,7 +177,7 @@ interface Subagent {
   readonly deps: AgentDeps
   readonly input: AgentTurnInput
   recordUsage(usage: Usage): void
-  /** Of all responses that were recorded, and of its own sub-agents. */
+  /** Returns the usage of all responses that were recorded, and of its own sub-agents. */
   takeUsage(): Usage
   close(): Promise<void>
 }

@@ -46,7 +46,7 @@ export function createCatalogueCache(directory: string): CatalogueCache {
   }
 }
 
-/** Of the settings that decide which server answers. */
+/** Returns the fingerprint of the settings that decide which server answers. */
 export function fingerprintOf(settings: McpServerConfig): string {
   const { command, args, env, cwd, url, headers, transport, auth, oauth, sandbox } = settings
   const { ssl_verify, client_cert, client_key } = settings

@@ -377,7 +377,7 @@ async function readCatalogue(client: Client, signal: AbortSignal): Promise<Serve
 
 const toolPage = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() })
 
-/** As the server sends them: one invalid tool must not hide the others. */
+/** Returns the tools as the server sends them: one invalid tool must not hide the others. */
 async function listTools(client: Client, signal: AbortSignal): Promise<readonly unknown[]> {
   const tools: unknown[] = []
   const cursors = new Set<string>()

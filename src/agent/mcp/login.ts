@@ -27,7 +27,7 @@ export interface LoginOptions extends Pick<OAuthDeps, 'server' | 'settings' | 's
   readonly signal: AbortSignal
 }
 
-/** Of the endpoints of a login. */
+/** Limits an answer of the endpoints of a login. */
 const maxAnswerBytes = 1_048_576
 
 /** Resolves when the tokens are stored. Rejects with `McpFailure`, an error of the SDK, or the reason of the signal. */

@@ -8,7 +8,7 @@ import type { ImagePart } from '../../message/transcript.ts'
 export type StorePicture = (bytes: Uint8Array) => Promise<ImagePart | string>
 
 const maxShownPictures = 4
-/** Of base64. A larger picture is none that models accept. */
+/** Limits the characters of base64. A larger picture is none that models accept. */
 const maxChars = 8_000_000
 
 /** The result with a text in place of each picture that is shown. Rejects with a system error. */

@@ -67,7 +67,7 @@ export interface ServerReport {
 }
 
 interface Entry {
-  /** Of all settings with which it runs. */
+  /** Identifies all settings with which it runs. */
   readonly key: string
   readonly settings: McpServerConfig
   readonly connection: ServerConnection
@@ -249,7 +249,7 @@ function discover(
   return { first: first.promise, ended: work().finally(first.resolve) }
 }
 
-/** Of all settings. Only those of the connection decide whether what is stored counts. */
+/** Identifies all settings. Only those of the connection decide whether what is stored counts. */
 function keyOf(settings: McpServerConfig, surroundings: string): string {
   return `${fingerprintOf(settings)} ${JSON.stringify(settings)} ${settings.command === undefined ? '' : surroundings}`
 }

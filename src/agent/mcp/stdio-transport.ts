@@ -15,7 +15,7 @@ import type { ServerTransport } from './transport.ts'
 
 export interface StdioTransportOptions {
   readonly argv: readonly string[]
-  /** As this machine sees it. */
+  /** The directory as this machine sees it. */
   readonly cwd: string
   /** The kind of the sandbox whose program `argv` begins with. Absent: the program runs without one. */
   readonly sandbox?: string
@@ -155,7 +155,7 @@ async function endProcess(child: ServerProcess, graceMs: number): Promise<void> 
     const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
     await Promise.race([exited, wait(inputGraceMs, undefined, { ref: false })])
   }
-  // Also after its end: it may have started others.
+  // The group is ended even after the process has: it may have started others.
   if (pid !== undefined) await terminateProcessGroup(pid, graceMs)
   // Its last words may not have been read yet. A process outside of the group may keep the pipe open.
   if (!child.stderr.readableEnded && !child.stderr.destroyed) {

@@ -24,7 +24,7 @@ export interface ProgramOptions {
 }
 
 const graceMs = 1_000
-/** Of what it writes about an error. */
+/** Limits what it writes about an error. */
 const maxErrorChars = 300
 
 /** Resolves with what it printed. Rejects with `MediaFailure`, or with the reason of the signal. */

@@ -23,7 +23,9 @@ export type MemoryArguments = z.output<typeof memoryArguments>
 
 export const memoryDescription = 'Save short facts for later conversations. user: who the user is; memory: your notes.'
 
-/** As small as it can be: it is a part of every request. `operations` of Hermes is accepted, too. */
+/**
+ * The schema is as small as possible, because it is a part of every request. `operations` of Hermes is accepted, too.
+ */
 export const memoryJsonSchema = {
   type: 'object',
   properties: {

@@ -8,7 +8,7 @@ export type MemoryTarget = 'memory' | 'user'
 
 export interface MemoryOperation {
   readonly action: MemoryAction
-  /** Of `add` and `replace`. */
+  /** The content for `add` and `replace`. */
   readonly content?: string | undefined
   /** A part of the entry that `replace` and `remove` change. */
   readonly old_text?: string | undefined

@@ -118,7 +118,7 @@ export function previewOf(entry: string): string {
   return chars.length > maxPreviewChars ? `${chars.slice(0, maxPreviewChars).join('')}...` : entry
 }
 
-/** Removes the oldest entries in place until the rest fits. Those that were just written stay. */
+/** Removes the oldest entries in place until the rest fits. Entries that were just written stay. */
 function takeOldest(entries: string[], added: ReadonlySet<string>, limit: number): string[] {
   const taken: string[] = []
   while (countChars(formatEntries(entries)) > limit) {

@@ -6,7 +6,7 @@ import { linkAbortSignal, maxTimerMs } from '../../lib/timers.ts'
 export interface CallTimeLimits {
   /** Without output of the model. */
   readonly idleMs: number
-  /** Of the whole call. */
+  /** Limits the time of the whole call. */
   readonly totalMs: number
 }
 

@@ -18,7 +18,7 @@ import { findServer, type ProviderChoice, type ProviderSelection, resolveProvide
 export interface ProviderSettings extends ProviderSelection, Partial<StreamLimits> {
   /** The key, or that there is none, belongs to this use of the provider. No other key is sent instead. */
   readonly hasOwnKey?: boolean
-  /** Of `model_prices`; they take precedence. */
+  /** The prices of `model_prices`; they take precedence. */
   readonly modelPrices?: Readonly<Record<string, ModelPrice>>
   /** Which models are shown pictures; `auto` when omitted. */
   readonly imageInputMode?: 'auto' | 'native' | 'text'

@@ -108,7 +108,7 @@ function toModel(entry: unknown): ListedModel | undefined {
   return contextLength === undefined ? { id } : { id, contextLength }
 }
 
-/** Of OpenRouter, vLLM, Groq, Anthropic, LM Studio and llama.cpp. */
+/** OpenRouter, vLLM, Groq, Anthropic, LM Studio and llama.cpp use these fields. */
 const windowFields = [
   'context_length',
   'max_model_len',

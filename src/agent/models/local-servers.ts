@@ -26,7 +26,7 @@ export interface LocalServerOptions {
 /** A server on this machine answers at once; a port where something else listens must not delay a command. */
 const defaultTimeoutMs = 1_000
 
-/** Those that answer with a list of models. Never rejects. */
+/** Returns the local servers that answer with a list of models. Never rejects. */
 export async function findLocalServers(options: LocalServerOptions): Promise<readonly LocalServer[]> {
   const { providers, variables, timeoutMs = defaultTimeoutMs, fetch } = options
   const known: readonly (readonly [string, ProviderEntry])[] = Object.entries(catalogue)

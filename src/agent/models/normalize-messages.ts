@@ -99,7 +99,7 @@ export function withoutItems(
 
 /** Vendors accept more, but larger ones only up to so many. */
 const maxPictures = 20
-/** Of a request; in base64 a third more. */
+/** Limits the pictures of a request; in base64 they are a third larger. */
 const maxPictureBytes = 20_000_000
 /** So many leave a request together, so that its beginning is in the vendor's cache until the next ones do. */
 const picturesPerStep = 5
@@ -127,7 +127,7 @@ function picturesOf(message: ChatMessage): readonly ImagePart[] {
   return message.role === 'assistant' ? [] : (message.images ?? [])
 }
 
-/** How many of the oldest pictures do not fit. Those of the newest message stay as far as they fit. */
+/** How many of the oldest pictures do not fit. The pictures of the newest message stay as far as they fit. */
 function countHidden(byMessage: readonly (readonly ImagePart[])[]): number {
   const all = byMessage.flat()
   const newest = byMessage.findLast((images) => images.length > 0) ?? []

@@ -64,7 +64,7 @@ export interface RequestModelOptions {
 
 export interface RequestModelResult {
   readonly output: ModelOutput
-  /** Of all responses, including empty ones and one that a reissue replaced. */
+  /** The usage of all responses, including empty ones and one that a reissue replaced. */
   readonly usage: Usage
   /** The id of the call that produced the output. */
   readonly apiRequestId: string
@@ -115,7 +115,7 @@ async function runReissue(
 }
 
 interface RetriedCallResult extends ModelCallResult {
-  /** Of the response and of empty ones before. */
+  /** The usage of the response and of empty ones before it. */
   readonly usage: Usage
 }
 
@@ -210,7 +210,7 @@ function rejectsItems({ kind, message }: ModelError): boolean {
   return kind === 'invalid-request' && /thinking|signature|encrypted|reasoning/i.test(message)
 }
 
-/** Of Ollama, vLLM, llama.cpp, OpenRouter and Gemini. */
+/** Ollama, vLLM, llama.cpp, OpenRouter and Gemini report in these words that a model has no tools. */
 const refusedTools =
   /does not support (?:tools|functions?)|tools?(?: use| calling)? (?:is|are) not supported|endpoints found that support tool use|tool choice requires|tools param requires|function calling is not (?:enabled|supported)/i
 

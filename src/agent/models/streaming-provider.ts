@@ -124,7 +124,7 @@ async function* streamResponse(options: StreamResponseOptions): AsyncGenerator<J
   } finally {
     timeout.stop()
     endMonitoring?.()
-    // Also reached when the consumer leaves the loop. Cancelling an incomplete body closes its connection.
+    // A consumer that leaves the loop reaches this too. Cancelling an incomplete body closes its connection.
     await reader?.cancel()
   }
 }

@@ -89,8 +89,8 @@ export async function detectSandbox(options: DetectSandboxOptions): Promise<Sand
 }
 
 /**
- * As `detectSandbox`, for several sandboxes that differ in what commands see as `/tmp`. The machine is tried once, with the
- * directory of the options. The result creates the directory that it is called with if it is missing.
+ * Works like `detectSandbox`, for several sandboxes that differ in what commands see as `/tmp`. The machine is tried
+ * once, with the directory of the options. The result creates the directory that it is called with if it is missing.
  */
 export async function detectSandboxes(options: DetectSandboxOptions): Promise<(temporaryDirectory: string) => Sandbox> {
   const { setting, platform, log } = options

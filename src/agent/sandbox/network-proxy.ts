@@ -22,7 +22,7 @@ export interface NetworkProxyDeps {
   readonly idleTimeoutMs?: number
 }
 
-/** Of all commands together. Further ones are closed. */
+/** Limits the connections of all commands together. Further ones are closed. */
 const maxConnections = 256
 /** Refused hosts that the log names; a command may ask for any number. */
 const maxLoggedHosts = 50
@@ -87,7 +87,7 @@ export function createNetworkProxy(deps: NetworkProxyDeps): Server {
     const headers = withoutHopHeaders(incoming.headers)
     const outgoing = requestHttp({
       ...{ host: address, port, method: incoming.method, path: `${url.pathname}${url.search}`, agent: false },
-      // Of the admitted address, whatever the command wrote.
+      // The header names the admitted address, whatever the command wrote.
       headers: { ...headers, host: url.host },
       timeout: idleTimeoutMs,
     })

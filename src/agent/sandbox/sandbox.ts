@@ -113,8 +113,8 @@ export function toHostPath(view: SandboxView, path: string): string {
 }
 
 /**
- * As `Sandbox.hiddenReason`. The place to which a path leads decides. A path in the real `/tmp`, which the sandbox replaces, is hidden
- * if it exists there.
+ * Returns the reason of `Sandbox.hiddenReason`. The place to which a path leads decides. A path in the real `/tmp`,
+ * which the sandbox replaces, is hidden if it exists there.
  */
 export function hiddenReason(view: SandboxView, path: string): string | undefined {
   if (!isHidden(view, path)) return undefined

@@ -1,5 +1,5 @@
 /**
- * The command line of `sandbox-exec` (macOS) for a view. Of the rules of a profile the last match decides.
+ * The command line of `sandbox-exec` (macOS) for a view. The last rule of a profile that matches decides.
  */
 import { directoriesAround, type SandboxView, type WrapOptions } from './sandbox.ts'
 

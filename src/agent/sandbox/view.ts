@@ -144,7 +144,7 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
   return { ...view, links: findLinks(view, [options.cwd, ...named, ...programs]) }
 }
 
-/** Those of the paths that contain a link in a hidden directory and lead to something visible. */
+/** Returns the links for those of the paths that contain a link in a hidden directory and lead to something visible. */
 function findLinks(view: SandboxView, paths: readonly string[]): readonly SandboxLink[] {
   const links: SandboxLink[] = []
   for (const path of unique(paths).sort((one, other) => one.length - other.length)) {
@@ -183,7 +183,7 @@ function findHomes(userHome: string, listedHomes: readonly string[], opened: rea
   return { closed: all.filter((path) => !isOpen(path)), open: all.filter(isOpen) }
 }
 
-/** Those of accounts of people. The homes of services are directories of programs, such as `/var/www`. */
+/** Returns the homes of accounts of people. The homes of services are directories of programs, such as `/var/www`. */
 function homesOfPeople(users: string): readonly string[] {
   return readLines(users)
     .map((line) => line.split(':'))

@@ -61,7 +61,7 @@ interface Found {
   /** The real path. */
   readonly directory: string
   readonly category: string
-  /** Of its SKILL.md. */
+  /** The stats of its SKILL.md. */
   readonly stats: Stats
 }
 
@@ -173,7 +173,7 @@ async function findSkillFolders(root: string, problems: SkillProblem[]): Promise
     const message = `only ${maxSkills} skills and ${maxFolders} folders are read; move the others elsewhere`
     problems.push(problemOf(root, 'too-many', message, false))
   }
-  // Of two skills of one name, the first has it. One without a category could not be told from it otherwise.
+  // The first of two skills of one name has the name. One without a category could not be told from it otherwise.
   const rank = ({ category, directory }: Found) => `${category === '' ? 0 : 1}${directory}`
   return found.sort((one, other) => compareText(rank(one), rank(other)))
 }

@@ -7,7 +7,7 @@ import { toTypedName } from './skill.ts'
 const maxStacked = 5
 
 export interface SkillInvocation {
-  /** As typed, without the slash. */
+  /** The names as typed, without the slash. */
   readonly names: readonly string[]
   /** What follows the names. */
   readonly words: string

@@ -237,7 +237,7 @@ async function writeText(
   const suspicious = await checkText(text)
   if (suspicious !== undefined) return suspicious
   failpoint('skill:before-write')
-  // As `hermes skills install` does it, so that instructions may run a script by its path.
+  // `hermes skills install` sets the same mode, so that instructions may run a script by its path.
   await writeFileAtomic(path, text, isScript ? 0o700 : 0o600)
   failpoint('skill:written')
   return { ok: true, path, warnings: [] }

@@ -3,7 +3,7 @@
  * its files are here, too.
  */
 
-/** Where a skill was found. Of two skills of one name, the first of this list counts. */
+/** Where a skill was found. The first origin of this list counts for two skills of one name. */
 export type SkillOrigin = 'home' | 'external' | 'bundled' | 'plugin'
 
 export interface Skill {
@@ -93,11 +93,11 @@ export const lockFile = '.lock'
 export type SkillsLock = <T>(path: string, work: () => Promise<T>) => Promise<T>
 export const maxNameChars = 64
 export const maxDescriptionChars = 1_024
-/** Of SKILL.md. It is part of a prompt, so that a longer one belongs into linked files. */
+/** Limits SKILL.md. It is part of a prompt, so that a longer one belongs into linked files. */
 export const maxSkillBytes = 262_144
-/** Of a linked file that is read or written. */
+/** Limits a linked file that is read or written. */
 export const maxLinkedBytes = 1_048_576
-/** Of the head of SKILL.md. */
+/** Limits the head of SKILL.md. */
 export const maxHeadBytes = 16_384
 
 export function isSkillName(name: string): boolean {

@@ -54,11 +54,11 @@ export interface Skills {
   list(): Promise<SkillListing>
   /** Where skills are, apart from those of the home. Commands may read these folders. */
   folders(): readonly string[]
-  /** As typed by people or by the model. */
+  /** Finds a skill by its name as people or the model type it. */
   find(name: string): Promise<Skill | undefined>
   /** The layer of a new session; '' for none. */
   indexFor(facts: SkillFacts): Promise<string>
-  /** Those that a session can use. */
+  /** Returns the skills that a session can use. */
   applicable(facts: SkillFacts): Promise<readonly Skill[]>
   /**
    * The text for the model of a message that begins with names of skills; '' if the first word names none. Rejects with system
@@ -170,7 +170,7 @@ export function createSkills(deps: SkillsDeps): Skills {
   }
 }
 
-/** Of one skill that a message names; five may follow one another. */
+/** Limits one skill that a message names; five may follow one another. */
 const maxNamedChars = 50_000
 
 function shortenInstructions(text: string, directory: string): string {

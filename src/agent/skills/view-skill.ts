@@ -25,7 +25,7 @@ export async function readInstructions({ name, directory, origin }: Skill): Prom
   return { ok: true, text: bodyOf(file.text).replaceAll(directoryVariable, directory) }
 }
 
-/** As Hermes writes it. */
+/** Hermes writes the variable in this form. */
 const directoryVariable = `\${HERMES_SKILL_DIR}`
 
 /** A file of a skill. Rejects with system errors. */

@@ -23,7 +23,7 @@ export interface TurnInfo {
   /** `<platform>_<chat_type>`; '' on the command line. */
   readonly route: string
   readonly senderId: string
-  /** Of the person who caused the turn. */
+  /** The role of the person who caused the turn. */
   readonly role: Role
   /** Who caused the turn, also a turn in the background: `<platform>:<user id>`. Absent for the gateway itself. */
   readonly causedBy?: string

@@ -4,11 +4,11 @@
 import { stripTerminalEscapes, toVisibleText } from '../../lib/visible-text.ts'
 
 export interface ViewLimits {
-  /** Of one text. */
+  /** Limits the lines of one text. */
   readonly maxLines: number
   readonly maxChars: number
   readonly maxLineChars: number
-  /** Of one list. */
+  /** Limits the items of one list. */
   readonly maxItems: number
 }
 

@@ -16,7 +16,7 @@ export interface BuiltInToolDeps {
   /** The PATH for helper programs such as `python3`. */
   readonly searchPath: string
   readonly terminal: TerminalLimits
-  /** Of a script of `execute_code`. */
+  /** The limits of a script of `execute_code`. */
   readonly scripts: Pick<ScriptLimits, 'timeoutMs' | 'maxCalls'>
   /** Loads the skills. Absent where there are none. */
   skills?(): Promise<Skills>

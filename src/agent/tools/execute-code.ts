@@ -15,7 +15,7 @@ import { defineTool } from './tool.ts'
 
 const parameters = z.object({
   code: z.string().min(1),
-  /** Of Hermes, whose scripts share an interpreter. Here each script has its own. */
+  /** Hermes resets the interpreter that its scripts share. Here each script has its own. */
   reset: z.boolean().optional(),
 })
 

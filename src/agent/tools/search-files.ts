@@ -110,7 +110,7 @@ function withoutFirst(hits: readonly FileHit[], count: number): readonly FileHit
   return first === undefined ? [] : hits.slice(first)
 }
 
-/** As `grep` does: `path-line-text` for lines near a hit, and `--` between groups of lines. */
+/** The format is that of `grep`: `path-line-text` for lines near a hit, and `--` between groups of lines. */
 function formatLines(hits: readonly FileHit[]): string {
   const hasContext = hits.some(({ isContext }) => isContext === true)
   return hits

@@ -28,7 +28,7 @@ export interface ToolContext {
   readonly log: Logger
   /** Whose turn it is. A sub-agent has the authority of its parent. */
   readonly authority: Authority
-  /** Paths of the downloaded files of this conversation. Those of other conversations are hidden in the sandbox. */
+  /** Paths of the downloaded files of this conversation. The sandbox hides the files of other conversations. */
   attachments(): Promise<readonly string[]>
   /** The pictures of this conversation that models can be shown. Absent: there are none. */
   pictures?(): Promise<readonly ConversationPicture[]>
@@ -95,7 +95,7 @@ export interface UpcomingChange {
   readonly tool: string
   /** Absolute paths in the place of the environment: files, or the folder of a command. */
   readonly paths: readonly string[]
-  /** Of `terminal`. */
+  /** The command of `terminal`. */
   readonly command?: string
   /** The paths are folders in which anything may change. Default: with a command. */
   readonly areDirectories?: boolean
@@ -276,7 +276,7 @@ export interface RecalledMessage {
   readonly role: string
   /** The beginning of a long text. */
   readonly content: string
-  /** Of the whole text, characters. */
+  /** The length of the whole text, in characters. */
   readonly length: number
   readonly at: number
   readonly toolName?: string | undefined

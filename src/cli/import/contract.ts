@@ -54,7 +54,7 @@ export interface FoundVariable {
 
 export interface FoundFile {
   readonly area: ImportArea
-  /** As the report names it. */
+  /** The name as the report shows it. */
   readonly name: string
   readonly content: Uint8Array | string
   /** Below this home. */
@@ -87,7 +87,7 @@ export interface FoundPerson {
 }
 
 export interface FoundKey {
-  /** Of the catalogue or of `providers`. */
+  /** A provider of the catalogue or of `providers`. */
   readonly provider: string
   readonly entry: StoredEntry
 }
@@ -114,7 +114,7 @@ export interface Findings {
 
 export interface ConversationReader {
   readonly count: number
-  /** A conversation, or why one cannot be read. Those with a known id are only counted. */
+  /** A conversation, or why one cannot be read. Sessions with a known id are only counted. */
   all(isKnown: (id: string) => boolean): Iterable<ImportedSession | ImportEntry>
   close(): void
 }

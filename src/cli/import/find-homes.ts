@@ -52,7 +52,7 @@ export function relationOf(other: string, home: string): 'same' | 'inside' | 'ap
   return to.startsWith(`${from}${sep}`) ? 'inside' : 'apart'
 }
 
-/** Of a path whose last parts may not exist yet. */
+/** Resolves a path whose last parts may not exist yet. */
 function realPath(path: string): string {
   const missing: string[] = []
   for (let current = resolve(path); ; ) {

@@ -47,7 +47,7 @@ export async function importCommand(
   if (report.entries.some(({ result }) => result === 'failed')) context.exitCode = exitCodes.failed
 }
 
-/** As `importCommand`, without printing. */
+/** Imports like `importCommand`, without printing. */
 export async function importHome(
   context: CliContext,
   kind: ImportKind,

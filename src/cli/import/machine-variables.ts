@@ -1,5 +1,6 @@
 /**
- * Variables of a process that say where it is and what it loads, not how it works. Those of another program are not taken.
+ * Variables of a process that say where it is and what it loads, not how it works. The variables of another program
+ * are not taken.
  */
 const names = new Set([
   ...['HERMES_HOME', 'HERMES_PROFILE', 'HOME', 'PATH', 'PWD', 'SHELL', 'USER', 'LOGNAME', 'TMPDIR', 'BASH_ENV', 'ENV'],

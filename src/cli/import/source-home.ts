@@ -17,7 +17,7 @@ export interface SourceHome {
   pathOf(relative: string): string
   /** Undefined for a file that does not exist. Never throws. */
   bytes(relative: string, maxBytes?: number): FileResult
-  /** As `bytes`, for UTF-8 text without a byte order mark. */
+  /** Reads like `bytes`, for UTF-8 text without a byte order mark. */
   text(relative: string, maxBytes?: number): TextResult
   /** The names in a folder, sorted; empty when it does not exist or cannot be read. */
   names(relative: string): readonly string[]

@@ -124,7 +124,7 @@ export function writeJobs(
   })
 }
 
-/** As it will be read from the file. */
+/** Returns the job as it will be read from the file. */
 function plain(job: Readonly<Record<string, unknown>>): unknown {
   return JSON.parse(JSON.stringify(job))
 }

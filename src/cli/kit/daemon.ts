@@ -58,7 +58,7 @@ export interface Daemon {
   /** Throws the gateway's error, or `cli/no-daemon` when it has stopped meanwhile. */
   post(path: string, body: Readonly<Record<string, unknown>>): Promise<void>
   /**
-   * As `post`, or a GET without a body; resolves with the JSON of the response.
+   * Works like `post`, or sends a GET without a body; resolves with the JSON of the response.
    * @param timeoutMs for requests that take longer than a status query
    */
   request(path: string, body?: Readonly<Record<string, unknown>>, timeoutMs?: number): Promise<unknown>

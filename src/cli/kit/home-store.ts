@@ -42,7 +42,7 @@ export async function updateHomeStore<Result>(
   }
 }
 
-/** As `updateHomeStore`, for a caller that holds the lock. */
+/** Works like `updateHomeStore`, for a caller that holds the lock. */
 export async function updateLockedStore<Result>(
   home: HomeLayout,
   transaction: () => Transaction<Result>,

@@ -107,7 +107,7 @@ export function findHook(name: string, hooks: readonly KnownHook[]): KnownHook {
   )
 }
 
-/** As `findHook`. Throws `cli/failed` for a hook that is invalid or has no consent. */
+/** Finds a hook like `findHook`. Throws `cli/failed` for a hook that is invalid or has no consent. */
 export function findRunnableHook(name: string, hooks: readonly KnownHook[]): KnownHook {
   const hook = findHook(name, hooks)
   if (hook.state === 'invalid') throw new HermesError('cli/failed', `${name} is invalid: ${hook.reason}`)

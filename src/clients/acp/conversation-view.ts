@@ -29,7 +29,7 @@ export interface ConversationView {
   replayed(texts: readonly string[]): void
 }
 
-/** As many as the gateway sends again. */
+/** The gateway sends as many again. */
 const maxSeen = 200
 /** Texts from the store whose messages may still come. */
 const maxReplayed = 5

@@ -34,7 +34,7 @@ const workspaceSchema = z.object({
 export type Workspace = z.output<typeof workspaceSchema>
 
 export interface WorkspaceChange {
-  /** Null: no own one any more. */
+  /** Null removes the folder of the conversation. */
   readonly directory?: string | null
   readonly mode?: Workspace['mode']
   readonly edits?: Workspace['edits']
@@ -84,7 +84,7 @@ const viewSchema = z.custom<ToolView>(
 )
 
 const platform = 'acp'
-/** Of one page (contract §5). */
+/** The size of one page (contract §5). */
 const pageSize = 50
 /** Messages of one request. */
 const messagesPerRequest = 200

@@ -96,7 +96,7 @@ function resourceText(uri: string, text: string): string {
   return `[File of the editor: ${oneLine(pathOfUri(uri) ?? uri)}]\n${fence}\n${cut}\n${fence}${note}`
 }
 
-/** Of a `file:` address of this machine, with the lines that it names. */
+/** Returns the path of a `file:` address of this machine, with the lines that it names. */
 function pathOfUri(uri: string): string | undefined {
   if (uri.startsWith('/')) return uri
   if (!URL.canParse(uri)) return undefined

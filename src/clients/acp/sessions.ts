@@ -168,7 +168,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
       ...(Object.keys(servers).length === 0 ? {} : { mcp_servers: servers }),
       ...(stored === undefined ? {} : { session_id: stored }),
     })
-    // As Hermes, until the person chooses another mode.
+    // Edits ask first until the person chooses another mode, as in Hermes.
     if (workspace.edits === null) await api.changeWorkspace(id, { edits: 'ask' })
     sessions.get(id)?.session.close()
     const editor = editorOf(client)

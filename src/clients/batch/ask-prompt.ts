@@ -11,7 +11,7 @@ import type { BatchPrompt } from './read-prompts.ts'
 import type { BatchResult } from './result-file.ts'
 
 export interface AskOptions {
-  /** Of the gateway. */
+  /** The address of the gateway. */
   readonly url: string
   readonly token: string
   readonly fetch: typeof fetch

@@ -19,7 +19,7 @@ export interface BatchProgress {
 export interface ProgressOptions {
   readonly errors: Output
   readonly total: number
-  /** Of an earlier run. */
+  /** The prompts that an earlier run has done. */
   readonly done: number
   readonly failed: number
   readonly clock: () => number

@@ -20,7 +20,7 @@ export interface BatchPrompt {
   readonly images: readonly string[]
   /** Copied into the result. */
   readonly metadata: JsonObject | undefined
-  /** Of everything that the answer depends on. */
+  /** The hash of everything that the answer depends on. */
   readonly hash: string
 }
 

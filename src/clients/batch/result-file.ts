@@ -31,7 +31,7 @@ const resultSchema = z.looseObject({
 /** A line of the results. */
 export type BatchResult = z.output<typeof resultSchema>
 
-/** Of a file of prompts or results. */
+/** Limits a file of prompts or results. */
 export const maxFileBytes = 1_073_741_824
 
 /**

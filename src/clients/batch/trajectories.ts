@@ -20,7 +20,7 @@ export interface TrajectoryWriter {
 }
 
 export interface TrajectoryDeps {
-  /** Of the gateway. */
+  /** The address of the gateway. */
   readonly url: string
   readonly token: string
   readonly fetch: typeof fetch

@@ -27,7 +27,7 @@ export interface FoundConversation {
 
 const platform = 'cli'
 const pageSize = 200
-/** Of conversations that are searched for a title. */
+/** Limits the conversations that are searched for a title. */
 const maxPages = 25
 
 const sessionSchema = z.object({

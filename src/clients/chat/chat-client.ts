@@ -27,7 +27,10 @@ export interface ChatClient {
    * `unattended`: no user can answer a question of the gateway. `files`: ids of uploads.
    */
   send(text: string, signal: AbortSignal, unattended?: boolean, files?: readonly string[]): Promise<number>
-  /** As `send`. A message with the `id` of an earlier one of this chat is that message: it is not answered again. */
+  /**
+   * Sends like `send`. A message with the `id` of an earlier one of this chat is that message: it is not answered
+   * again.
+   */
   post(message: PostedMessage, signal: AbortSignal): Promise<number>
   /** Uploads a file, whose id a message can then name. Throws as `send`, and `media/…`. */
   upload(name: string, content: Blob, signal: AbortSignal): Promise<UploadedFile>

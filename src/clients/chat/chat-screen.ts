@@ -259,7 +259,7 @@ export async function runQuery(options: QueryOptions): Promise<number> {
   }
 }
 
-/** The notices during a turn. Those of a turn itself, such as its failure, are its result. */
+/** The notices during a turn. A notice about a turn itself, such as its failure, is the turn's result. */
 async function printNotices(client: ChatClient, signal: AbortSignal, errors: NodeJS.WritableStream): Promise<void> {
   try {
     for await (const event of client.events(signal)) {

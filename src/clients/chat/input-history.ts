@@ -12,7 +12,7 @@ export interface InputHistory {
   add(text: string): Promise<void>
 }
 
-/** As many as the editor offers. */
+/** The editor offers as many. */
 const maxRead = 100
 const maxKept = 500
 const maxChars = 4_000

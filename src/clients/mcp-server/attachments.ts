@@ -21,7 +21,7 @@ const messageShape = z.object({
   }),
 })
 
-/** Of one file. Clients hold results in memory, as text. */
+/** Limits one file. Clients hold results in memory, as text. */
 const maxFileBytes = 5_000_000
 const maxTotalBytes = 10_000_000
 

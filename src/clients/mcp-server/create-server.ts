@@ -14,7 +14,7 @@ import { type ServedTool, toErrorResult, toToolResult } from './tool.ts'
 export interface McpServerDeps {
   readonly api: GatewayApi
   readonly version: string
-  /** As in `eventTools`. */
+  /** Starts what the tools of `eventTools` need. */
   start?(): string | undefined
 }
 

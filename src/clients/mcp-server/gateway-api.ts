@@ -50,7 +50,7 @@ export async function callApi<Shape extends z.ZodType>(
   throw new ApiError('cli/incompatible-response', 'The gateway answers in another form: it has another version.', '')
 }
 
-/** As `callApi`, for a response that is not JSON. */
+/** Sends like `callApi`, for a response that is not JSON. */
 export async function sendTo(api: GatewayApi, path: string, init: ApiRequestInit): Promise<Response> {
   let response: Response
   try {

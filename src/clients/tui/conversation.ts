@@ -56,7 +56,7 @@ export interface Conversation {
   readonly isUnread: boolean
   readonly connection: 'connecting' | 'live' | 'lost'
   readonly history: 'unknown' | 'shown' | 'failed'
-  /** Of the whole conversation. `cost`: US dollars, of the tokens whose price is known. */
+  /** The usage of the whole conversation. `cost`: US dollars, of the tokens whose price is known. */
   readonly spent: { readonly input: number; readonly output: number; readonly cost: number }
   /** Replies that will arrive again, as a message or as a result. */
   readonly expected: { readonly messages: readonly string[]; readonly results: readonly string[] }

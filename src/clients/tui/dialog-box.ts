@@ -16,7 +16,7 @@ export interface DialogContent {
 
 export interface DialogSize {
   readonly width: number
-  /** Of the whole dialog. */
+  /** The height of the whole dialog. */
   readonly maxHeight: number
 }
 

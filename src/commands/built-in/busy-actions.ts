@@ -19,7 +19,7 @@ export async function enqueue(
   return busy.enqueue(sessionKey, message, { mode, text }, (result) => replyTexts[result])
 }
 
-/** As typed: phones replace hyphens, which matters for commands only. */
+/** Returns the text as it was typed: phones replace hyphens, which matters for commands only. */
 function textAfterCommand(text: string): string {
   return text.trimStart().replace(/^\S+\s*/, '')
 }

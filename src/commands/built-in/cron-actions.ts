@@ -39,7 +39,7 @@ const done: Readonly<Record<JobCommand['action'], string>> = {
   remove: 'Removed:',
 }
 
-/** Of a line. What is shown of one job may be longer. */
+/** Limits a line. What is shown of one job may be longer. */
 function maxCharsOf(action: JobCommand['action']): number {
   return action === 'show' ? 1_500 : 300
 }

@@ -46,7 +46,10 @@ export interface AccountDirectory {
    * role otherwise, and for an account that is not configured.
    */
   authorityOf(source: SessionSource): Authority
-  /** As `authorityOf`; looks up the platform roles on which it depends. Takes at most two seconds, never rejects. */
+  /**
+   * Works like `authorityOf`, and looks up the platform roles on which it depends. Takes at most two seconds, never
+   * rejects.
+   */
   lookUpAuthority(source: SessionSource): Authority | Promise<Authority>
   /** Whether the person who has caused an event has lost the access. False where nothing is known about the person. */
   isRevoked(event: CausedEvent): boolean
@@ -64,7 +67,7 @@ export interface AccountDirectory {
   emitsEvents(source: Pick<SessionSource, 'platform'>): boolean
   /** `<platform>_<chat_type>`, or the route of a background task. */
   routeOf(event: Routed): string
-  /** As `routeOf`; '' on the command line, the platform without gateway events (seed 003). */
+  /** Works like `routeOf`; '' on the command line, the platform without gateway events (seed 003). */
   pluginRouteOf(event: Routed): string
 }
 

@@ -49,7 +49,7 @@ export interface BusyArrivals {
   announceRefused(key: SessionKey): Promise<void>
 }
 
-/** Of so many people the longest queues have room in one conversation. */
+/** A conversation has room for the longest queues of so many people. */
 const maxPeople = 10
 /** Sub-agents lose all their work when their turn ends. */
 const delegatingTool = 'delegate_task'

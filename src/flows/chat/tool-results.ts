@@ -44,7 +44,7 @@ export async function viewToolCall(
   return createToolView({ ...found, fullText }, { whole, withhold })
 }
 
-/** As much as a view shows. */
+/** A view shows as much. */
 const maxBytes = 4_000_000
 
 /** Undefined for a file that was removed, and for what is no file. */

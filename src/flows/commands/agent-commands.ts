@@ -129,7 +129,7 @@ function refused(reason: string): CommandOutput {
   return { output: '', errors: `hermes: ${reason}\n`, exitCode: notPermitted }
 }
 
-/** As the complete `hermes` understands them. */
+/** Splits the words like the complete `hermes` does. */
 function wordsOf(args: readonly string[]): readonly string[] {
   const [first = 'help', ...rest] = args
   if (first === '--help' || first === '-h') return ['help']

@@ -28,7 +28,7 @@ export interface CommandDispatcherDeps {
   readonly turnResults: EventResults
   readonly commands: Pick<CommandRegistry, 'resolve'>
   readonly emit: HookEventListener
-  /** As `emit`, without the hooks: those that decided about a command already know it. */
+  /** Notifies like `emit`, without the hooks: the hooks that decided about a command already know it. */
   readonly notifyListeners: HookEventListener
   readonly commandDecisions: Pick<CommandDecisions, 'decide'>
   /** Notifies plugins of a command before hooks decide about it, where no turn of the session runs. Returns at once. */

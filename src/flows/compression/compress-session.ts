@@ -88,7 +88,7 @@ export type SessionCompressionResult =
 
 export interface CompressSessionDeps extends SessionCompressionDeps {
   readonly cooldown: SummaryCooldown
-  /** Tokens that the provider counts for one that is estimated. */
+  /** The calibration factor: tokens that the provider counts per estimated token. */
   readonly ratio: number
 }
 

@@ -221,7 +221,7 @@ function runSteps(deps: CronDeps) {
   }
 }
 
-/** As `/model` stores it. */
+/** Returns the model in the form in which `/model` stores it. */
 function chosenModel({ provider, model }: JobRun['stored']['job'], usual: string): string {
   return formatModelChoice({ provider: provider || usual, model })
 }

@@ -19,7 +19,7 @@ export interface IdleTurnDeps {
   readonly log: Logger
 }
 
-/** As `wait`. A turn that waits for its beginning, or for a tool, is active. */
+/** Waits like `wait`. A turn that waits for its beginning, or for a tool, is active. */
 export async function waitWhileActive(
   deps: IdleTurnDeps,
   seq: number,

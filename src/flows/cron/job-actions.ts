@@ -9,7 +9,7 @@ const names = z.union([z.string().transform((text) => text.split(',').map((name)
 
 export const jobActionSchema = z.object({
   action: z.enum(['create', 'list', 'show', 'update', 'pause', 'resume', 'run', 'stop', 'remove']),
-  /** Of the job: its id, or its name. */
+  /** Names the job by its id, or by its name. */
   job_id: z.string().max(200).optional(),
   name: z.string().max(200).optional(),
   prompt: z.string().optional(),

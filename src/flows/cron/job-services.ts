@@ -50,7 +50,7 @@ export interface AgentRequest {
   /** The chat of the turn; undefined outside of one. */
   readonly source: SessionSource | undefined
   readonly authority: Authority
-  /** Of the call: a job that it has made is found again. */
+  /** The key of the call: a job that it has made is found again. */
   readonly key: string
 }
 

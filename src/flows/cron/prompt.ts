@@ -6,7 +6,7 @@ import type { Job } from '../../cron/job.ts'
 import { toMessageText } from '../../message/untrusted-text.ts'
 
 export interface JobContext {
-  /** Of the script; undefined without one. */
+  /** The output of the script; undefined without a script. */
   readonly scriptOutput: string | undefined
   /** The latest outputs of the jobs in `context_from`. */
   readonly outputs: readonly { readonly name: string; readonly text: string }[]

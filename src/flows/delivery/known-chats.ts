@@ -8,7 +8,7 @@ export interface KnownChat {
   readonly target: Target
   readonly name?: string
   readonly type: ChatType
-  /** Of the newest message of the session, which may be another person's. */
+  /** The source of the newest message of the session, which may be another person's. */
   readonly source: SessionSource
   /** One for each session of the chat: who has begun it, and who has written last. */
   readonly people: readonly SessionSource[]

@@ -34,7 +34,7 @@ export interface SendRequestDeps extends ResolveTargetDeps {
  * has not confirmed it in time. `failed`: the platform has refused it. `skipped`: the chat takes no messages any more.
  */
 export interface SendResultReport {
-  /** As it was requested. */
+  /** The target as it was requested. */
   readonly target: string
   readonly status: 'sent' | 'saved' | 'queued' | 'failed' | 'skipped'
   /** The chat that was found: `<platform>:<chat_id>[:<thread_id>]`. */

@@ -76,7 +76,7 @@ export async function checkpointBefore(
   const reason = command === undefined ? tool : `${tool}: ${redact(command)}`
   const hostPaths = paths.map(toHostPath)
   const cwd = toHostPath(environment.cwd)
-  // Also refuses the folders of keys and credentials, and what the sandbox hides: a diff would show them.
+  // Refuses the folders of keys and credentials too, and what the sandbox hides: a diff would show them.
   const mayWrite = async (folder: string) => {
     const found = await environment.files.check(folder, 'write', { isOwner, signal })
     return found.ok || found.code === 'is_directory'

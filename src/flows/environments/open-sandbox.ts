@@ -45,8 +45,8 @@ export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | unde
 }
 
 /**
- * As `openSandbox`, for several programs, each with a directory of its own as `/tmp`. The folders and the programs of the sandbox
- * are prepared once, and the machine is tried once.
+ * Works like `openSandbox`, for several programs, each with a directory of its own as `/tmp`. The folders and the
+ * programs of the sandbox are prepared once, and the machine is tried once.
  */
 export async function openSandboxes(
   deps: OpenSandboxDeps,

@@ -15,7 +15,7 @@ import type { SessionSource } from '../../message/source.ts'
 
 /** The turn that runs a command. */
 export interface CommandTurn {
-  /** Of the event that the turn handles. */
+  /** The number of the event that the turn handles. */
   readonly seq: number
   readonly sessionKey: SessionKey
   readonly source: SessionSource
@@ -53,7 +53,7 @@ interface Listening {
   readonly variables: Readonly<Record<string, string>>
 }
 
-/** Tokens that are taken out of texts. Those of past turns are worthless, and few suffice. */
+/** Tokens that are taken out of texts. Tokens of past turns are worthless, so that few suffice. */
 const maxKnownTokens = 64
 
 export function createTurnAccess({ directory, secrets, ended, run, log }: TurnAccessDeps): TurnAccess {

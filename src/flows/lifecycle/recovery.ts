@@ -43,7 +43,7 @@ export async function recover(deps: RecoveryDeps): Promise<void> {
   if (attempts > 0) log.warn({ event: 'recovery.crash_found', attempts }, 'the last process ended unexpectedly')
   const queues = await store.run(listOpenQueues)
   if (queues.length > 0) await deps.endRevoked()
-  // Woken before the others, and one at a time: if one of them ends the gateway again, it is known which.
+  // These sessions run before the others, one at a time: if one of them crashes the gateway again, it is known which.
   const suspects = (await store.run(listSuspectSessions)).filter(isOwn).map((key) => brand<SessionKey>(key))
   engine.runOneAtATime(suspects)
   for (const key of suspects) engine.wake(key, 'turn')

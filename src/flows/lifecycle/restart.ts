@@ -132,7 +132,7 @@ function* writeReport(notices: Notices, requests: readonly RestartRequest[], now
 }
 
 interface HomeNotice {
-  /** Those who are told anyway. */
+  /** The targets that are notified anyway. */
   readonly told: readonly Target[]
   readonly key: string
   readonly text: string

@@ -22,7 +22,7 @@ export interface SessionServers {
 }
 
 interface Entry {
-  /** Of the servers and the directory. */
+  /** The fingerprint of the servers and the directory. */
   readonly fingerprint: string
   readonly runtime: McpRuntime
   /** What is known of the servers, and their `/tmp`. */
@@ -34,7 +34,7 @@ interface Entry {
 /** A front end that was killed ends nothing. One that goes on names its servers before each message. */
 const defaultIdleMs = 2 * 60 * 60_000
 
-/** Conversations with servers. Those of the conversation that has them for longest end. */
+/** Conversations with servers. The servers of the conversation that has them for longest end. */
 const maxConversations = 100
 
 export function createSessionServers(

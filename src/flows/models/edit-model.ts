@@ -82,7 +82,7 @@ function keyPlaces(tree: unknown) {
   }
 }
 
-/** As it is written in the file: a reference such as `${KEY}` stays one. */
+/** Returns the value as it is written in the file: a reference such as `${KEY}` stays one. */
 function keptValue(tree: unknown, [first]: readonly YamlPath[], key: string): { key: string; value: string }[] {
   const value = first === undefined ? undefined : valueAt(tree, first)
   return typeof value === 'string' && value !== '' ? [{ key, value }] : []

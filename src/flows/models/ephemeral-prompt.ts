@@ -14,7 +14,7 @@ export interface EphemeralSettings {
   readonly systemPrompt: string
   /** Relative to the home of the gateway; '' for none. */
   readonly prefillFile: string
-  /** Of the platform, by the id of a chat or of a thread. */
+  /** The prompts of the platform, by the id of a chat or of a thread. */
   readonly channelPrompts: Readonly<Record<string, string>>
   readonly channelOverrides: Readonly<Record<string, { readonly system_prompt?: string | undefined }>>
 }

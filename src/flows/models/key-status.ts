@@ -44,7 +44,8 @@ export interface KeyStatusOptions {
 }
 
 /**
- * Of the configured provider, of those of `fallback_providers`, and of others whose keys rest. Reads only. Throws `auth/unusable`.
+ * Reports on the keys of the configured provider, of those of `fallback_providers`, and of others whose keys rest.
+ * Reads only. Throws `auth/unusable`.
  */
 function readKeyStatus({ path, selection, fallbacks, now }: KeyStatusOptions): KeyStatus[] {
   const file = createSharedAuthFile({ path, withLock: async (run) => run(), log: silentLog })
@@ -122,7 +123,7 @@ export interface KeyReport {
   readonly failure?: HermesError
 }
 
-/** As `readKeyStatus`, and never throws for the file. */
+/** Reports like `readKeyStatus`, and never throws for the file. */
 export function reportKeys(options: KeyStatusOptions): KeyReport {
   try {
     const status = readKeyStatus(options)

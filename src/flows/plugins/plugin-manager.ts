@@ -140,7 +140,7 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
     environment: (name) => runtime?.environments.find(name),
     async stop(drainMs, force) {
       stopped = true
-      // Also without plugins: programs of the configuration may observe the events of plugins.
+      // The manager exists without plugins too: programs of the configuration may observe the events of plugins.
       const { hooks, memory, daemons, middleware, gatewayHooks } = deps
       await Promise.all([hooks.drain(drainMs, force), memory.drain(drainMs, force)])
       // By now, plugins that keep data per session have been notified of the end of their turns.

@@ -53,9 +53,9 @@ export interface SessionPromptDeps {
     memory(facts: PromptFacts): Promise<string>
     skills(facts: PromptFacts): Promise<string>
   }
-  /** Of plugins. */
+  /** The memory of plugins. */
   readonly memory: Pick<PluginMemory, 'promptBlock'>
-  /** Of plugins. */
+  /** The sections of plugins. */
   readonly sections: Pick<PromptSections, 'render'>
   /** The adapter of a connected account. */
   adapter(target: Pick<Target, 'platform' | 'account'>): Pick<PlatformAdapter, 'sendsAttachments'> | undefined

@@ -235,7 +235,7 @@ function* withdrawEvent(
   }
   if (event?.state !== 'claimed') return { state: 'ended' }
   const open = yield* findOpenTurn(event.session_key)
-  // Of several messages in one turn, each one stops it.
+  // Each of several messages in one turn stops it.
   const isOpen = open !== undefined && open.id === event.turn_id
   if (isOpen) yield* requestTurnStop(event.session_key)
   return { state: 'running', key: brand<SessionKey>(event.session_key), seq: isOpen ? open.seq : seq }

@@ -101,7 +101,7 @@ function delegationOf(
   }
 }
 
-/** As of tasks that people request in a chat. */
+/** Returns the id that tasks have which people request in a chat. */
 function requesterIdOf({ platform, userId, chatId }: SessionSource): string {
   return `${platform}:${userId ?? chatId}`
 }

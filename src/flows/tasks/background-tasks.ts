@@ -30,7 +30,7 @@ export interface TaskRequest extends Pick<BackgroundTask, 'deliver' | 'delegatio
   readonly prompt: string
   /** The user of the task's source. */
   readonly requester: { readonly id: string; readonly name: string }
-  /** Of the person who caused the task. */
+  /** The authority of the person who caused the task. */
   readonly authority: Authority
   readonly maxIterations?: number | undefined
   readonly route?: string | undefined
@@ -52,7 +52,7 @@ export interface OpenTask {
   readonly ageMs: number
 }
 
-/** As `OpenTask`, for those who may see what was asked. */
+/** Extends `OpenTask` for those who may see what was asked. */
 export interface OpenTaskDetails extends OpenTask {
   /** The number of its event. */
   readonly seq: number
@@ -61,9 +61,9 @@ export interface OpenTaskDetails extends OpenTask {
   /** The chat of the reply; null for none. */
   readonly deliver: Target | null
   readonly prompt: string
-  /** Of the person who caused it. */
+  /** The authority of the person who caused it. */
   readonly authority?: Authority
-  /** Of a sub-agent. */
+  /** The delegation to a sub-agent. */
   readonly delegation?: BackgroundDelegation
 }
 

@@ -175,7 +175,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     return opened
   })
 
-  /** Those of the folders in which single conversations work. */
+  /** The sandboxes of the folders in which single conversations work. */
   let workspaces = createLruCache<Promise<Sandbox | undefined>>(maxWorkspaces)
 
   const openSandboxIn = (directory: () => string) =>

@@ -142,7 +142,7 @@ export function createBrowsers(deps: BrowserDeps): Browsers {
   }
 }
 
-/** As the proxy names it. */
+/** Returns the host in the form that the proxy names. */
 function hostOf(url: string): string {
   const { hostname, port, protocol } = new URL(url)
   return `${hostname.replace(/\.$/, '').replace(/^\[|\]$/g, '')}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`

@@ -18,7 +18,7 @@ export interface ResultFilesDeps {
   readonly directory: string
   readonly store: Store
   readonly log: Logger
-  /** Of all files together; the oldest are removed first. Default: 256 MiB. */
+  /** Limits all files together; the oldest are removed first. Default: 256 MiB. */
   readonly maxTotalBytes?: number
 }
 
@@ -41,7 +41,7 @@ export function createResultFiles({
   log,
   maxTotalBytes = defaultMaxTotalBytes,
 }: ResultFilesDeps): ResultFiles {
-  /** Of all files; undefined until they are read once. */
+  /** The size of all files; undefined until they are read once. */
   let totalBytes: number | undefined
 
   async function limitTotal(newest: string, bytes: number): Promise<void> {

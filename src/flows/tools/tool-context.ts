@@ -32,7 +32,7 @@ export interface ToolContextDeps extends Pick<ToolRuntimeDeps, 'skills'> {
     /** What a call of this turn may use; nothing where no message can come later. */
     watchesOf(turn: CallingTurn, callId: string): Pick<ToolContext, 'commandWatches'>
   }
-  /** Also those that summaries have replaced. Rejects `store/...`. */
+  /** Includes messages that summaries have replaced. Rejects `store/...`. */
   findMessages(sessionId: string, filter: MessageFilter): Promise<readonly ChatMessage[]>
 }
 

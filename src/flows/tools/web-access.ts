@@ -33,7 +33,7 @@ const fetchTimeouts = { idleTimeoutMs: 15_000, totalTimeoutMs: 60_000 }
 const accept = 'text/markdown, text/html;q=0.9, application/pdf;q=0.9, text/plain;q=0.8, */*;q=0.1'
 /** A longer page is summarised. Characters. */
 const maxPageChars = 5_000
-/** Of a long page, the model is shown the beginning. */
+/** The model is shown the beginning of a longer page. */
 const maxSummarisedChars = 200_000
 
 export function createWebAccess(deps: WebAccessDeps, caller: AuxiliaryCaller): WebAccess {

@@ -126,7 +126,7 @@ export function createMessagePreparation(deps: AttachmentsDeps): MessagePreparat
     } catch (error) {
       if (stopSignal.aborted || deps.isDraining()) return
       if (!(work.signal.reason instanceof StopRequested)) throw error
-      // Of a message that was deleted meanwhile, nothing more is withdrawn.
+      // Nothing more of a message that was deleted meanwhile is withdrawn.
       await deps.withdraw(seq, joined)
     } finally {
       work.finish()

@@ -9,9 +9,9 @@ import type { FooterField } from './config.ts'
 
 export interface FooterFacts {
   readonly model: string
-  /** Of the earlier responses of the turn. */
+  /** The usage of the earlier responses of the turn. */
   readonly earlierUsage: Usage
-  /** Of the last response. */
+  /** The usage of the last response. */
   readonly usage: Usage
   /** ms */
   readonly duration: number

@@ -77,7 +77,7 @@ export interface TurnJournal {
    * waits is left unchanged.
    */
   storeAttachments(seq: number, files: readonly Attachment[], notice?: PreparedReply): Promise<void>
-  /** As `storeAttachments`, for a message whose attempt has not begun. */
+  /** Stores like `storeAttachments`, for a message whose attempt has not begun. */
   storeEarly(seq: number, files: readonly Attachment[], notice?: PreparedReply): Promise<void>
   /** Stores the skills that a message names; '' for none. A message that no longer waits is left unchanged. */
   storeSkills(seq: number, skills: string): Promise<void>

@@ -52,7 +52,7 @@ export interface TurnProgressDeps {
   readonly redact: (text: string) => string
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly clock: () => number
-  /** Of the stored responses of a turn. Rejects `store/...`. */
+  /** Returns the usage of the stored responses of a turn. Rejects `store/...`. */
   usageOf(turn: Pick<Turn, 'id' | 'sessionId'>): Promise<Usage>
   /** The adapter of a connected account. */
   adapter(target: Target): Pick<PlatformAdapter, 'activity'> | undefined
@@ -189,7 +189,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   }
 }
 
-/** Of a label and of a result, for platforms that show tools live. */
+/** Limits a label and a result, for platforms that show tools live. */
 const maxActivityChars = 200
 
 /** Takes out known secrets, and what looks like one. */

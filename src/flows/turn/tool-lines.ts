@@ -21,7 +21,7 @@ export interface ToolLines {
   interrupt(): void
   /** '' without a line. */
   text(): string
-  /** As `text`, for a message that will never change. */
+  /** Returns the same as `text`, for a message that will never change. */
   fixedText(): string
 }
 

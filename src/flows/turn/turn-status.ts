@@ -100,7 +100,7 @@ function createToolMessages(
   if (mode === 'off') return undefined
   const isSeparate = grouping === 'separate'
   let messages: ToolMessage[] = []
-  /** Of the tools since the last text. */
+  /** The message with the tools since the last text. */
   let current: ToolMessage | undefined
 
   function show({ lines, message }: ToolMessage): void {

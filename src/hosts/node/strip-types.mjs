@@ -1,8 +1,10 @@
 /**
- * `node strip-types.mjs <cache directory> <file>`: prints a TypeScript file without its types and stores the result in the
- * cache. Also stores the files that it imports by relative paths, so that one process handles a whole module.
+ * `node strip-types.mjs <cache directory> <file>`: prints a TypeScript file without its types and stores the result
+ * in the cache. It stores the files that it imports by relative paths too, so that one process handles a whole
+ * module.
  *
- * An error in the file itself is printed to stderr as `<file>:<line>: …` with exit code 1. Errors in its imports are ignored.
+ * An error in the file itself is printed to stderr as `<file>:<line>: …` with exit code 1. Errors in its imports are
+ * ignored.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'

@@ -31,7 +31,7 @@ export interface DaemonStatus {
   readonly state: 'waiting' | 'starting' | 'running' | 'restarting' | 'stopping' | 'stopped'
   readonly restarts: number
   readonly lastError: { readonly at: number; readonly text: string } | null
-  /** Of the periodic task, ms since 1970; null while it runs or without a task. */
+  /** The next run of the periodic task, ms since 1970; null while it runs or without a task. */
   readonly nextRun: number | null
 }
 

@@ -54,7 +54,7 @@ export interface PluginHooks {
     callback: HookCallback<Name>,
     options?: HookOptions,
   ): Registration
-  /** As `register`, for names that are known only at run time. */
+  /** Works like `register`, for names that are known only at run time. */
   registerNamed(owner: string, name: string, callback: AnyCallback, options?: HookOptions): Registration
   hasListeners(name: HookName): boolean
   /**

@@ -8,7 +8,7 @@ import type { MemoryContext } from '../memory-provider.ts'
 import type { MemoryOwner } from '../plugin-memory.ts'
 
 export interface MemoryConversation {
-  /** Of the session that is current now. */
+  /** The context of the session that is current now. */
   context: MemoryContext
   /** Whether the provider could be initialized. Never rejects. */
   ready: Promise<boolean>
@@ -35,7 +35,7 @@ export interface MemoryConversations {
   ofSession(sessionId: string): MemoryConversation | undefined
   /** A turn of this conversation runs. */
   turnStarted(conversation: MemoryConversation): void
-  /** Of the command line. */
+  /** Returns the conversations of the command line. */
   ofCommandLine(): readonly MemoryConversation[]
 }
 

@@ -124,7 +124,10 @@ export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
   }
 }
 
-/** As in upstream Hermes: a registration that would hide another one without `override` is ignored, but the plugin is loaded. */
+/**
+ * A registration that would hide another one without `override` is ignored, but the plugin is loaded, as in upstream
+ * Hermes.
+ */
 function isNameConflict(error: unknown, spec: RegistrationSpec): error is HermesError {
   if (spec.kind === 'tool') return !spec.override && isHermesError(error, 'plugins/tool-taken')
   return spec.kind === 'command' && isHermesError(error, 'plugins/command-taken')

@@ -12,7 +12,7 @@ export interface ForeignDatabase {
   columns(table: string): ReadonlySet<string>
   /** Throws `store/…`. */
   rows(sql: string, ...values: SQLInputValue[]): readonly Readonly<Record<string, unknown>>[]
-  /** Also removes the copy. */
+  /** Removes the copy as well. */
   close(): void
 }
 

@@ -139,7 +139,7 @@ function allInTime(sql: string, values: Values): { rows: Record<string, unknown>
   }
 }
 
-/** As the tokenizer of the index writes words: small letters without accents. */
+/** Writes words like the tokenizer of the index does: small letters without accents. */
 function wordsThatBegin(beginning: string): string[] {
   const from = beginning.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
   const until = performance.now() + maxPrefixMs

@@ -35,7 +35,7 @@ const rowShape = z.object({
   role: z.string(),
   /** The first 8,000 characters. */
   content: z.string(),
-  /** Of the whole text, at most 65,536. */
+  /** The length of the whole text, at most 65,536. */
   length: z.number(),
   /** ms since 1970. */
   at: z.number(),

@@ -5,7 +5,7 @@
 
 export interface ThreadProblem {
   readonly problem: string
-  /** Of a `HermesError`; `problem` is its detail then. */
+  /** The code of a `HermesError`; `problem` is its detail then. */
   readonly code?: string
   /** SQLite's result code. */
   readonly errcode?: number

@@ -9,7 +9,7 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import { createTestServer } from './support.ts'
 
 export interface HttpTestServer {
-  /** Of the MCP endpoint. */
+  /** The address of the MCP endpoint. */
   readonly url: string
   readonly origin: string
   /** Headers of the requests to the MCP endpoint. */

@@ -19,7 +19,7 @@ export interface TestMemory {
   /** The directory of the files. */
   readonly directory: string
   readonly settings: () => MemorySettings
-  /** Of the owner, in a direct message. */
+  /** The access of the owner in a direct message. */
   readonly access: MemoryAccess
   /** Replaces the section `memory` of the configuration. */
   configure(section: Readonly<Record<string, unknown>>): void

@@ -22,7 +22,7 @@ function tar(files: Files): Buffer {
 }
 
 interface ZipOptions {
-  /** Of each entry: the permission bits with the type of the file. */
+  /** The permission bits of each entry with the type of the file. */
   readonly mode?: number
 }
 

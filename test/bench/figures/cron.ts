@@ -141,7 +141,7 @@ async function measureIdle({ full, progress }: BenchOptions): Promise<Row[]> {
   ]
 }
 
-/** Of the scheduler, with all jobs in its table. */
+/** Counts the timers of the scheduler with all jobs in its table. */
 function countTimers(): Promise<Row> {
   return withHome('', async (home) => {
     const store = createSqliteStore({ path: join(home, 'state.db') })

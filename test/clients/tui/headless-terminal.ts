@@ -29,7 +29,7 @@ export function createHeadlessTerminal(columns = 80, rows = 24): HeadlessTermina
   let onInput: (data: string) => void = () => undefined
   let onResize: () => void = () => undefined
   let looks: (() => void)[] = []
-  // As the terminal of a process does it.
+  // Splits the input like the terminal of a process does.
   const keys = new StdinBuffer()
   keys.on('data', (sequence) => onInput(sequence))
   keys.on('paste', (text) => onInput(`\u001b[200~${text}\u001b[201~`))

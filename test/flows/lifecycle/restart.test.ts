@@ -36,7 +36,7 @@ test('where the clock of the platform is behind, the second /restart is taken', 
     await store.run(() => reply.write(now))
     reply.committed()
   }
-  // Those that the platform delivers again arrive together.
+  // The messages that the platform delivers again arrive together.
   await restart()
   await restart()
   assert.equal(restarts, 0)

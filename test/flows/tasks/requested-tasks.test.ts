@@ -17,7 +17,7 @@ function tasksOn(t: TestContext) {
   const deps = { store, inbox, turnResults: createEventResults(store), clock: Date.now, log: silentLog }
   const stopped: number[] = []
   const stopEvent = async (seq: number) => void stopped.push(seq)
-  /** Those of a new process. */
+  /** The sub-agents of a new process. */
   const running = new Map<string, RunningSubagent>()
   const create = () =>
     createRequestedTasks({

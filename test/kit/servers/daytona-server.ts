@@ -83,7 +83,10 @@ export async function startDaytonaServer(key: string): Promise<DaytonaServer> {
   }
 }
 
-/** As its program does: words and quotes, no shell and no escapes; stdout and stderr together, until both are closed. */
+/**
+ * Runs a command like Daytona's program does: words and quotes, no shell and no escapes; stdout and stderr together,
+ * until both are closed.
+ */
 function run(command: string): Promise<{ exitCode: number; result: string }> {
   const words = [...command.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)].map(([word]) =>
     word.replaceAll(/'([^']*)'|"([^"]*)"/g, (_, single?: string, double?: string) => single ?? double ?? ''),

@@ -204,7 +204,7 @@ export function createFaults(options: FaultOptions = {}): Faults {
       }
       const matching = windows.filter(({ options: limit }) => matchesWindow(limit, call))
       const open = matching.find(({ window }) => !window.isOver())
-      // Also for windows that are over, to record the first call after the wait time.
+      // The windows that are over are told as well, to record the first call after the wait time.
       for (const one of matching) if (one !== open) one.window.passed()
       if (open === undefined) return applyFault(call, response)
       write(response, tooMany(open.window.refuse(), open.options))

@@ -9,7 +9,7 @@ import { asRecord } from '../../../src/lib/json.ts'
 export interface MediaRequest {
   readonly path: string
   readonly authorization: string
-  /** Of a form, or of a JSON body. */
+  /** The fields of a form, or of a JSON body. */
   readonly fields: Readonly<Record<string, unknown>>
   readonly file?: { readonly name: string; readonly type: string; readonly bytes: Uint8Array }
   readonly contentLength: number

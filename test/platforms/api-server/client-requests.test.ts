@@ -23,9 +23,9 @@ interface ClientRequest {
   readonly expect:
     | { readonly status: number; readonly param: string }
     | {
-        /** Of the message that the gateway accepts. */
+        /** The text of the message that the gateway accepts. */
         readonly text: string
-        /** Of the messages before. */
+        /** The roles of the messages before it. */
         readonly roles: readonly string[]
         readonly instructions?: string
         readonly pictures?: number

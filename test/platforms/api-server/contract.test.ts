@@ -37,7 +37,7 @@ platformContract('the OpenAI API', async () => {
 
 /** Clients get the answer with the outcome of their turn, which is stored together with what is sent. */
 function withOutcomes({ adapter, gateway }: ServedAdapter): PlatformAdapter {
-  /** Of everything that was asked, and of what is asked next. */
+  /** Settles everything that was asked, and what is asked next. */
   const settle = (text: string) => {
     for (let seq = 1; seq <= gateway.ingestedEvents.length + 1; seq += 1) gateway.completeTurn(seq, { text })
   }

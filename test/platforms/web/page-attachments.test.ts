@@ -28,7 +28,7 @@ describe('files on the chat page', { skip }, () => {
     mimeType: 'image/png',
     buffer,
   })
-  /** As a person pastes or drops a file. */
+  /** Gives files like a person who pastes or drops them. */
   const give = (page: Page, how: 'paste' | 'drop') =>
     page.evaluate(`(() => {
       const data = new DataTransfer()

@@ -60,7 +60,7 @@ describe('the chat page', { skip }, () => {
     await connected(page)
     await gateway.reply('```sh\nls\n```\n\n```sh\nls\n```', 't0')
     await page.waitForSelector('.log pre')
-    // As text, because the tests are compiled without the types of a browser.
+    // The script is a text, because the tests are compiled without the types of a browser.
     const found = await page.evaluate(`(() => {
       const landmarks = 'header, main, dialog[aria-labelledby], section[aria-label], form[aria-label], [role=region][aria-label], [role=log]'
       const content = [...document.querySelectorAll('#app button, #app textarea, #facts')]
@@ -672,7 +672,10 @@ function pairingRequest(requestId: string, userName: string) {
   return { platform: 'telegram', requestId, userId: '4711', userName, createdAt: Date.now() }
 }
 
-/** Runs in the page, which contains axe. As text, because the tests are compiled without the types of a browser. */
+/**
+ * Runs in the page, which contains axe. The script is a text, because the tests are compiled without the types of a
+ * browser.
+ */
 const findIssues = `axe.run(document).then(({ violations }) => violations
   .filter(({ impact }) => impact === 'serious' || impact === 'critical')
   .flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`

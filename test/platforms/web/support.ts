@@ -44,7 +44,7 @@ export interface Gateway {
   /** The commands of the gateway. */
   readonly commands: CommandEntry[]
   info: GatewayInfo
-  /** Of the conversation, if it is not that of `info`. */
+  /** The model of the conversation, if it is not that of `info`. */
   model?: Pick<GatewayInfo, 'model' | 'provider'>
   /** Thrown by the next `accept`. */
   failWith: Error | undefined
@@ -255,7 +255,7 @@ function uploadRoutes(upload: RecordingContext['upload']): HttpRoute[] {
   )
 }
 
-/** As the admin API serves them. */
+/** Returns the routes as the admin API serves them. */
 function approvalRoutes(gateway: Gateway): HttpRoute[] {
   return [
     { method: 'GET', path: '/api/approvals', access: 'token', handle: () => Response.json(gateway.remembered) },

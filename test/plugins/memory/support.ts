@@ -16,7 +16,7 @@ export interface TestMemory {
   readonly log: RecordingLog
   readonly time: VirtualTime
   readonly settings: { chosen: string | undefined; groupMemory: 'none' | 'all' }
-  /** Of sessions, by id. */
+  /** The messages of sessions, by id. */
   readonly messages: Map<string, readonly Fields[]>
   /** Everything that was queued has been delivered. */
   drained(): Promise<boolean>

@@ -192,7 +192,7 @@ const messageFaults: readonly FaultScenario[] = [
       const isUndelivered = (question: UserMessage) =>
         system.outboxDeadLetters().some(({ text }) => answeredToken(text) === tokenOf(question))
       await waitUntil(() => questions.every(isUndelivered), 15_000)
-      // As an operator would after the access is restored.
+      // An operator would do the same after the access is restored.
       return async () => {
         find()
         await system.retryDeadLetters()

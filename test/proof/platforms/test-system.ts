@@ -33,7 +33,7 @@ export interface TestSystem {
   reconfigure(platform: string): Promise<void>
   /** The dead chatLetters of the outbox. */
   outboxDeadLetters(): readonly { readonly id: number; readonly platform: string; readonly text: string }[]
-  /** As `hermes outbox retry`. */
+  /** Retries like `hermes outbox retry`. */
   retryDeadLetters(): Promise<void>
   /** The texts of all messages that were accepted, in order. */
   acceptedTexts(): readonly string[]

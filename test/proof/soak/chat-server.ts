@@ -4,7 +4,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { z } from 'zod'
 
-/** Of the gateway process, in bytes. */
+/** The memory of the gateway process, in bytes. */
 export interface ProcessMemory {
   readonly heapUsed: number
   readonly heapTotal: number

@@ -71,7 +71,7 @@ export function createScroller({ viewport, content, jump, frame }) {
     },
   }
 
-  /** Of the visible part to the end, px. */
+  /** Returns the distance from the visible part to the end, in pixels. */
   function distance() {
     return viewport.scrollHeight - viewport.scrollTop - viewport.clientHeight
   }

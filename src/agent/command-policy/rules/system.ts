@@ -116,8 +116,8 @@ function checkHermes(command: SimpleCommand): RuleMatch | undefined {
 }
 
 /**
- * The value of the option is no command. Another profile has its own people and secrets. As the command line reads it: what
- * follows the command is its own.
+ * The value of the option is no command. Another profile has its own people and secrets. What follows the command
+ * belongs to the command, as on the command line.
  */
 function withoutProfileOption(words: readonly string[]): { words: readonly string[]; namesProfile: boolean } {
   const rest: string[] = []

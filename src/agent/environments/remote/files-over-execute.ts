@@ -12,7 +12,7 @@ import { createRemoteFiles } from './remote-files.ts'
 import type { StartInPlace } from './script-runner.ts'
 
 const timeoutMs = 120_000
-/** Also of a base64 text. Files are smaller. */
+/** The limit covers base64 text too. Files are smaller. */
 const maxOutputBytes = 64 * 1_048_576
 /** What one command carries; the limit of a system is 128 kB. */
 const maxChunkChars = 64_000

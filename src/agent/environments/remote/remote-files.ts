@@ -139,7 +139,7 @@ interface Permission {
 
 interface Reply {
   readonly ok: true
-  /** Of the first line, after `ok`. */
+  /** The words of the first line after `ok`. */
   readonly words: readonly string[]
   /** What follows the first line. */
   readonly body: Buffer

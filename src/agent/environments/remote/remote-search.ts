@@ -63,7 +63,7 @@ async function searchWithGrep(request: FileSearchRequest, place: PlaceSearch): P
   return result.ok && stopped !== undefined ? { ...result, stopped: result.stopped ?? stopped } : result
 }
 
-/** Of the names of all files. */
+/** Limits the list of the names of all files. */
 const maxListBytes = 16 * 1_048_576
 
 /** The kind of the root in a line, and the names of the files, as many as fit into the limits of time and memory. */
@@ -142,11 +142,11 @@ ${run} || [ $? -lt 126 ]
 
 interface Collected {
   readonly hits: FileHit[]
-  /** Of the hits, without the lines near them. */
+  /** Counts the hits, without the lines near them. */
   count: number
   /** The first line. */
   root: string | undefined
-  /** Of the lines that follow, where the lines do not say it. */
+  /** The file of the lines that follow, where the lines do not name it. */
   file: string | undefined
   /** Lines that are no hits: what a program says about a pattern. */
   said: string
@@ -236,7 +236,7 @@ function readLine(
 /** Begins the lines of a file. */
 const fileMark = '\0file '
 
-/** Of a grep without `--null`. */
+/** Parses a hit of a grep without `--null`. */
 function parseColonHit(line: string, { output }: FileSearchRequest): FileHit | undefined {
   if (output === 'counts') {
     const [, path, count] = /^(\.\/.*):(\d+)$/s.exec(line) ?? []

@@ -120,7 +120,7 @@ export function runInPlace(client: RemoteClient, options: PlaceCommand): PlacePr
   }
 }
 
-/** Of the end of a client program. Undefined: a signal ended the command. */
+/** Returns the failure that the end of a client program means. Undefined: a signal ended the command. */
 async function failureOf(
   client: RemoteClient,
   exit: RemoteExit,

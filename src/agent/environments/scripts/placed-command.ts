@@ -23,7 +23,7 @@ export interface PlacedCommandOptions {
 
 export interface CommandReport {
   readonly state: 'running' | 'exited' | 'killed'
-  /** Of `exited`. */
+  /** The exit code of an `exited` command. */
   readonly exitCode: number
   /** The length of the output. */
   readonly bytes: number
@@ -38,7 +38,7 @@ export interface PlacedCommand {
   wait(seconds: number, signal: AbortSignal): Promise<CommandReport>
   /** A part of the output. */
   read(offset: number, length: number, signal: AbortSignal): Promise<Buffer>
-  /** Also a command whose start is still on its way. */
+  /** Kills the command even while its start is still on its way. */
   kill(graceMs: number, signal: AbortSignal): Promise<void>
   /** Removes its files. */
   remove(signal: AbortSignal): Promise<void>

@@ -17,7 +17,7 @@ export interface ScriptEnvironmentOptions {
   readonly kind: string
   /** Absolute, `~` or below `~`. */
   readonly cwd: string
-  /** Of every command. */
+  /** The variables of every command. */
   readonly variables?: Readonly<Record<string, string>>
   /** Default: true. See `Environment`. */
   readonly isContainer?: boolean

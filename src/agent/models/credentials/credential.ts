@@ -17,7 +17,7 @@ export interface Credential {
   readonly source: CredentialSource
   /** '' for a reference whose variable has no value. */
   readonly secret: string
-  /** Of the provider's server; '' for the configured one. */
+  /** The address of the provider's server; '' for the configured one. */
   readonly baseUrl: string
   readonly health: CredentialHealth
   /** Turns that used it. */

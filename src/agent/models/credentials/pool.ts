@@ -38,7 +38,7 @@ export type Rotation =
   | 'exhausted'
 
 export interface CredentialLease {
-  /** Of this moment. */
+  /** The credential to use now. */
   readonly credential: Credential
   /** Changes `credential` when the provider refused it. `used` is the one that the call sent. */
   failed(failure: CredentialFailure, used?: Credential): Rotation

@@ -38,7 +38,7 @@ export interface MediaClient {
   ): Promise<{ readonly bytes: Uint8Array } | { readonly url: string }>
 }
 
-/** Of one answer: a picture is sent as text. */
+/** Limits one answer: a picture is sent as text. */
 const maxAnswerBytes = 64 * 1_048_576
 
 /** Each method rejects with `ModelError`, or with the reason of the signal. */

@@ -7,7 +7,7 @@ import type { BrowserAccess, ConversationPages } from '../../browser/contract.ts
 import { toErrorJson, toResultJson } from '../../support/result-json.ts'
 import { defineTool, type ToolContext, type ToolDefinition, type ToolMode } from '../tool.ts'
 
-/** Of the longest results, beside the limit of all tools. */
+/** Limits the longest results, beside the limit of all tools. */
 const maxResultChars = 40_000
 
 const texts = { type: 'string' } as const

@@ -8,7 +8,7 @@ import type { ApprovalNeed, ToolContext } from '../tool.ts'
 import { maxFileBytes } from './edit-result.ts'
 import { type TextChange, unifiedDiff } from './unified-diff.ts'
 
-/** Of all files of one question. */
+/** Limits the diffs of all files of one question. */
 const maxDiffChars = 100_000
 
 type Reach = 'edit' | 'edit-elsewhere' | 'edit-sensitive'

@@ -6,8 +6,9 @@ import { type TextChange, unifiedDiff } from './unified-diff.ts'
 
 export const maxFileBytes = 16 * 1024 * 1024
 /**
- * As Hermes, which has it for `patch` alone and without a limit. A patch may match another text than the model expects, and
- * `write_file` may replace text that it has not read; the page and editors show it to people. More would fill the window.
+ * Hermes has the diff for `patch` alone and without a limit. A patch may match another text than the model expects,
+ * and `write_file` may replace text that it has not read; the page and editors show it to people. More would fill the
+ * window.
  */
 const maxDiffChars = 6_000
 

@@ -27,7 +27,7 @@ const situations = fc
       all: fc.constant(keys.map(({ uses }, at) => credential(`k${at}`, at, uses))),
       usable: fc.constant(keys.flatMap(({ uses, rests }, at) => (rests ? [] : [credential(`k${at}`, at, uses)]))),
       calls: fc.constant(keys.map((key) => key.calls)),
-      // Also a key that was removed meanwhile, and none.
+      // The key may have been removed meanwhile, or be none.
       previous: fc.constantFrom('', 'gone', ...keys.map((_, at) => `k${at}`)),
       random: fc.double({ min: 0, max: 1, noNaN: true }),
     }),

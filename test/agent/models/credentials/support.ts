@@ -50,7 +50,7 @@ export function startPool(t: TestContext, { stored, referenced = [], strategy, r
   }
   return {
     ...open(),
-    /** As another process, or after a restart. */
+    /** Opens the pool like another process does, or a restart. */
     open,
     path,
     time,

@@ -6,7 +6,7 @@ import type { Json } from './workspace.ts'
 export interface SlackApiCall {
   readonly method: string
   readonly token: string
-  /** As they came. */
+  /** The fields as they came. */
   readonly fields: ReadonlyMap<string, string>
   /** '' when absent. */
   text(name: string): string

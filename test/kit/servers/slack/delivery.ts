@@ -45,7 +45,7 @@ export interface DeliveryOptions {
 }
 
 interface PendingEnvelope {
-  /** Of the envelope that is under way: each try has a new one. */
+  /** The id of the envelope that is under way: each try has a new one. */
   id: string
   readonly type: EnvelopeType
   readonly payload: Json

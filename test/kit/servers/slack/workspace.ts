@@ -51,7 +51,7 @@ export interface Workspace {
   remove(channel: string, ts: string): string
   react(channel: string, ts: string, user: string, name: string, added: boolean): string
   find(channel: string, ts: string): Message | undefined
-  /** As the Web API and events show it. */
+  /** Returns the message as the Web API and events show it. */
   shown(message: Message): Json
   /** Told of every event, as the inner `event` of the Events API. */
   onEvent(listener: (event: Json, channel: string) => void): void

@@ -17,7 +17,7 @@ const apiRoot = 'https://api.telegram.org/'
 const apiOf = (callApi: TelegrafClient['callApi'], callTimeoutMs = 10_000) =>
   createBotApi({ client: { callApi }, fetch, apiRoot, token, redact, callTimeoutMs })
 
-/** As node-fetch makes them. */
+/** Creates an error like those of node-fetch. */
 function fetchError(reason: string, code?: string): Error {
   const error = new Error(`request to ${apiRoot}bot${token}/sendMessage failed, reason: ${reason}`)
   return Object.assign(error, { name: 'FetchError', type: 'system', ...(code === undefined ? {} : { code }) })

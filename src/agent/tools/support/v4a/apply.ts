@@ -14,7 +14,7 @@ export type AppliedHunks =
 
 type HunkProblem = 'not_found' | 'ambiguous' | 'overlapping' | 'unchanged' | 'too_large'
 
-/** As much as `write_file` may be asked to write. */
+/** `write_file` may be asked to write as much. */
 const maxResultChars = 16 * 1024 * 1024
 
 interface FileLine {

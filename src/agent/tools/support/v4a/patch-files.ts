@@ -15,7 +15,7 @@ const writeTimeoutMs = 60_000
 
 /** A file that the patch changes. Undefined: it does not exist. */
 interface FileChange {
-  /** As the patch names it. */
+  /** The path as the patch names it. */
   readonly path: string
   readonly before: Buffer | undefined
   after: string | Buffer | undefined

@@ -259,7 +259,7 @@ describe('containers', { skip: found === undefined ? `no engine runs containers 
     const gateway = spawn(process.execPath, [script.pathname, JSON.stringify(request), command], { stdio: 'ignore' })
     while (!existsSync(effects)) await sleep(20)
     gateway.kill('SIGKILL')
-    // Of another gateway on the same engine.
+    // The labels of another gateway on the same engine.
     const foreign = ['--label', 'hermes-gateway=1', '--label', 'hermes-gateway.home=other']
     const image = engine().settings.docker_image
     const other = (await engine().order('run', '--detach', ...foreign, image, 'sleep', '1000')).trim()
