@@ -1,8 +1,7 @@
 /**
- * The composition root: builds every module once, connects them, starts and stops them in order. Decides nothing itself.
+ * The composition root: builds every module once, connects them, and lists the services that it starts and stops.
  */
 import { existsSync } from 'node:fs'
-import { createModelCallMonitor } from './agent/models/model-call-monitor.ts'
 import { createCommandMenus } from './app/command-menus.ts'
 import { type AgentRuntime, composeAgent } from './app/compose-agent.ts'
 import { type CommandRuntime, composeCommandRegistry, composeCommandRuntime } from './app/compose-commands.ts'
@@ -10,24 +9,21 @@ import { composeCore } from './app/compose-core.ts'
 import type { AppContext } from './app/context.ts'
 import type { Core } from './app/core.ts'
 import { composeEndpoints, type Endpoints } from './app/endpoints.ts'
+import { gatewayMode } from './app/gateway-mode.ts'
 import { type Infrastructure, openInfrastructure } from './app/infrastructure.ts'
 import type { Gateway, GatewayOptions } from './app/options.ts'
 import { removePidFile, writePidFile } from './app/pid-file.ts'
 import { readProfileFacts } from './app/profile-facts.ts'
+import { createServices, type Service, type Services } from './app/services.ts'
 import { createAccountDirectory } from './flows/access/account-directory.ts'
 import { createExtensionWatcher, type ExtensionWatcher } from './flows/lifecycle/extension-watcher.ts'
+import { createLifecycle, type LifecycleControl } from './flows/lifecycle/lifecycle.ts'
+import { hungCallsWarnings, pauseWarnings } from './flows/lifecycle/problems.ts'
 import { closeAttempts, hasRestartRequest, recover } from './flows/lifecycle/recovery.ts'
 import { runRetention } from './flows/lifecycle/retention.ts'
-import {
-  connectedPlatforms,
-  type GatewayPhase,
-  hungCallsWarnings,
-  isSandboxLikely,
-  pauseWarnings,
-} from './flows/lifecycle/status.ts'
+import { connectedPlatforms, isSandboxLikely } from './flows/lifecycle/status.ts'
 import { prepareHome } from './lib/home.ts'
 import { sleep } from './lib/timers.ts'
-import type { SessionKey } from './message/ids.ts'
 import { readPause } from './sessions/pause-file.ts'
 import { type HomeLock, lockHome } from './store/sqlite/lock.ts'
 
@@ -41,32 +37,25 @@ const maxOutboxDrainMs = 5_000
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   prepareHome(options.home)
   const lock = lockHome(options.home.lockFile)
-  let infrastructure: Infrastructure | undefined
-  try {
-    infrastructure = await openInfrastructure(options)
-    const parts = build(options, lock, infrastructure)
-    await start(parts)
-    return run(parts)
-  } catch (error) {
-    await infrastructure?.close()
+  const infrastructure = await openInfrastructure(options).catch((error: unknown) => {
     lock.release()
+    throw error
+  })
+  const services = createServices(infrastructure.log)
+  try {
+    await services.start(openedServices(options, lock, infrastructure))
+    const parts = build(options, infrastructure)
+    const { staysUp } = parts.context.mode
+    await services.start(gatewayServices(parts, services).filter(({ daemonOnly }) => staysUp || daemonOnly !== true))
+    return gatewayOf(parts, services)
+  } catch (error) {
+    await services.stop({ isRestart: false, graceMs: 0, until: 0 })
     throw error
   }
 }
 
-/** What changes while a gateway lives. */
-interface GatewayState {
-  phase: GatewayPhase
-  initialConnectPending: boolean
-  /** Plugins that decide which messages are taken have stopped. */
-  isClosed: boolean
-  url: string
-}
-
 interface Parts {
-  readonly lock: HomeLock
-  readonly state: GatewayState
-  readonly stopping: AbortController
+  readonly lifecycle: LifecycleControl
   readonly context: AppContext
   readonly core: Core
   readonly agentRuntime: AgentRuntime
@@ -77,23 +66,22 @@ interface Parts {
 
 // Build: the modules on the route of a message, what runs their queues, the endpoints
 
-function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastructure): Parts {
-  const { clock, log, secrets, redact, config, catalogue, store, sandboxReport, suspiciousFiles, degraded, paired } =
-    infrastructure
-  const state: GatewayState = { phase: 'starting', initialConnectPending: true, isClosed: false, url: '' }
-  const stopping = new AbortController()
-  const modelCalls = createModelCallMonitor({ log })
-  const memoryProblems = () => {
-    const problem = agentRuntime.plugins.memoryProblem()
-    return problem === undefined ? [] : [problem]
+function build(options: GatewayOptions, infrastructure: Infrastructure): Parts {
+  const { clock, log, secrets, config, catalogue, store, problems, paired } = infrastructure
+  const lifecycle = createLifecycle(clock)
+  const mode = gatewayMode(options)
+  const platforms: AppContext['platforms'] = {
+    catalogue,
+    adapter: ({ platform, account }) => endpoints.supervisor.adapter(platform, account),
+    failAccount: (platform, account, reason) => endpoints.supervisor.failAccount(platform, account, reason),
+    health: () => endpoints.supervisor.health(),
   }
   const context: AppContext = {
     options,
+    mode,
     config,
     settings: config.current,
     secrets,
-    redact,
-    catalogue,
     accountDirectory: createAccountDirectory({
       catalogue,
       settings: config.current,
@@ -101,279 +89,342 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
       usesDefaultsAfterFailure: () => config.state().source === 'defaults' && config.state().problems.length > 0,
       log,
       profile: readProfileFacts(options.home).sessionNamespace,
-      onlyPlatforms: options.onlyPlatforms,
-      adapter: ({ platform, account }) => endpoints.supervisor.adapter(platform, account),
+      serves: mode.serves,
+      adapter: platforms.adapter,
       clock,
-      ...(paired === undefined ? {} : { paired }),
+      paired,
     }),
-    platforms: {
-      adapter: ({ platform, account }) => endpoints.supervisor.adapter(platform, account),
-      failAccount: (platform, account, reason) => endpoints.supervisor.failAccount(platform, account, reason),
-      health: () => endpoints.supervisor.health(),
-    },
+    platforms,
     store,
-    modelCalls,
-    sandbox: () => agentRuntime.agentServices.sandbox(),
-    runAgentCommand: (turn, args, signal) => commandRuntime.runAgentCommand(turn, args, signal),
-    sandboxReport,
-    suspiciousFiles,
-    promptFileProblems: infrastructure.promptFileProblems,
-    degraded: () => [
-      ...pauseWarnings(core.runningTurns.paused()),
-      ...degraded(),
-      ...memoryProblems(),
-      ...agentRuntime.agentCheck.problems(),
-      ...agentRuntime.skills.problems(),
-      ...agentRuntime.cron.problems(),
-      ...hungCallsWarnings(modelCalls.blockingCalls()),
-    ],
-    phase: () => state.phase,
-    isOpen: () => state.phase === 'ready',
-    isDraining: () => state.phase === 'draining',
-    storesForNextStart: () => state.phase === 'draining' && !state.isClosed,
-    startedAt: clock(),
-    stopping: stopping.signal,
+    lifecycle,
+    problems,
     clock,
     random: Math.random,
     log,
     failpoint: options.failpoint ?? (() => undefined),
   }
   const commands = composeCommandRegistry(context, () => commandRuntime.gateway)
-  const core = composeCore(context, commands, (task) => agentRuntime.agentServices.auxiliary(task))
-  const agentRuntime = composeAgent(context, core)
-  const { plugins } = agentRuntime
+  const core = composeCore(context, commands, {
+    auxiliary: (task) => agentRuntime.agentServices.auxiliary(task),
+    sandbox: () => agentRuntime.agentServices.sandbox(),
+  })
+  const agentRuntime = composeAgent(context, core, (...call) => commandRuntime.runAgentCommand(...call))
   const commandRuntime = composeCommandRuntime(context, core, agentRuntime)
-  const { runCommand } = commandRuntime
+  const { plugins } = agentRuntime
   const extensionWatcher = createExtensionWatcher({ home: options.home, syncPlugins: plugins.sync, log })
-  const endpoints = composeEndpoints(context, core, {
-    ...agentRuntime,
-    models: commandRuntime.gateway.models,
-    url: () => state.url,
-    initialConnectPending: () => state.initialConnectPending,
-    changedPlatforms: extensionWatcher.changedPlatforms,
-  })
-  return { lock, state, stopping, context, core, agentRuntime, runCommand, endpoints, extensionWatcher }
-}
-
-// Start: plugins and hooks, recovery, HTTP; the platforms connect last
-
-async function start({ state, context, core, agentRuntime, runCommand, endpoints }: Parts): Promise<void> {
-  const { options, store, clock, log, startedAt, failpoint } = context
-  const { engine, hooks, outbox, backgroundTasks, pluginRegistries } = core
-  const { plugins, runTurn } = agentRuntime
-  const { home, onlyPlatforms } = options
-  try {
-    if (onlyPlatforms === undefined && existsSync(home.authFile))
-      await (await import('./flows/lifecycle/stored-key-values.ts')).replaceKeyValues(home.authFile, log)
-    // Before hooks: their discovery reads the list of commands.
-    await (onlyPlatforms === undefined ? plugins.start() : plugins.sync())
-    // Before recovery, which emits events.
-    hooks.discoverAndLoad()
-    const announceRefused = async (key: SessionKey) => (await core.busyArrivals()).announceRefused(key)
-    await recover({
-      store,
-      clock,
-      log,
-      outbox,
-      engine,
-      backgroundTasks,
-      announceRefused,
-      endRevoked: core.endRevoked,
-      reportLostCommands: agentRuntime.agentServices.reportLostCommands,
-      onlyPlatforms,
-      failpoint,
-    })
-    if (onlyPlatforms === undefined && (await store.run(hasRestartRequest)))
-      await (await import('./flows/lifecycle/restart.ts')).reportRestart(restartDeps({ context, core }))
-    state.url = (await endpoints.http.start()).url
-    if (onlyPlatforms === undefined) writePidFile(home, { pid: process.pid, url: state.url })
-  } catch (error) {
-    await Promise.allSettled([endpoints.http.stop(), outbox.stop(0), hooks.stop(0), plugins.stop(0)])
-    throw error
-  }
-  core.runningTurns.setPaused(readPause(home.pauseFile))
-  engine.start(async (key, queue, signal) => {
-    // A guardrail must not be absent from a turn because it is still loading. What waits at a stop waits for the next start.
-    if ((await pluginRegistries.loading?.done) === false) return
-    await (queue === 'turn' ? runTurn(key, signal) : runCommand(key, signal))
-  })
-  state.phase = 'ready'
-  log.info({ event: 'gateway.ready', url: state.url, ms: clock() - startedAt, home: home.root }, 'ready')
-}
-
-function run(parts: Parts): Gateway {
-  const { state, context, core, agentRuntime, endpoints, extensionWatcher } = parts
-  const { options, config, settings, store, clock, log, stopping } = context
-  const { outbox, hooks, events, approvals, pluginRegistries } = core
-  const { supervisor } = endpoints
-  const isDaemon = options.onlyPlatforms === undefined
-  const pluginsLoaded = async () => {
-    await pluginRegistries.loading?.done
-  }
-
-  supervisor.start()
-  const initialConnectsDone = supervisor.initialConnectsDone().then(() => {
-    state.initialConnectPending = false
-    if (state.phase === 'draining' || !isDaemon) return
-    events.emit('gateway:startup', { platforms: connectedPlatforms(supervisor.health()) })
-  })
-  void approvals.questions.run(stopping)
-  const retention = () => settings().retention
-  const { media: mediaDirectory, pictures, results } = options.home
-  const maxTotalBytes = () => settings().media.max_total_mb * 1_048_576
-  void runRetention(
-    { store, outbox, mediaDirectory, pictures, results, maxTotalBytes, clock, log, settings: retention, sleep },
-    stopping,
+  const endpoints = composeEndpoints(commandRuntime.gateway, extensionWatcher.changedPlatforms)
+  problems.add(
+    () => pauseWarnings(core.runningTurns.paused()),
+    plugins.memoryProblems,
+    agentRuntime.agentCheck.problems,
+    agentRuntime.skills.problems,
+    agentRuntime.cron.problems,
+    () => hungCallsWarnings(core.modelCalls.blockingCalls()),
   )
-  followConfiguration(parts)
-  void pluginsLoaded().then(() => reviewAgentSettings(parts))
-  if (isDaemon) {
-    void pluginsLoaded().then(async () => {
-      if (state.phase === 'ready') await pluginRegistries.daemons.start()
-    })
-    void initialConnectsDone.then(() => config.watch())
-    void initialConnectsDone.then(() => checkSandbox(parts))
-    void pluginsLoaded().then(async () => {
-      if (state.phase === 'ready') await agentRuntime.cron.start()
-    })
-    void pluginsLoaded().then(() => checkPlace(parts))
-    void initialConnectsDone.then(() => state.phase === 'ready' && hooks.watch())
-    void initialConnectsDone.then(() => state.phase === 'ready' && extensionWatcher.start())
-  }
+  return { lifecycle, context, core, agentRuntime, runCommand: commandRuntime.runCommand, endpoints, extensionWatcher }
+}
 
-  let stopped: Promise<void> | undefined
+function gatewayOf({ context, core, agentRuntime, endpoints }: Parts, services: Services): Gateway {
+  const { config, settings, clock, log } = context
   return {
-    url: state.url,
+    url: endpoints.url(),
     token: endpoints.token,
     config,
     log,
     status: endpoints.status,
-    initialConnectsDone: () => initialConnectsDone,
+    initialConnectsDone: endpoints.supervisor.initialConnectsDone,
     plugins: agentRuntime.plugins.list,
-    pluginsLoaded,
-    stop(force, isRestart) {
-      stopped ??= stop(parts, force, isRestart)
-      return stopped
+    async pluginsLoaded() {
+      await core.pluginRegistries.loading?.done
     },
-    announceRestart: async () => (await import('./flows/lifecycle/restart.ts')).requestRestart(restartDeps(parts)),
+    stop(force, isRestart = false) {
+      const { drain_timeout, restart_drain_timeout } = settings().agent
+      const graceMs = (isRestart ? (restart_drain_timeout ?? drain_timeout) : drain_timeout) * 1_000
+      return services.stop({ isRestart, graceMs, until: clock() + graceMs, force })
+    },
+    announceRestart: async () =>
+      (await import('./flows/lifecycle/restart.ts')).requestRestart(restartDeps(context, core)),
   }
 }
 
-/** Opens the sandbox early where it may not work, so that the status says so before the first command. Never rejects. */
-async function checkSandbox({ context }: Parts): Promise<void> {
-  const { settings, config, log } = context
+// The services, in the order in which they start. They stop in the reverse order.
+
+/** What is open before anything is built. */
+function openedServices(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastructure): readonly Service[] {
+  const { home } = options
+  const { config, store, log } = infrastructure
+  return [
+    {
+      name: 'log',
+      reconfigured: () => log.setLevel(options.log.level ?? config.current().log.level),
+      stop() {
+        log.info({ event: 'gateway.stopped' }, 'stopped')
+        log.close()
+      },
+    },
+    { name: 'lock of the home', stop: lock.release },
+    { name: 'pid file', stop: () => removePidFile(home, process.pid) },
+    { name: 'database', stop: store.close },
+  ]
+}
+
+function gatewayServices(parts: Parts, services: Services): readonly Service[] {
+  return [...replyServices(parts), ...messageServices(parts), ...backgroundServices(parts, services)]
+}
+
+/** What the composition has opened. It serves the last replies, so it stops last. */
+function replyServices({ context, core, agentRuntime, endpoints }: Parts): readonly Service[] {
+  const { hooks, outbox } = core
+  const { agentServices, mcp, cron } = agentRuntime
+  return [
+    {
+      name: 'what the turns use',
+      parts: [
+        { name: 'http', stop: endpoints.http.stop },
+        { name: 'configuration', stop: context.config.stop },
+        { name: 'agent', reconfigured: agentServices.reconfigured, stop: agentServices.close },
+        { name: 'titles', stop: agentRuntime.titlesIdle },
+        { name: 'mcp servers', reconfigured: mcp.reconfigured, stop: mcp.close },
+        { name: 'scheduled jobs', stop: cron.stop },
+      ],
+    },
+    { name: 'platforms', stop: endpoints.supervisor.stop },
+    {
+      name: 'hook processes',
+      reconfigured: hooks.applyConfig,
+      async stop({ force }) {
+        await hooks.waitUntilIdle(shutdownHooksTimeoutMs, force)
+        await hooks.stop(0)
+      },
+    },
+    {
+      name: 'outbox',
+      stop: ({ isRestart, graceMs }) => outbox.stop(isRestart ? maxOutboxDrainMs : Math.min(graceMs, maxOutboxDrainMs)),
+    },
+  ]
+}
+
+/** From the first plugin to the first message. */
+function messageServices({ lifecycle, context, core, agentRuntime, runCommand, endpoints }: Parts): readonly Service[] {
+  const { options, mode, store, clock, log, failpoint } = context
+  const { engine, hooks, outbox, events, backgroundTasks, pluginRegistries } = core
+  const { agentServices, plugins, runTurn } = agentRuntime
+  const { home } = options
+
+  return [
+    {
+      name: 'stored key values',
+      daemonOnly: true,
+      async start() {
+        if (!existsSync(home.authFile)) return
+        await (await import('./flows/lifecycle/stored-key-values.ts')).replaceKeyValues(home.authFile, log)
+      },
+    },
+    {
+      name: 'plugins',
+      start: mode.staysUp ? plugins.start : () => plugins.sync(),
+      reconfigured: plugins.reconfigured,
+      async stop() {
+        if (pluginRegistries.gatewayHooks.hasPreDispatchHooks()) lifecycle.refuseMessages()
+        // Not shortened by `force`: plugins are notified of the end of interrupted turns (seed 001).
+        await plugins.stop(shutdownHooksTimeoutMs)
+      },
+    },
+    {
+      name: 'hooks',
+      // After the plugins: the discovery of hooks reads the list of commands. Before the recovery, which emits events.
+      start: hooks.discoverAndLoad,
+      // Before the outbox stops, so that messages of shutdown hooks are sent.
+      stop: ({ until, force }) => hooks.waitUntilIdle(Math.max(until - clock(), shutdownHooksTimeoutMs), force),
+    },
+    {
+      name: 'recovery',
+      start: () =>
+        recover({
+          ...{ store, clock, log, outbox, engine, serves: mode.serves, endRevoked: core.endRevoked, failpoint },
+          announceRefused: async (key) => (await core.busyArrivals()).announceRefused(key),
+          async reportLostWork() {
+            if (mode.staysUp) await backgroundTasks.recover()
+            await agentServices.reportLostCommands()
+          },
+        }),
+    },
+    {
+      name: 'report of a restart',
+      daemonOnly: true,
+      async start() {
+        if (!(await store.run(hasRestartRequest))) return
+        await (await import('./flows/lifecycle/restart.ts')).reportRestart(restartDeps(context, core))
+      },
+    },
+    { name: 'http listener', start: endpoints.listen },
+    {
+      name: 'address of the daemon',
+      daemonOnly: true,
+      start: () => writePidFile(home, { pid: process.pid, url: endpoints.url() }),
+    },
+    {
+      name: 'event of the stop',
+      daemonOnly: true,
+      stop: () => events.emit('gateway:shutdown', { platforms: connectedPlatforms(endpoints.supervisor.health()) }),
+    },
+    {
+      name: 'engine',
+      start() {
+        core.runningTurns.setPaused(readPause(home.pauseFile))
+        engine.start(async (key, queue, signal) => {
+          // A guardrail must not be absent from a turn because it is still loading. What waits at a stop waits for the next start.
+          if ((await pluginRegistries.loading?.done) === false) return
+          await (queue === 'turn' ? runTurn(key, signal) : runCommand(key, signal))
+        })
+      },
+      stop: ({ graceMs, force }) => engine.stop(graceMs, force),
+    },
+    {
+      name: 'acceptance of messages',
+      start() {
+        lifecycle.ready()
+        const { startedAt } = lifecycle
+        log.info({ event: 'gateway.ready', url: endpoints.url(), ms: clock() - startedAt, home: home.root }, 'ready')
+      },
+      async stop() {
+        log.info({ event: 'gateway.stopping', turns: engine.load().running }, 'stopping')
+        failpoint('drain:begun')
+        lifecycle.drain()
+        await closeAttempts(store, log)
+      },
+    },
+  ]
+}
+
+/** What goes on while messages are answered. */
+function backgroundServices(parts: Parts, services: Services): readonly Service[] {
+  const { lifecycle, context, core, agentRuntime, endpoints, extensionWatcher } = parts
+  const { options, config, settings, store, clock, log } = context
+  const { hooks, outbox, approvals, pluginRegistries } = core
+  const { agentCheck, cron } = agentRuntime
+  const { supervisor } = endpoints
+  const { stopping } = lifecycle
+  const updateMenus = createCommandMenus({ supervisor, sleep, stopping, log })
+  const connectsDone = supervisor.initialConnectsDone()
+  const pluginsLoaded = async () => {
+    await pluginRegistries.loading?.done
+  }
+  /** Unless the gateway stops before. */
+  const after = (moment: Promise<void>, work: () => unknown) => void moment.then(() => lifecycle.isOpen() && work())
+
+  return [
+    {
+      name: 'connections',
+      start: supervisor.start,
+      reconfigured: (changed) => applyAccounts(parts, changed),
+    },
+    {
+      name: 'event of the start',
+      daemonOnly: true,
+      start: () =>
+        after(connectsDone, () =>
+          core.events.emit('gateway:startup', { platforms: connectedPlatforms(supervisor.health()) }),
+        ),
+    },
+    { name: 'questions', start: () => void approvals.questions.run(stopping) },
+    {
+      name: 'retention',
+      start() {
+        const { media: mediaDirectory, pictures, results } = options.home
+        const maxTotalBytes = () => settings().media.max_total_mb * 1_048_576
+        const retention = () => settings().retention
+        const files = { mediaDirectory, pictures, results, maxTotalBytes }
+        void runRetention({ store, outbox, ...files, clock, log, settings: retention, sleep }, stopping)
+      },
+    },
+    {
+      name: 'menus of commands',
+      start: () => agentRuntime.skills.followMenu(() => updateMenus(['skills'])),
+      reconfigured: updateMenus,
+    },
+    {
+      name: 'changes of the configuration',
+      start: () => config.onChange((_settings, changed) => services.reconfigured(changed)),
+    },
+    {
+      name: 'check of the settings of the agent',
+      start: () => void pluginsLoaded().then(agentCheck.review),
+      reconfigured: () => void agentCheck.review(),
+    },
+    {
+      name: 'check of the environment of commands',
+      daemonOnly: true,
+      start: () => after(pluginsLoaded(), () => checkEnvironment(parts)),
+      reconfigured: () => void checkEnvironment(parts),
+    },
+    {
+      name: 'check of the sandbox',
+      daemonOnly: true,
+      start: () => after(connectsDone, () => checkSandbox(parts)),
+      reconfigured: () => void checkSandbox(parts),
+    },
+    {
+      name: 'daemons of plugins',
+      daemonOnly: true,
+      start: () => after(pluginsLoaded(), pluginRegistries.daemons.start),
+    },
+    { name: 'schedule of jobs', daemonOnly: true, start: () => after(pluginsLoaded(), cron.start) },
+    {
+      name: 'watches of files',
+      daemonOnly: true,
+      start: () =>
+        after(connectsDone, () => {
+          config.watch()
+          hooks.watch()
+          extensionWatcher.start()
+        }),
+      stop: extensionWatcher.stop,
+    },
+  ]
+}
+
+/** Reviews whether the sandbox works where it may not, so that the status says so before the first command. Never rejects. */
+async function checkSandbox({ context, agentRuntime }: Parts): Promise<void> {
+  const { settings, config, lifecycle, log } = context
   try {
     const isLikely = await isSandboxLikely(settings().terminal, config.environment().values['PATH'] ?? '')
-    if (!isLikely && context.isOpen()) await context.sandbox()
+    if (!isLikely && lifecycle.isOpen()) await agentRuntime.agentServices.sandbox()
   } catch (error) {
     log.error({ event: 'sandbox.check_failed', err: error }, 'the sandbox could not be checked')
   }
 }
 
-/** Says in the status whether the place of commands can be reached, if that is not this machine. Never rejects. */
-async function checkPlace({ context, agentRuntime, stopping }: Parts): Promise<void> {
-  const { settings, sandboxReport: report, log } = context
-  report.place = ''
+/** Says in the status whether the environment of commands can be reached, if that is not this machine. Never rejects. */
+async function checkEnvironment({ context, agentRuntime }: Parts): Promise<void> {
+  const { settings, problems, lifecycle, log } = context
+  problems.commands.environment = ''
   if (/^(?:local|bwrap|none)$/.test(settings().terminal.backend)) return
   try {
     const { reviewPlace } = await import('./flows/environments/review-environment.ts')
     const { openPlaces } = agentRuntime.agentServices
-    await reviewPlace({ settings, openPlaces, report, stopping: stopping.signal, log })
+    await reviewPlace({ settings, openPlaces, report: problems.commands, stopping: lifecycle.stopping, log })
   } catch (error) {
-    log.error({ event: 'environment.check_failed', err: error }, 'the place of commands could not be checked')
+    log.error({ event: 'environment.check_failed', err: error }, 'the environment of commands could not be checked')
   }
 }
 
-function followConfiguration(parts: Parts): void {
-  const { context, core, agentRuntime, endpoints, stopping } = parts
-  const { options, config, accountDirectory, log } = context
-  const updateMenus = createCommandMenus({ supervisor: endpoints.supervisor, sleep, stopping: stopping.signal, log })
-  agentRuntime.skills.followMenu(() => updateMenus(['skills']))
-  config.onChange((value, changed) => {
-    updateMenus(changed)
-    if (options.log.level === undefined) log.setLevel(value.log.level)
-    agentRuntime.agentServices.reconfigured()
-    agentRuntime.mcp.reconfigured()
-    if (options.onlyPlatforms === undefined) {
-      void checkSandbox(parts)
-      void checkPlace(parts)
-    }
-    core.hooks.applyConfig()
-    agentRuntime.plugins.reconfigured(changed)
-    void reviewAgentSettings(parts)
-    const before = accountDirectory.list()
-    endpoints.supervisor
-      .apply(accountDirectory.refresh())
-      .catch((error) =>
-        log.error({ event: 'platform.reconfigure_failed', err: error }, 'platforms were not reconfigured'),
-      )
-    if (!changed.some((path) => /^(?:platforms|gateway|environment)\b/.test(path))) return
-    core
-      .endRevoked(before)
-      .catch((error) =>
-        log.error({ event: 'access.messages_not_ended', err: error }, 'messages of revoked people were not ended'),
-      )
-  })
+function applyAccounts({ context, core, endpoints }: Parts, changed: readonly string[]): void {
+  const { accountDirectory, log } = context
+  const before = accountDirectory.list()
+  endpoints.supervisor
+    .apply(accountDirectory.refresh())
+    .catch((error) =>
+      log.error({ event: 'platform.reconfigure_failed', err: error }, 'platforms were not reconfigured'),
+    )
+  if (!changed.some((path) => /^(?:platforms|gateway|environment)\b/.test(path))) return
+  core
+    .endRevoked(before)
+    .catch((error) =>
+      log.error({ event: 'access.messages_not_ended', err: error }, 'messages of revoked people were not ended'),
+    )
 }
 
-/** Never rejects. */
-async function reviewAgentSettings({ context, agentRuntime }: Parts): Promise<void> {
-  const { log } = context
-  const { agentCheck } = agentRuntime
-  try {
-    await agentCheck.review()
-    const problems = agentCheck.problems()
-    if (problems.length > 0)
-      log.warn({ event: 'agent.settings_unusable', problems }, 'settings of the agent have no effect')
-  } catch (error) {
-    log.error({ event: 'agent.settings_check_failed', err: error }, 'the settings of the agent could not be checked')
-  }
-}
-
-function restartDeps({ context, core }: Pick<Parts, 'context' | 'core'>) {
-  const { store, accountDirectory, clock, log } = context
-  return { store, outbox: core.outbox, accountDirectory, clock, log, notices: core.turnNotices }
-}
-
-// Stop: the reverse order, each step bounded
-
-async function stop(parts: Parts, force?: AbortSignal, isRestart = false): Promise<void> {
-  const { lock, state, stopping, context, core, agentRuntime, endpoints } = parts
-  const { options, config, settings, store, clock, log, failpoint } = context
-  const { engine, outbox, hooks, events } = core
-  const { agentServices, plugins, mcp, cron } = agentRuntime
-  const { supervisor, http } = endpoints
-  const isDaemon = options.onlyPlatforms === undefined
-
-  state.phase = 'draining'
-  parts.extensionWatcher.stop()
-  log.info({ event: 'gateway.stopping', turns: engine.load().running }, 'stopping')
-  failpoint('drain:begun')
-  stopping.abort()
-  await closeAttempts(store, log)
-  const platforms = connectedPlatforms(supervisor.health())
-  const { drain_timeout, restart_drain_timeout } = settings().agent
-  const graceMs = (isRestart ? (restart_drain_timeout ?? drain_timeout) : drain_timeout) * 1_000
-  const until = clock() + graceMs
-  await engine.stop(graceMs, force)
-  if (isDaemon) events.emit('gateway:shutdown', { platforms })
-  // Before the outbox stops, so that messages of shutdown hooks are sent.
-  await hooks.waitUntilIdle(Math.max(until - clock(), shutdownHooksTimeoutMs), force)
-  state.isClosed = core.pluginRegistries.gatewayHooks.hasPreDispatchHooks()
-  // Not shortened by `force`: plugins are notified of the end of interrupted turns (seed 001).
-  await plugins.stop(shutdownHooksTimeoutMs)
-  await outbox.stop(isRestart ? maxOutboxDrainMs : Math.min(graceMs, maxOutboxDrainMs))
-  await hooks.waitUntilIdle(shutdownHooksTimeoutMs, force)
-  await hooks.stop(0)
-  await supervisor.stop()
-  const ends = [http.stop(), config.stop(), agentServices.close(), agentRuntime.titlesIdle(), mcp.close(), cron.stop()]
-  // What cannot be stopped must not keep the database and the lock of the home.
-  for (const end of await Promise.allSettled(ends))
-    if (end.status === 'rejected')
-      log.error({ event: 'gateway.stop_failed', err: end.reason }, 'a part of the gateway could not be stopped')
-  await store.close()
-  if (isDaemon) removePidFile(options.home, process.pid)
-  lock.release()
-  log.info({ event: 'gateway.stopped' }, 'stopped')
-  log.close()
+function restartDeps({ store, accountDirectory, clock, log }: AppContext, { outbox, turnNotices }: Core) {
+  return { store, outbox, accountDirectory, clock, log, notices: turnNotices }
 }

@@ -123,7 +123,10 @@ export function builtInCommands(gateway: () => CommandGateway): readonly Command
     bindCommand(voiceCommand, choices),
     bindCommand(statusCommand, () => statusOf(gateway())),
     bindCommand(sethomeCommand, admin),
-    bindCommand(reloadMcpCommand, () => ({ reload: gateway().agent.mcp.reload, redact: gateway().context.redact })),
+    bindCommand(reloadMcpCommand, () => ({
+      reload: gateway().agent.mcp.reload,
+      redact: gateway().context.secrets.redact,
+    })),
     bindCommand(restartCommand, admin),
     bindCommand(helpCommand, list),
     bindCommand(commandsCommand, list),
@@ -204,17 +207,23 @@ async function conversationsOf({ context, core, models, visibleSessions }: Comma
 async function checkpointsOf({ context, core, agent: { agentServices } }: CommandGateway): Promise<CheckpointServices> {
   const { createCheckpointServices } = await import('../flows/environments/checkpoints.ts')
   const checkpoints = await agentServices.checkpoints()
-  const { settings, redact } = context
-  return createCheckpointServices({ checkpoints, settings, agentServices, redact, withhold: core.outbox.withhold })
+  const { settings, secrets } = context
+  return createCheckpointServices({
+    checkpoints,
+    settings,
+    agentServices,
+    redact: secrets.redact,
+    withhold: core.outbox.withhold,
+  })
 }
 
 function gatewayStatusOf({ context, core, agent }: CommandGateway): GatewayStatus {
-  const { startedAt, clock, platforms, degraded } = context
+  const { lifecycle, clock, platforms, problems } = context
   return {
     ...agent.agentServices.describe(),
-    uptimeMs: clock() - startedAt,
+    uptimeMs: clock() - lifecycle.startedAt,
     platforms: platforms.health(),
-    degraded: degraded(),
+    degraded: problems.degraded(),
     background: core.backgroundTasks.open(),
   }
 }
@@ -245,14 +254,15 @@ function statusOf(gateway: CommandGateway): StatusReport {
 
 async function installationOf(gateway: CommandGateway): Promise<InstallationReport> {
   const { describeInstallation } = await import('../flows/commands/installation.ts')
-  const { options, redact } = gateway.context
+  const { options, secrets } = gateway.context
   const installation = describeInstallation(options.home)
-  return { version: options.version, installation, gateway: () => gatewayStatusOf(gateway), redact }
+  return { version: options.version, installation, gateway: () => gatewayStatusOf(gateway), redact: secrets.redact }
 }
 
 async function gatewayAdminOf({ context, core }: CommandGateway): Promise<GatewayAdmin> {
   const { createGatewayAdmin } = await import('../flows/commands/gateway-admin.ts')
-  const { options, store, accountDirectory, clock, log, startedAt } = context
-  const restart = options.onlyPlatforms === undefined ? options.onRestartRequest : undefined
+  const { mode, lifecycle, store, accountDirectory, clock, log } = context
+  const { restart } = mode
+  const { startedAt } = lifecycle
   return createGatewayAdmin({ store, outbox: core.outbox, accountDirectory, clock, log, startedAt, restart })
 }

@@ -7,6 +7,7 @@ import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ChatMessages, ScheduleJob } from '../agent/tools/tool.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
 import type { CommandReports } from '../flows/environments/command-reports.ts'
+import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
 import type { ModelKeys } from '../flows/models/model-keys.ts'
 import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
 import type { OwnMemory } from '../flows/prompt/own-memory.ts'
@@ -14,7 +15,6 @@ import { type AgentServices, type CommandReportAccess, createAgentServices } fro
 import type { ResultFiles } from '../flows/tools/result-files.ts'
 import type { CallingTurn } from '../flows/tools/tool-access.ts'
 import { findAttachmentPaths } from '../inbox/queries.ts'
-import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { isAttended } from '../message/event.ts'
 import { declaredToolsets } from '../platforms/registry.ts'
@@ -36,6 +36,8 @@ export interface AgentParts {
   readonly pluginEnvironments: PluginManager['environment']
   readonly ownMemory: () => Promise<OwnMemory>
   readonly skills: SkillRuntime['load']
+  /** Runs a `hermes` command that a command of the agent has called. */
+  readonly runAgentCommand: RunAgentCommand
 }
 
 export interface ComposedAgentServices extends AgentServices {
@@ -46,11 +48,10 @@ export interface ComposedAgentServices extends AgentServices {
 export function composeAgentServices(
   context: AppContext,
   core: Core,
-  { mcpTools, sessionServers, pluginTools, pluginEnvironments, ownMemory, skills, cron }: AgentParts,
+  { mcpTools, sessionServers, pluginTools, pluginEnvironments, ownMemory, skills, runAgentCommand, cron }: AgentParts,
 ): ComposedAgentServices {
-  const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
-  const { turnNotices, runningTurns } = core
-  const isDaemon = options.onlyPlatforms === undefined
+  const { options, mode, settings, config, accountDirectory, secrets, platforms, problems, log } = context
+  const { turnNotices, runningTurns, modelCalls } = core
   const picturesOf = async (turnId: string) => {
     const images = await context.store.run(() => findImagesOfConversation(turnId))
     return images.map((image) => ({ path: join(options.home.pictures, image.file), image }))
@@ -66,12 +67,12 @@ export function composeAgentServices(
     pluginEnvironments,
     mcpTools,
     sessionServers,
-    platformToolsets: declaredToolsets(catalogue),
+    platformToolsets: declaredToolsets(platforms.catalogue),
     skills,
     policyOf: accountDirectory.policyOf,
     isShared: accountDirectory.isShared,
     memory: async (turn) => (await ownMemory()).accessOf(turn),
-    turnAccess: { secrets, ended: runningTurns.ended, run: context.runAgentCommand },
+    turnAccess: { secrets, ended: runningTurns.ended, run: runAgentCommand },
     modelCalls,
     auxiliaryCalls: {
       middleware: core.pluginRegistries.middleware,
@@ -85,7 +86,7 @@ export function composeAgentServices(
       },
     },
     turnInfoOf: core.turnInfoOf,
-    openModelKeys: (selection) => openModelKeys(context, selection),
+    openModelKeys: (selection) => openModelKeys(context, modelCalls, selection),
     async choiceUnusable({ event, sessionId }, { provider, model, problem }, instead) {
       const chosen = provider === '' ? model : `${model} (${provider})`
       log.warn(
@@ -94,7 +95,7 @@ export function composeAgentServices(
       )
       await turnNotices.modelUnusable(event, `${sessionId}:${provider}:${model}`, chosen, problem.message, instead)
     },
-    ...(isDaemon
+    ...(mode.staysUp
       ? {
           chatMessages: (turn: SendingTurn, callId: string) => composeChatMessages(context, core, turn, callId),
           scheduleJob: (turn: CallingTurn, callId: string) => composeScheduling(cron, turn, callId),
@@ -115,10 +116,10 @@ export function composeAgentServices(
     },
     picturesOf,
     resultFiles: composeResultFiles(context),
-    ...(isDaemon ? { commandReports: composeCommandReports(context, core) } : {}),
+    ...(mode.staysUp ? { commandReports: composeCommandReports(context, core) } : {}),
     findMessages: (sessionId, filter) => context.store.run(() => findMessages(sessionId, filter)),
     onSandbox: (sandbox) => {
-      context.sandboxReport.reason = sandbox?.reason ?? ''
+      problems.commands.sandbox = sandbox?.reason ?? ''
     },
     async announceMissingSandbox({ authority, event }) {
       const { role, chatType, platform, userId = '' } = authority
@@ -127,8 +128,8 @@ export function composeAgentServices(
     },
     announcePlace: ({ event, id }, text) => turnNotices.preparingPlace(event, id, text),
     // A file that the agent edits must stay intact, so words of everyday text are not replaced.
-    redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),
-    withheld: withheldVariables(catalogue),
+    redact: secrets.redactKnown,
+    withheld: withheldVariables(platforms.catalogue),
   })
   return {
     ...services,
@@ -215,8 +216,12 @@ function composeChatMessages(context: AppContext, core: Core, turn: SendingTurn,
   }
 }
 
-async function openModelKeys(context: AppContext, selection: () => ProviderSettings): Promise<ModelKeys> {
-  const { options, settings, secrets, modelCalls, clock, random, log, failpoint } = context
+async function openModelKeys(
+  context: AppContext,
+  modelCalls: Core['modelCalls'],
+  selection: () => ProviderSettings,
+): Promise<ModelKeys> {
+  const { options, settings, secrets, clock, random, log, failpoint } = context
   const { createModelKeys } = await import('../flows/models/model-keys.ts')
   const path = options.home.authFile
   const { pictures: picturesFolder } = options.home

@@ -5,6 +5,7 @@ import { createAgent } from '../agent/agent.ts'
 import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
 import type { AgentRoutesDeps } from '../api/agent-routes.ts'
 import type { SessionCompression } from '../flows/compression/session-compression.ts'
+import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
 import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
 import { createPromptFreezer, type SessionPromptDeps } from '../flows/prompt/session-prompt.ts'
 import type { DelegatedTurns } from '../flows/tasks/delegated-turns.ts'
@@ -18,7 +19,6 @@ import { recordFailedAttempt } from '../inbox/attempts.ts'
 import { isTransientError, messageOf } from '../lib/errors.ts'
 import { brand } from '../lib/ids.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
-import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
@@ -28,7 +28,7 @@ import { createTurnRunner } from '../turn.ts'
 import { type ComposedAgentServices, composeAgentServices } from './compose-agent-services.ts'
 import { type CronAccess, composeCron } from './compose-cron.ts'
 import { composeMcp, type McpAccess } from './compose-mcp.ts'
-import { composeOwnMemory, reportScan } from './compose-memory.ts'
+import { composeOwnMemory } from './compose-memory.ts'
 import { composePluginManager } from './compose-plugins.ts'
 import { composeSkills, type SkillRuntime } from './compose-skills.ts'
 import {
@@ -43,7 +43,7 @@ import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
 export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'>, AgentRoutesDeps {
-  /** Entries of toolset lists that name nothing, and a file of messages that cannot be used. */
+  /** Entries of toolset lists that name nothing, and a file of messages that cannot be used. Its review never rejects. */
   readonly agentCheck: ToolsetCheck
   /** Runs the turns of one session. */
   runTurn(key: SessionKey, signal: AbortSignal): Promise<void>
@@ -60,7 +60,8 @@ export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'
   readonly cron: CronAccess
 }
 
-export function composeAgent(context: AppContext, core: Core): AgentRuntime {
+/** @param runAgentCommand called after the composition */
+export function composeAgent(context: AppContext, core: Core, runAgentCommand: RunAgentCommand): AgentRuntime {
   const { options, settings, accountDirectory, platforms, store, clock, random, log, failpoint } = context
   const { outbox, turnResults, runningTurns, events, pluginRegistries, turnInfoOf } = core
   const { middleware, agentHooks, memory, sections } = pluginRegistries
@@ -75,6 +76,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     pluginEnvironments: (name) => plugins.environment(name),
     ownMemory,
     skills: skills.load,
+    runAgentCommand,
     cron: () => cron.open(),
   })
   const knownTools: AgentRuntime['knownTools'] = async () =>
@@ -107,12 +109,11 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     settings,
     accountDirectory,
     agentServices,
-    redact: createRedactor({ secrets: context.secrets.distinctive, knownOnly: true }),
-    onScanned: (path, ids) => reportScan(context, path, ids),
+    redact: context.secrets.redactKnown,
+    onScanned: context.problems.fileScanned,
     log,
     clock,
     adapter: platforms.adapter,
-    // Both are imported with the first session that needs them.
     knowledge: { memory: async (facts) => (await ownMemory()).prompt(facts), skills: skills.index },
     memory,
     sections,
@@ -132,7 +133,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     adapter: platforms.adapter,
     settings,
     isWaitingForUser: (key) => core.approvals.questions.isAsking(key),
-    redact: context.redact,
+    redact: context.secrets.redact,
     clock,
     usageOf: ({ id, sessionId }) => store.run(() => usageOfTurn(sessionId, id, 0)),
     prepareMessage: preparation.prepare,
@@ -164,7 +165,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     yieldTurn: core.engine.yieldTurn,
     announcePause: core.pause.announce,
     postpone: createPostponement({ engine: core.engine, notices: core.turnNotices, clock }),
-    isDraining: context.isDraining,
+    isDraining: context.lifecycle.isDraining,
     log,
     random,
     sleep,
@@ -198,7 +199,7 @@ function noChat(platform: string): SessionSource {
 }
 
 function composeAgentCheck(
-  { options, settings }: AppContext,
+  { mode, settings, log }: AppContext,
   { plugins, mcp }: Pick<AgentRuntime, 'plugins' | 'mcp'>,
   { ephemeralPrompt, ephemeralProblem, recoverPlaces }: AgentServices,
 ): ToolsetCheck {
@@ -207,17 +208,27 @@ function composeAgentCheck(
     ...(await import('../agent/mcp/known-tools.ts')).toolsetsOfServers(settings()),
   ]
   const toolsets = createToolsetCheck(settings, plugins.tools, ofServers)
+  const problems = () => [
+    ...toolsets.problems(),
+    ...(ephemeralProblem() === '' ? [] : [ephemeralProblem()]),
+    ...mcp.problems(),
+  ]
   return {
     async review() {
-      await toolsets.review()
-      await ephemeralPrompt(noChat('cli'))
-      // A process for one command asks a server when it needs it.
-      if (options.onlyPlatforms === undefined) await Promise.all([mcp.discover(), recoverPlaces()])
+      try {
+        await toolsets.review()
+        await ephemeralPrompt(noChat('cli'))
+        // A process for one command asks a server when it needs it.
+        if (mode.staysUp) await Promise.all([mcp.discover(), recoverPlaces()])
+        if (problems().length > 0)
+          log.warn({ event: 'agent.settings_unusable', problems: problems() }, 'settings of the agent have no effect')
+      } catch (error) {
+        log.error(
+          { event: 'agent.settings_check_failed', err: error },
+          'the settings of the agent could not be checked',
+        )
+      }
     },
-    problems: () => [
-      ...toolsets.problems(),
-      ...(ephemeralProblem() === '' ? [] : [ephemeralProblem()]),
-      ...mcp.problems(),
-    ],
+    problems,
   }
 }

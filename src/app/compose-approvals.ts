@@ -22,7 +22,7 @@ export interface ApprovalParts extends Pick<Core, 'outbox' | 'engine' | 'events'
 
 export function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals {
   const { options, config, accountDirectory, platforms, settings } = context
-  const { store, redact, stopping, isOpen, storesForNextStart, clock, log, failpoint } = context
+  const { store, secrets, lifecycle, clock, log, failpoint } = context
   return createApprovals({
     store,
     outbox: parts.outbox,
@@ -35,10 +35,10 @@ export function composeApprovals(context: AppContext, parts: ApprovalParts): App
     emitsEvents: parts.events.emitsEvents,
     adapter: platforms.adapter,
     // The turn that asked goes on at the next start, and finds the answer.
-    isOpen: () => isOpen() || storesForNextStart(),
+    isOpen: () => lifecycle.isOpen() || lifecycle.storesForNextStart(),
     plugins: parts.gatewayHooks,
-    redact,
-    stopping,
+    redact: secrets.redact,
+    stopping: lifecycle.stopping,
     waitInTurn: parts.waitInTurn,
     abortTurn: parts.runningTurns.abort,
     stopTurn: parts.runningTurns.stop,

@@ -24,7 +24,7 @@ export interface CommandRuntime {
 }
 
 export function composeCommandRuntime(context: AppContext, core: Core, agent: AgentRuntime): CommandRuntime {
-  const { accountDirectory, store, isDraining, clock, log, failpoint } = context
+  const { accountDirectory, store, lifecycle, clock, log, failpoint } = context
   const refuse: CommandDispatcherDeps['refuse'] & AgentCommandDeps['refuse'] = async (
     definition,
     { authority, source },
@@ -53,7 +53,7 @@ export function composeCommandRuntime(context: AppContext, core: Core, agent: Ag
     log,
     clock,
     failpoint,
-    isDraining,
+    isDraining: lifecycle.isDraining,
     emitsEvents: accountDirectory.emitsEvents,
   })
   // Both that read earlier conversations share it, because it has a thread.
@@ -102,7 +102,7 @@ const maxRowChars = 200
 
 /** @param gateway called when a command runs */
 export function composeCommandRegistry(
-  { settings, store, log, redact }: AppContext,
+  { settings, store, secrets: { redact }, log }: AppContext,
   gateway: () => CommandGateway,
 ): CommandRegistry {
   const commands = createCommandRegistry(builtInCommands(gateway), {

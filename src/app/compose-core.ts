@@ -4,6 +4,7 @@
  */
 
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
+import { createModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import { createEmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Approvals } from '../flows/approvals/approvals.ts'
@@ -15,6 +16,7 @@ import type { PauseDeps } from '../flows/lifecycle/pause.ts'
 import { createHookServices, type HookServicesDeps } from '../flows/plugins/hook-host-api.ts'
 import { createSessionServices } from '../flows/sessions/session-services.ts'
 import { createBackgroundTasks } from '../flows/tasks/background-tasks.ts'
+import type { AgentServices } from '../flows/tools/agent-services.ts'
 import { createTurnNotices } from '../flows/turn/turn-notices.ts'
 import { createTurnWait } from '../flows/turn/waiting.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
@@ -37,9 +39,14 @@ import { composePluginRegistries, type PluginRegistries } from './compose-plugin
 import type { AppContext } from './context.ts'
 import type { Core, PauseControl } from './core.ts'
 
-/** @param auxiliary called after the composition */
-export function composeCore(context: AppContext, commands: CommandRegistry, auxiliary: Auxiliary): Core {
-  const { options, settings, accountDirectory, store, modelCalls, clock, random, log } = context
+/** Parts of the agent, which is composed later. They are called after the composition. */
+export interface LaterParts extends Pick<AgentServices, 'sandbox'> {
+  readonly auxiliary: Auxiliary
+}
+
+export function composeCore(context: AppContext, commands: CommandRegistry, { auxiliary, sandbox }: LaterParts): Core {
+  const { options, mode, settings, accountDirectory, store, lifecycle, clock, random, log } = context
+  const modelCalls = createModelCallMonitor({ log })
   const concurrency = () => settings().agent.max_concurrent_turns
   let lastSession: SessionKey | undefined
 
@@ -57,13 +64,13 @@ export function composeCore(context: AppContext, commands: CommandRegistry, auxi
   })
   const turnResults = createEventResults(store)
   const runningTurns = createRunningTurns()
-  const outbox = composeOutbox(context, events)
+  const outbox = composeOutbox(context, events, sandbox)
   const pluginRegistries = composePluginRegistries(context, commands)
   const hooks = composeHookRegistry(context, commands, pluginRegistries, {
     accountDirectory,
     adapter: context.platforms.adapter,
     home: options.home,
-    stopping: context.stopping,
+    stopping: lifecycle.stopping,
     store,
     outbox,
     startTask: (task) => backgroundTasks.start(task),
@@ -117,7 +124,7 @@ export function composeCore(context: AppContext, commands: CommandRegistry, auxi
   const pairing = composePairing(context, outbox, endRevoked)
   const busy = composeBusyArrivals(context, { engine, runningTurns, turnResults, outbox })
   const inbox = composeInbox(context, {
-    isOpen: (event) => context.isOpen() || (context.storesForNextStart() && isFromChat(outbox, event)),
+    isOpen: (event) => lifecycle.isOpen() || (lifecycle.storesForNextStart() && isFromChat(outbox, event)),
     onStored: composeDrainNotices(context, { engine, outbox }),
     onRefused: pairing.refused,
     emit: events.emit,
@@ -163,11 +170,12 @@ export function composeCore(context: AppContext, commands: CommandRegistry, auxi
     busyArrivals: busy,
     turnInfoOf: createTurnInfoFactory(accountDirectory.pluginRouteOf),
     turnNotices,
+    modelCalls,
     pairing,
     pause: composePause(context, { engine, runningTurns, notices: turnNotices }),
     pauseTurn: ({ sessionKey }, ms, signal) =>
       waitInTurn(brand<SessionKey>(sessionKey), () => sleep(ms, signal), signal),
-    embeddedSessionKey: () => (options.onlyPlatforms === undefined ? undefined : lastSession),
+    embeddedSessionKey: () => (mode.staysUp ? undefined : lastSession),
   }
 }
 
@@ -197,7 +205,7 @@ function composeQueueRules(
 
 /** Loads its code with the first message for a busy conversation. */
 function composeBusyArrivals(
-  { settings, store, stopping, clock, log, failpoint }: AppContext,
+  { settings, store, lifecycle: { stopping }, clock, log, failpoint }: AppContext,
   { engine, runningTurns, turnResults, outbox }: Pick<Core, 'engine' | 'runningTurns' | 'turnResults' | 'outbox'>,
 ): Core['busyArrivals'] {
   let arrivals: Promise<BusyArrivals> | undefined
@@ -230,13 +238,13 @@ function isFromChat(
 
 /** Only while turns end: a stop without them is short. */
 function composeDrainNotices(
-  { accountDirectory, settings, store, isDraining, clock, log }: AppContext,
+  { accountDirectory, settings, store, lifecycle, clock, log }: AppContext,
   { engine, outbox }: Pick<Core, 'engine' | 'outbox'>,
 ): (event: MessageEvent) => void {
   const deps = { store, outbox, sessionKeyOf: accountDirectory.sessionKey, settings, clock, log }
   let loading: Promise<(event: MessageEvent) => Promise<void>> | undefined
   return (event) => {
-    if (!isDraining() || engine.load().running === 0) return
+    if (!lifecycle.isDraining() || engine.load().running === 0) return
     loading ??= import('../flows/busy/drain-notices.ts').then(({ createDrainNotices }) => createDrainNotices(deps))
     loading
       .then((announce) => announce(event))
@@ -257,7 +265,7 @@ function composePause(
   }
 }
 
-function composeOutbox(context: AppContext, events: GatewayEvents): Outbox {
+function composeOutbox(context: AppContext, events: GatewayEvents, sandbox: LaterParts['sandbox']): Outbox {
   const { options, config, settings, accountDirectory, platforms, secrets, store, clock, random, log, failpoint } =
     context
   const secretFilter = createSecretFilter(secrets.distinctive)
@@ -270,7 +278,7 @@ function composeOutbox(context: AppContext, events: GatewayEvents): Outbox {
       home: options.home,
       environment: config.environment,
       secretFilter,
-      sandbox: context.sandbox,
+      sandbox,
       roles: () => settings().roles,
       log,
     }),
@@ -287,9 +295,8 @@ function composeOutbox(context: AppContext, events: GatewayEvents): Outbox {
   })
 }
 
-/** An embedded gateway loads no gateway hooks (contract §1.2). */
 function composeHookRegistry(
-  { options, config, clock, log }: AppContext,
+  { options, mode, config, clock, log }: AppContext,
   commands: CommandRegistry,
   registries: PluginRegistries,
   services: HookServicesDeps,
@@ -300,7 +307,7 @@ function composeHookRegistry(
     commands,
     commandsMayFollow: () => registries.loading !== undefined,
     acceptAll: options.acceptHooks === true,
-    isEmbedded: options.onlyPlatforms !== undefined,
+    isEmbedded: !mode.loadsHooks,
     services: createHookServices(services),
     registerPluginEventHook(event, { id, failsClosed, call }) {
       registries.connect()

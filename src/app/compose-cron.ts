@@ -40,7 +40,8 @@ export function composeCron(
     readonly knownTools: () => Promise<readonly SelectableTool[]>
   },
 ): CronAccess {
-  const { options, settings, store, accountDirectory, platforms, stopping, clock, log, failpoint } = context
+  const { options, settings, store, accountDirectory, platforms, lifecycle, clock, log, failpoint } = context
+  const { stopping } = lifecycle
   let opening: Promise<Cron> | undefined
   let opened: Cron | undefined
   let cancelLook: (() => void) | undefined

@@ -1,5 +1,5 @@
 /**
- * Composes the memory of the agent, and reports what the scan of a file for the prompt found.
+ * Composes the memory of the agent.
  */
 import type { OwnMemory } from '../flows/prompt/own-memory.ts'
 import { createRedactor } from '../lib/redact.ts'
@@ -11,7 +11,7 @@ export function composeOwnMemory(
   context: AppContext,
   memory: Pick<PluginMemory, 'memoryWritten'>,
 ): () => Promise<OwnMemory> {
-  const { options, settings, secrets, promptFileProblems, accountDirectory, clock, log, failpoint } = context
+  const { options, settings, secrets, problems, accountDirectory, clock, log, failpoint } = context
   const redactAll = createRedactor({ secrets: secrets.distinctive })
   let loaded: Promise<OwnMemory> | undefined
   const load = async () => {
@@ -19,13 +19,10 @@ export function composeOwnMemory(
     return createOwnMemory({
       directory: options.home.memories,
       settings: () => settings().memory,
-      redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),
+      redact: secrets.redactKnown,
       holdsSecret: (text) => redactAll(text) !== text,
-      onScanned: (path, ids) => reportScan(context, path, ids),
-      onRead(path, problem) {
-        if (problem === undefined) promptFileProblems.delete(path)
-        else promptFileProblems.set(path, problem)
-      },
+      onScanned: problems.fileScanned,
+      onRead: problems.fileRead,
       isShared: accountDirectory.isShared,
       onWritten(change, { sessionId, authority: { role }, event }) {
         if (event === undefined || event.task !== undefined) return
@@ -42,11 +39,4 @@ export function composeOwnMemory(
     loaded ??= load()
     return loaded
   }
-}
-
-const maxSuspiciousFiles = 20
-
-export function reportScan({ suspiciousFiles }: AppContext, path: string, ids: readonly string[]): void {
-  if (ids.length === 0) suspiciousFiles.delete(path)
-  else if (suspiciousFiles.size < maxSuspiciousFiles) suspiciousFiles.set(path, ids)
 }

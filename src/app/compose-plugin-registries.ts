@@ -61,7 +61,7 @@ function createMemoryNotifier(
 }
 
 export function composePluginRegistries(context: AppContext, commands: CommandRegistry): PluginRegistries {
-  const { settings, accountDirectory, redact, clock, random, log } = context
+  const { settings, accountDirectory, secrets, clock, random, log } = context
   const timeoutMs = () => settings().plugins.hook_callback_timeout * 1_000
   const middleware = createMiddleware({ log })
   const hooks = createPluginHooks({
@@ -98,7 +98,7 @@ export function composePluginRegistries(context: AppContext, commands: CommandRe
       const routeOf: GatewayHooksDeps['routeOf'] = (source) => accountDirectory.pluginRouteOf({ source })
       const roleOf: GatewayHooksDeps['roleOf'] = (source) =>
         accountDirectory.access({ source }).allowed ? accountDirectory.authorityOf(source).role : null
-      Object.assign(agentHooks, createAgentHooks({ hooks, memory, streamReasoning, redact, log }))
+      Object.assign(agentHooks, createAgentHooks({ hooks, memory, streamReasoning, redact: secrets.redact, log }))
       Object.assign(
         gatewayHooks,
         createGatewayHooks({ hooks, routeOf, roleOf, loading: () => registries.loading, isUnknownCommand, log }),

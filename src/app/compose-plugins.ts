@@ -8,7 +8,6 @@ import { retryRulesOf } from '../agent/models/retry-policy.ts'
 import { createPluginManager, type PluginManager } from '../flows/plugins/plugin-manager.ts'
 import type { AgentServices } from '../flows/tools/agent-services.ts'
 import type { HomeLayout } from '../lib/home.ts'
-import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import type { PluginRoot } from '../plugins/discovery.ts'
@@ -32,7 +31,9 @@ interface PluginManagerParts {
 }
 
 export function composePluginManager(context: AppContext, core: Core, parts: PluginManagerParts): PluginManager {
-  const { options, settings, config, store, accountDirectory, stopping, clock, random, log, failpoint } = context
+  const { options, settings, config, secrets, store, accountDirectory, lifecycle, clock, random, log, failpoint } =
+    context
+  const { stopping } = lifecycle
   const { home, onPluginCall, runAsPlugin } = options
   const { middleware, hooks, memory, sections, skills, daemons, agentHooks, gatewayHooks } = core.pluginRegistries
   const { agentServices, currentTurn } = parts
@@ -73,7 +74,7 @@ export function composePluginManager(context: AppContext, core: Core, parts: Plu
         currentTurn,
         approve: core.approvals.approveTool,
         // What a provider stores must stay intact, so words of everyday text are not replaced.
-        redact: createRedactor({ secrets: context.secrets.distinctive, knownOnly: true }),
+        redact: secrets.redactKnown,
         timeoutMs: () => settings().plugins.hook_callback_timeout * 1_000,
         rejectionReason: rejectionReasonOf,
         retry: () => retryRulesOf(settings().agent),

@@ -8,6 +8,7 @@ import { findSecrets } from '../config/secrets.ts'
 import type { MenuEntry } from '../flows/commands/skill-commands.ts'
 import type { PromptFacts } from '../flows/prompt/session-prompt.ts'
 import { asRecord } from '../lib/json.ts'
+import type { PlatformCatalogue } from '../platforms/registry.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
@@ -31,7 +32,7 @@ export interface SkillRuntime {
 const maxProblems = 10
 
 export function composeSkills(
-  { options, settings, config, catalogue, log, failpoint }: AppContext,
+  { options, settings, config, platforms, log, failpoint }: AppContext,
   { commands, pluginRegistries }: Pick<Core, 'commands' | 'pluginRegistries'>,
 ): SkillRuntime {
   let loading: Promise<Skills> | undefined
@@ -49,7 +50,7 @@ export function composeSkills(
         bundled: bundledSkillsDirectory,
         settings,
         environment: () => config.environment().values,
-        withheld: withheldVariables(catalogue),
+        withheld: withheldVariables(platforms.catalogue),
         credentials: () => credentialsOf(settings(), config.environment().values),
         pluginSkills: pluginRegistries.skills.list,
         onListed(listing) {
@@ -133,6 +134,6 @@ function keyVariablesIn(value: unknown): string[] {
 }
 
 /** The variables of the credentials of the platforms. */
-export function withheldVariables({ platforms }: AppContext['catalogue']): string[] {
+export function withheldVariables({ platforms }: PlatformCatalogue): string[] {
   return platforms.flatMap((platform) => platform.environment.map(({ variable }) => variable))
 }

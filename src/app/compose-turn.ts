@@ -22,7 +22,7 @@ import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
 export function composeTurnJournal(
-  { settings, accountDirectory, store, stopping, clock, failpoint, redact }: AppContext,
+  { settings, accountDirectory, store, lifecycle: { stopping }, secrets, clock, failpoint }: AppContext,
   { outbox, engine, sessionServices, endRevokedMessage }: Core,
   { hasRunningCommand }: AgentServices,
   preparation: () => Pick<MessagePreparation, 'prepareSteered'>,
@@ -46,7 +46,7 @@ export function composeTurnJournal(
     isRevoked,
     endRevoked: endRevokedMessage,
     onProgress: engine.madeProgress,
-    redact,
+    redact: secrets.redact,
     withhold: outbox.withhold,
     failpoint,
     reset: { settings, open: openReset },
@@ -62,8 +62,9 @@ export function composeMessagePreparation(
     agentServices: { toolListOf, media: openMedia },
   }: { readonly journal: TurnJournal; readonly skills: SkillRuntime; readonly agentServices: AgentServices },
 ): MessagePreparation {
-  const { options, settings, accountDirectory, platforms, store, redact } = context
-  const { stopping, isDraining, clock, log, failpoint } = context
+  const { options, settings, accountDirectory, platforms, store, clock, log, failpoint } = context
+  const { stopping, isDraining } = context.lifecycle
+  const { redact } = context.secrets
   const { outbox } = core
   const media = createAttachmentDownloader({
     folder: options.home.media,
@@ -158,7 +159,7 @@ export function composeSpeech(
 
 /** Their code is loaded with the first answer of a conversation that people can find again. */
 export function composeTitles(
-  { options, settings, store, stopping, log }: AppContext,
+  { mode, settings, store, lifecycle: { stopping }, log }: AppContext,
   { outbox, turnInfoOf }: Core,
   { auxiliary, model, conversationModel }: AgentServices,
 ) {
@@ -175,7 +176,7 @@ export function composeTitles(
   return {
     answered(turn: Turn, text: string): boolean {
       const { event } = turn
-      if (options.onlyPlatforms !== undefined || !settings().auxiliary.title_generation.enabled) return true
+      if (!mode.staysUp || !settings().auxiliary.title_generation.enabled) return true
       if (event.task !== undefined || event.internal === true || !hasWaitingUser(event)) return false
       titles ??= load()
       titles.then(
@@ -190,7 +191,7 @@ export function composeTitles(
 
 /** What a turn has to do with sub-agents in the background. Their code is loaded with the first of them. */
 export function composeDelegation(
-  { options, settings, accountDirectory, store, clock, log, failpoint }: AppContext,
+  { mode, settings, accountDirectory, store, clock, log, failpoint }: AppContext,
   { backgroundTasks: tasks, engine, outbox }: Core,
   agentServices: AgentServices,
 ): Pick<TurnDeps, 'delegated' | 'startSubagents'> {
@@ -209,7 +210,7 @@ export function composeDelegation(
       return turns
     },
     // A process for one command does not wait for what goes on in the background.
-    ...(options.onlyPlatforms === undefined
+    ...(mode.staysUp
       ? {
           async startSubagents(...task: Parameters<StartSubagents>) {
             const { createBackgroundSubagents } = await import('../flows/tasks/background-subagents.ts')

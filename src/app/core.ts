@@ -1,6 +1,7 @@
 /**
  * The parts of the gateway that are composed before the agent and that other compositions use.
  */
+import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { TurnInfo } from '../agent/support/agent-hooks.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -56,6 +57,7 @@ export interface Core {
   /** What plugins learn about a turn. */
   readonly turnInfoOf: TurnInfoFactory
   readonly turnNotices: TurnNotices
+  readonly modelCalls: ModelCallMonitor
   /** Waits within a turn, which does not count as running meanwhile. */
   pauseTurn(turn: Pick<TurnInfo, 'sessionKey'>, ms: number, signal: AbortSignal): Promise<void>
   /** The session of a terminal with an embedded gateway. */

@@ -4,7 +4,7 @@
  */
 
 import { type AdminRoutesDeps, adminRoutes, type CommandMenu } from '../api/admin-routes.ts'
-import { type AgentRoutesDeps, agentRoutes } from '../api/agent-routes.ts'
+import { agentRoutes } from '../api/agent-routes.ts'
 import type { ApiDeps } from '../api/handle-request.ts'
 import { hookRoutes } from '../api/hook-routes.ts'
 import { pluginRoutes } from '../api/plugin-routes.ts'
@@ -22,40 +22,43 @@ import type { HttpRoute } from '../platforms/adapter.ts'
 import { loadPlatform } from '../platforms/registry.ts'
 import { createSupervisor, type Supervisor } from '../platforms/supervisor.ts'
 import { lockHome } from '../store/sqlite/lock.ts'
+import type { CommandGateway } from './built-in-commands.ts'
 import type { AgentRuntime } from './compose-agent.ts'
 import type { ModelAccess } from './compose-model-access.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 import type { GatewayOptions } from './options.ts'
 
-export interface EndpointsDeps
-  extends Pick<AgentRuntime, 'agentServices' | 'mcp' | 'plugins' | 'skills' | 'cron' | keyof AgentRoutesDeps> {
-  readonly models: ModelAccess
-  /** Where HTTP listens; '' before it does. */
-  url(): string
-  /** Platforms are connecting for the first time. */
-  initialConnectPending(): boolean
-  /** Folders of platforms that were changed since the start. */
-  changedPlatforms(): readonly string[]
-}
-
 export interface Endpoints {
   readonly token: () => string
+  /** Where HTTP listens; '' before it does. */
+  readonly url: () => string
+  /** Starts HTTP. Rejects `http/port-in-use` or `http/cannot-listen`. */
+  listen(): Promise<void>
   readonly status: () => GatewayStatusReport
   readonly http: HttpServer
   readonly supervisor: Supervisor
 }
 
-/** Throws `http/token-unusable`. */
-export function composeEndpoints(context: AppContext, core: Core, deps: EndpointsDeps): Endpoints {
+/**
+ * Throws `http/token-unusable`.
+ * @param changedPlatforms folders of platforms that were changed since the start
+ */
+export function composeEndpoints(
+  { context, core, agent: agentRuntime, models }: CommandGateway,
+  changedPlatforms: () => readonly string[],
+): Endpoints {
   const { options, settings, accountDirectory, clock, random, log } = context
   const token = openGatewayToken({ home: options.home.root, configured: settings().http.token, log })
   context.secrets.set('token', [token()])
 
-  const status = composeStatus(context, core, deps, () => supervisor.health())
+  let address = ''
+  let isConnecting = true
+  const url = () => address
+  const status = composeStatus(context, core, agentRuntime, { url, changedPlatforms })
   const files = composeFiles(context)
-  const http = composeHttp(context, core, deps, { token, status, files, health: () => supervisor.health() })
-  const platformContextDeps = platformContextDepsOf(context, core, deps, { http, files })
+  const http = composeHttp(context, core, agentRuntime, { token, status, files, isConnecting: () => isConnecting })
+  const platformContextDeps = platformContextDepsOf(context, core, agentRuntime, { http, files, models })
   const supervisor = createSupervisor({
     accounts: accountDirectory.list(),
     load: (platform) => loadPlatform(platform, log.child({ platform: platform.name })),
@@ -67,7 +70,19 @@ export function composeEndpoints(context: AppContext, core: Core, deps: Endpoint
     log,
     onConnected: (account) => core.outbox.platformConnected(account.platform.name, account.account),
   })
-  return { token, status, http, supervisor }
+  void supervisor.initialConnectsDone().then(() => {
+    isConnecting = false
+  })
+  return {
+    token,
+    url,
+    async listen() {
+      address = (await http.start()).url
+    },
+    status,
+    http,
+    supervisor,
+  }
 }
 
 async function lockAccount({ home, environment }: GatewayOptions, account: PlatformAccount, log: Log) {
@@ -78,21 +93,21 @@ async function lockAccount({ home, environment }: GatewayOptions, account: Platf
 function composeStatus(
   context: AppContext,
   core: Core,
-  { url, agentServices, plugins, changedPlatforms }: EndpointsDeps,
-  health: Supervisor['health'],
+  { agentServices, plugins }: AgentRuntime,
+  { url, changedPlatforms }: { readonly url: () => string; readonly changedPlatforms: () => readonly string[] },
 ): () => GatewayStatusReport {
-  const { options, config, phase, startedAt, degraded, redact, clock } = context
+  const { options, config, platforms, lifecycle, problems, secrets, clock } = context
   const { middleware, daemons } = core.pluginRegistries
   return createStatus({
     version: options.version,
     home: options.home.root,
     url,
-    phase,
+    phase: lifecycle.phase,
     clock,
-    startedAt,
+    startedAt: lifecycle.startedAt,
     agentServices,
-    supervisor: { health },
-    degraded,
+    supervisor: platforms,
+    degraded: problems.degraded,
     middleware,
     pendingRestart: () => [...config.state().pendingRestart, ...changedPlatforms()],
     outbox: core.outbox,
@@ -101,14 +116,15 @@ function composeStatus(
     hooks: core.hooks,
     plugins,
     daemons,
-    redact,
+    redact: secrets.redact,
   })
 }
 
 interface HttpParts {
   readonly token: () => string
   readonly status: () => GatewayStatusReport
-  readonly health: Supervisor['health']
+  /** Platforms are connecting for the first time. */
+  readonly isConnecting: () => boolean
   readonly files: () => Promise<FileServices>
 }
 
@@ -158,22 +174,22 @@ function uploadRoutes({ settings }: AppContext, files: () => Promise<FileService
 function composeHttp(
   context: AppContext,
   core: Core,
-  { mcp, plugins, skills, cron, initialConnectPending, knownTools, previewPrompt }: EndpointsDeps,
-  { token, status, health, files }: HttpParts,
+  { mcp, plugins, skills, cron, knownTools, previewPrompt }: AgentRuntime,
+  { token, status, isConnecting, files }: HttpParts,
 ): HttpServer {
-  const { options, config, settings, store, phase, degraded, redact, clock, log } = context
+  const { options, mode, config, settings, platforms, store, lifecycle, problems, secrets, clock, log } = context
+  const { redact } = secrets
   const { engine, outbox, hooks } = core
-  const isEmbedded = options.onlyPlatforms !== undefined
   const server = createHttpServer({
     allowed: () => settings().http,
-    settings: { ...settings().http, ...(isEmbedded ? { host: '127.0.0.1', port: 0 } : {}) },
+    settings: { ...settings().http, ...mode.address },
     token,
     log,
     readiness: () => ({
-      status: phase(),
-      platforms: enabledPlatforms(health()),
-      degraded: [...degraded(), ...pluginWarnings(plugins.failures()).map((text) => redact(text))],
-      connecting: initialConnectPending(),
+      status: lifecycle.phase(),
+      platforms: enabledPlatforms(platforms.health()),
+      degraded: [...problems.degraded(), ...pluginWarnings(plugins.failures()).map((text) => redact(text))],
+      connecting: isConnecting(),
     }),
     adminRoutes: withMcp(context, [
       ...adminRoutes({
@@ -196,12 +212,11 @@ function composeHttp(
         menu: menuOf(core, skills),
         shutdown: () => options.onShutdownRequest?.(),
         async restart() {
-          const { onRestartRequest } = options
-          if (isEmbedded || onRestartRequest === undefined)
+          if (mode.restart === undefined)
             throw new HermesError('http/bad-request', 'This gateway belongs to a terminal and cannot restart.')
           const { requestRestart } = await import('../flows/lifecycle/restart.ts')
-          await requestRestart({ ...context, outbox })
-          onRestartRequest()
+          await requestRestart({ store, outbox, accountDirectory: context.accountDirectory, clock, log })
+          mode.restart()
         },
       }),
       ...hookRoutes(hooks, redact),
@@ -215,7 +230,7 @@ function composeHttp(
 }
 
 /** Loads the feed of events with the first client. */
-function eventRoute({ store, stopping, clock, log }: AppContext, { events, outbox }: Core): HttpRoute {
+function eventRoute({ store, lifecycle: { stopping }, clock, log }: AppContext, { events, outbox }: Core): HttpRoute {
   let feed: Promise<EventFeed> | undefined
   const open = async () =>
     (await import('../flows/events/event-feed.ts')).createEventFeed({
@@ -265,7 +280,7 @@ function composeLazyApi(
 }
 
 /** What menus of commands show. */
-function menuOf({ commands, pluginRegistries }: Core, skills: EndpointsDeps['skills']): CommandMenu {
+function menuOf({ commands, pluginRegistries }: Core, skills: AgentRuntime['skills']): CommandMenu {
   return {
     commands: () => [...commands.list(), ...skills.menu()],
     async commandsComplete() {
@@ -289,7 +304,7 @@ function composeSend(context: AppContext, { outbox }: Core): AdminRoutesDeps['se
 function composeAutomation(
   { options, settings, accountDirectory, platforms, store, clock }: AppContext,
   { outbox }: Core,
-  { agentServices, skills, cron }: EndpointsDeps,
+  { agentServices, skills, cron }: AgentRuntime,
 ): PlatformContextDeps['automation'] {
   return async (platform) => {
     const { createPlatformAutomation } = await import('../flows/platform/platform-automation.ts')
@@ -311,12 +326,16 @@ function composeAutomation(
 function platformContextDepsOf(
   context: AppContext,
   core: Core,
-  deps: EndpointsDeps,
-  { http, files }: { readonly http: HttpServer; readonly files: () => Promise<FileServices> },
+  agentRuntime: AgentRuntime,
+  {
+    http,
+    files,
+    models,
+  }: { readonly http: HttpServer; readonly files: () => Promise<FileServices>; readonly models: ModelAccess },
 ): PlatformContextDeps {
-  const { options, settings, accountDirectory, store, degraded, clock, log, redact } = context
+  const { options, settings, accountDirectory, store, problems, secrets, clock, log } = context
   const { home, version } = options
-  const { agentServices, skills, models } = deps
+  const { agentServices, skills } = agentRuntime
   return {
     home: home.root,
     store,
@@ -324,7 +343,7 @@ function platformContextDepsOf(
     turnResults: core.turnResults,
     outbox: core.outbox,
     sessions: core.sessionServices,
-    redact,
+    redact: secrets.redact,
     log,
     clock,
     route: http.route,
@@ -336,9 +355,9 @@ function platformContextDepsOf(
     },
     info() {
       const { model, provider } = agentServices.describe()
-      return { version, model, provider, degraded: degraded() }
+      return { version, model, provider, degraded: problems.degraded() }
     },
-    automation: composeAutomation(context, core, deps),
+    automation: composeAutomation(context, core, agentRuntime),
     modelOf: async (source) => await models.modelOf({ source, sessionKey: accountDirectory.sessionKey(source) }),
     async press(press) {
       // Who may answer depends on the role.

@@ -6,17 +6,18 @@ import { readEnvironment } from '../config/environment.ts'
 import { formatIssues } from '../config/issue.ts'
 import type { Config } from '../config/load.ts'
 import { findEnvironmentSecrets } from '../config/secrets.ts'
-import { createDegradedReasons } from '../flows/lifecycle/status.ts'
+import { createGatewayProblems, type GatewayProblems } from '../flows/lifecycle/problems.ts'
+import type { ErrorCode } from '../lib/error-catalogue.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import { createLog, type Log, silentLog } from '../lib/log.ts'
-import { createRedactor, createSecretRegistry, type Redactor, type SecretRegistry } from '../lib/redact.ts'
+import { createSecretRegistry, type Redactor, type SecretRegistry } from '../lib/redact.ts'
 import type { PairedPeople } from '../pairing/pairing.ts'
 import { discoverPlatforms, type PlatformCatalogue } from '../platforms/registry.ts'
 import { createSlowCommits, slowCommitMs } from '../store/slow-commits.ts'
 import { createSqliteStore, detectReplacedFiles } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
-import { createWriteHealth } from '../store/write-health.ts'
+import { createWriteHealth, describeWriteProblem } from '../store/write-health.ts'
 import { type GatewayShapes, openConfig } from './config.ts'
 import type { GatewayOptions } from './options.ts'
 
@@ -24,20 +25,12 @@ export interface Infrastructure {
   readonly clock: () => number
   readonly log: Log
   readonly secrets: SecretRegistry
-  /** Takes known secrets, and what looks like one, out of a text. */
-  readonly redact: Redactor
   readonly config: Config<GatewayShapes>
   readonly catalogue: PlatformCatalogue
   readonly store: Store
   /** The people whom an owner has approved; undefined if there are no files. */
   readonly paired: PairedPeople | undefined
-  /** Why commands have no sandbox; '' when they have one, when none is wanted, and until one was tried. */
-  readonly sandboxReport: { reason: string; place: string }
-  /** Files of the system prompt that look like a prompt injection: path and ids of the scan. */
-  readonly suspiciousFiles: Map<string, readonly string[]>
-  readonly promptFileProblems: Map<string, string>
-  /** Why the daemon runs degraded; empty when all is well. */
-  readonly degraded: () => string[]
+  readonly problems: GatewayProblems
   /** Closes the database and the log after a failed start. */
   close(): Promise<void>
 }
@@ -49,8 +42,7 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
   const environment = () => readEnvironment(home.envFile, options.environment)
   const secrets = createSecretRegistry()
   secrets.set('environment', findEnvironmentSecrets({ ...environment(), file: {}, isPublic: () => true }))
-  const redact = createRedactor({ secrets: secrets.all })
-  const log = openLog(options, redact)
+  const log = openLog(options, secrets.redact)
   const catalogue = await discoverPlatforms({ directories: options.platformDirectories, log })
   if (options.strict === true) assertValidConfig({ home, environment, platforms: catalogue.platforms, secrets })
   const config = openConfig({ home, environment, platforms: catalogue.platforms, secrets, saveLastGood: true, log })
@@ -80,21 +72,16 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
   })
 
   const { people: paired, problems: pairingProblems } = await readPaired(options, clock, log)
-  const sandboxReport = { reason: '', place: '' }
-  const suspiciousFiles = new Map<string, readonly string[]>()
-  const promptFileProblems = new Map<string, string>()
-  const degraded = createDegradedReasons({
-    configuration: () => [...config.state().degraded, ...pairingProblems],
-    replacedFile: detectReplacedFiles([home.databaseFile, home.lockFile]),
-    invalidPlatforms: catalogue.invalid,
-    placeProblem: () => sandboxReport.place,
-    suspiciousFiles,
-    promptFileProblems,
-    sandboxProblem: () => sandboxReport.reason,
-    slowCommits,
-    writeHealth,
-    lostDatabase: isDatabaseLost ? home.databaseFile : undefined,
-  })
+  const replacedFile = detectReplacedFiles([home.databaseFile, home.lockFile])
+  const problems = createGatewayProblems()
+  problems.add(
+    () => [...config.state().degraded, ...pairingProblems],
+    () => replacedFileWarnings(replacedFile()),
+    () => writeWarnings(writeHealth.problem()),
+    () => (isDatabaseLost ? [lostDatabaseWarning(home)] : []),
+    () => catalogue.invalid.map(({ directory, reason }) => `platform folder ${directory}: ${reason}`),
+    () => (slowCommits.hasRecent() ? [`disk: commits take longer than ${slowCommitMs} ms`] : []),
+  )
 
   async function close(): Promise<void> {
     await store.close()
@@ -105,15 +92,11 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
     clock,
     log,
     secrets,
-    redact,
     config,
     catalogue,
     store,
     paired,
-    sandboxReport,
-    suspiciousFiles,
-    promptFileProblems,
-    degraded,
+    problems,
     close,
   }
 }
@@ -140,6 +123,18 @@ function assertValidConfig(options: Omit<Parameters<typeof openConfig>[0], 'save
 /** The token is created after the database, so a home with a token had one. */
 export function detectLostDatabase({ databaseFile, tokenFile }: HomeLayout): boolean {
   return !existsSync(databaseFile) && [tokenFile, `${databaseFile}.bak`].some((file) => existsSync(file))
+}
+
+function replacedFileWarnings(path: string | undefined): readonly string[] {
+  return path === undefined ? [] : [`${path} was removed or replaced: no message is accepted; restart the daemon`]
+}
+
+function writeWarnings(problem: ErrorCode | undefined): readonly string[] {
+  return problem === undefined ? [] : [describeWriteProblem(problem)]
+}
+
+function lostDatabaseWarning({ databaseFile }: HomeLayout): string {
+  return `${databaseFile} was missing at the start, and a new, empty one was created: stop the gateway and restore a backup, or restart it to continue without the old conversations`
 }
 
 /** `undefined` if the system does not say. */

@@ -2,7 +2,7 @@
  * `hermes status`: the state of the daemon; without one, the state of the files of the home.
  */
 
-import { pauseWarnings } from '../flows/lifecycle/status.ts'
+import { pauseWarnings } from '../flows/lifecycle/problems.ts'
 import type { KeyReport } from '../flows/models/key-status.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { defaultProfile } from '../lib/profiles.ts'

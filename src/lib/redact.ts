@@ -26,7 +26,7 @@ export interface RedactorOptions {
   readonly knownOnly?: boolean
 }
 
-/** The secrets known to the process. Pass `all` to the redactor. */
+/** The secrets known to the process. */
 export interface SecretRegistry {
   /** Returns the same array until a secret changes. */
   all(): readonly string[]
@@ -36,6 +36,10 @@ export interface SecretRegistry {
   set(source: string, values: Iterable<string>): void
   /** Works like `set`, and forgets the previous secrets of the source, because they are worthless by then. */
   setShortLived(source: string, values: Iterable<string>): void
+  /** Takes out the known secrets, and what looks like one. */
+  readonly redact: Redactor
+  /** Takes out known secrets that do not occur in everyday text: for text that must otherwise stay intact, such as a file. */
+  readonly redactKnown: Redactor
 }
 
 const maxFormerSecrets = 200
@@ -58,6 +62,8 @@ export function createSecretRegistry(): SecretRegistry {
       replace(source, values)
     },
     setShortLived: replace,
+    redact: createRedactor({ secrets: () => all }),
+    redactKnown: createRedactor({ secrets: () => distinctive, knownOnly: true }),
   }
 }
 

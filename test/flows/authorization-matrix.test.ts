@@ -91,7 +91,7 @@ function gatewayWith(home: string, changes: object = {}) {
     unusableSettings: () => [],
     usesDefaultsAfterFailure: () => false,
     log: silentLog,
-    onlyPlatforms: undefined,
+    serves: () => true,
     adapter: () => ({ heldRoles: async (source, names) => (source.userId === 'moderator' ? names : []) }),
     clock: Date.now,
   })

@@ -35,7 +35,7 @@ test('a hook that passes on the text of a person gives this person no more right
       unusableSettings: () => [],
       usesDefaultsAfterFailure: () => false,
       log: silentLog,
-      onlyPlatforms: undefined,
+      serves: () => true,
       adapter: () => ({ heldRoles: async ({ userId }) => (userId === '7' ? ['role:7'] : []) }),
       clock: Date.now,
     }),

@@ -2,7 +2,7 @@
  * Checks the daemon, its port, and whether there are dead letters.
  */
 import { createServer } from 'node:net'
-import { pauseWarnings } from '../../flows/lifecycle/status.ts'
+import { pauseWarnings } from '../../flows/lifecycle/problems.ts'
 import { systemCode } from '../../lib/errors.ts'
 import { localOrigin } from '../../lib/local-origin.ts'
 import { readPause } from '../../sessions/pause-file.ts'

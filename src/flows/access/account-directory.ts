@@ -84,13 +84,13 @@ export interface AccountDirectoryDeps {
   readonly log: Logger
   /** The profile in the session keys (contract §3.3). */
   readonly profile: string
-  /** Only these platforms. */
-  readonly onlyPlatforms: readonly string[] | undefined
+  /** Whether this process works on the conversations of a platform. */
+  serves(platform: string): boolean
   /** Undefined while the account is not connected. */
   adapter(of: Pick<SessionSource, 'platform' | 'account'>): Pick<PlatformAdapter, 'heldRoles'> | undefined
   readonly clock: () => number
   /** At the start. */
-  readonly paired?: PairedPeople
+  readonly paired?: PairedPeople | undefined
 }
 
 const defaultPolicy: AccountPolicy = {
@@ -197,9 +197,9 @@ function routeOf({ source, task }: Routed): string {
 
 /** With an unusable configuration only the web page and the terminal stay, so that the owner can repair it. */
 function readAccounts(deps: AccountDirectoryDeps, paired: PairedPeople | undefined): PlatformAccount[] {
-  const { catalogue, onlyPlatforms } = deps
+  const { catalogue, serves } = deps
   const { platforms, gateway, roles } = deps.settings()
-  const chosen = catalogue.platforms.filter(({ name }) => onlyPlatforms === undefined || onlyPlatforms.includes(name))
+  const chosen = catalogue.platforms.filter(({ name }) => serves(name))
   const known = platformAccounts(chosen, { platforms, gateway, roles, unusable: deps.unusableSettings() })
   const all = paired === undefined ? known : withPaired(known, paired)
   return deps.usesDefaultsAfterFailure() ? all.filter(({ platform }) => platform.access === 'token') : all

@@ -10,8 +10,8 @@ import type { RemotePlaces } from './remote-environments.ts'
 export interface PlaceReviewDeps {
   readonly settings: () => Pick<AgentConfig, 'terminal'>
   openPlaces(): Promise<RemotePlaces | undefined>
-  /** `place`: what is wrong, for the status; '' if nothing is known to be. */
-  readonly report: { place: string }
+  /** `environment`: what is wrong, for the status; '' if nothing is known to be. */
+  readonly report: { environment: string }
   readonly stopping: AbortSignal
   readonly log: Logger
 }
@@ -28,13 +28,13 @@ export async function reviewPlace(deps: PlaceReviewDeps): Promise<void> {
   try {
     const places = await deps.openPlaces()
     if (places === undefined) {
-      if (isCurrent()) report.place = describeUnknownPlace(terminal.backend)
+      if (isCurrent()) report.environment = describeUnknownPlace(terminal.backend)
       return
     }
     while (isCurrent()) {
       const check = await places.check(AbortSignal.any([stopping, AbortSignal.timeout(checkTimeoutMs)]))
       if (!isCurrent()) return
-      report.place = check.ok
+      report.environment = check.ok
         ? ''
         : `terminal.backend: ${terminal.backend}: ${check.detail} (${check.code}). ${check.hint}`
       if (check.ok) return log.info({ event: 'environment.reachable', backend: terminal.backend }, check.detail)

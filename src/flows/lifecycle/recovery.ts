@@ -12,7 +12,6 @@ import { platformOf } from '../../sessions/session-key.ts'
 import { sessionsWithOpenTurns } from '../../sessions/turns.ts'
 import { query, row, type Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
-import type { BackgroundTasks } from '../tasks/background-tasks.ts'
 
 export interface RecoveryDeps {
   readonly store: Store
@@ -20,24 +19,23 @@ export interface RecoveryDeps {
   readonly log: Logger
   readonly outbox: Pick<Outbox, 'recover'>
   readonly engine: Pick<Engine, 'wake' | 'runOneAtATime'>
-  readonly backgroundTasks: Pick<BackgroundTasks, 'recover'>
-  /** Tells the conversations whose background commands were lost. */
-  reportLostCommands(): Promise<void>
+  /** Goes on with background tasks, and tells the conversations whose background commands were lost. */
+  reportLostWork(): Promise<void>
   /** Tells the senders of a conversation that the queue had no room. Never rejects. */
   announceRefused(key: SessionKey): Promise<void>
   /** Ends the messages of people who have lost their access meanwhile. */
   endRevoked(): Promise<void>
-  /** Only these platforms: a terminal with its own gateway leaves the work of the others to the daemon. */
-  readonly onlyPlatforms: readonly string[] | undefined
+  /** Whether this process works on a platform: a terminal with its own gateway leaves the work of the others to the daemon. */
+  serves(platform: string): boolean
   failpoint(point: string): void
 }
 
 /** Rejects `store/...`. */
 export async function recover(deps: RecoveryDeps): Promise<void> {
-  const { store, engine, log, onlyPlatforms } = deps
+  const { store, engine, log } = deps
   deps.failpoint('recovery:begun')
   await deps.outbox.recover()
-  const isOwn = (key: string) => onlyPlatforms === undefined || onlyPlatforms.includes(platformOf(key))
+  const isOwn = (key: string) => deps.serves(platformOf(key))
   const now = deps.clock()
   const attempts = await store.run(() => assessCrash(isOwn, now))
   if (attempts > 0) log.warn({ event: 'recovery.crash_found', attempts }, 'the last process ended unexpectedly')
@@ -52,8 +50,7 @@ export async function recover(deps: RecoveryDeps): Promise<void> {
   for (const key of interrupted) if (isOwn(key)) engine.wake(brand<SessionKey>(key), 'turn')
   for (const key of await store.run(listSessionsWithRefused))
     if (isOwn(key)) await deps.announceRefused(brand<SessionKey>(key))
-  if (onlyPlatforms === undefined) await deps.backgroundTasks.recover()
-  await deps.reportLostCommands()
+  await deps.reportLostWork()
   deps.failpoint('recovery:done')
 }
 

@@ -8,18 +8,13 @@ import { type UnhealthyHook, unhealthyHooks } from '../../hooks/hook-status.ts'
 import type { HookRegistry } from '../../hooks/registry.ts'
 import type { Middleware } from '../../middleware/managed-call.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
-import type { PlatformCatalogue } from '../../platforms/registry.ts'
 import type { Supervisor } from '../../platforms/supervisor.ts'
 import type { Daemons } from '../../plugins/daemons/daemons.ts'
 import type { PluginFailure } from '../../plugins/plugin-report.ts'
-import type { Pause } from '../../sessions/running-turns.ts'
-import { type SlowCommits, slowCommitMs } from '../../store/slow-commits.ts'
-import { describeWriteProblem, type WriteHealth } from '../../store/write-health.ts'
 import type { PluginManager } from '../plugins/plugin-manager.ts'
 import type { BackgroundTasks, OpenTask } from '../tasks/background-tasks.ts'
 import type { AgentServices } from '../tools/agent-services.ts'
-
-export type GatewayPhase = 'starting' | 'ready' | 'draining'
+import type { GatewayPhase } from './lifecycle.ts'
 
 export interface DaemonReport {
   readonly name: string
@@ -130,23 +125,9 @@ function withheldWarnings(messages: number): readonly string[] {
       ]
 }
 
-/** New turns wait for model calls that hang. */
-export function hungCallsWarnings(blockingCalls: number): readonly string[] {
-  return blockingCalls === 0
-    ? []
-    : [`model: ${blockingCalls} calls without output occupy all concurrent turns (agent.max_concurrent_turns)`]
-}
-
 /** An enabled guardrail may be missing. */
 export function pluginWarnings(failures: readonly PluginFailure[]): readonly string[] {
   return failures.map(({ id, state, reason }) => `plugin ${id} (${state}): ${reason}`)
-}
-
-/** Messages are accepted and wait. */
-export function pauseWarnings(pause: Pause | null): readonly string[] {
-  if (pause === null) return []
-  const since = pause.since === 0 ? '' : ` since ${new Date(pause.since).toISOString()}`
-  return [`the agent is paused${since}${pause.reason === '' ? '' : ` (${pause.reason})`}; hermes pause off ends it`]
 }
 
 /** The platforms that `/readyz` lists: disabled ones are left out. */
@@ -156,55 +137,6 @@ export function enabledPlatforms(health: ReturnType<Supervisor['health']>): Retu
 
 export function connectedPlatforms(health: ReturnType<Supervisor['health']>): string[] {
   return Object.entries(health).flatMap(([name, { state }]) => (state === 'connected' ? [name] : []))
-}
-
-export interface DegradedReasonsDeps {
-  /** Reasons of the configuration itself. */
-  configuration(): readonly string[]
-  /** The path of a file that was removed or replaced while the daemon had it open. */
-  replacedFile(): string | undefined
-  /** Files of the system prompt that look like a prompt injection. */
-  readonly suspiciousFiles: ReadonlyMap<string, readonly string[]>
-  /** What is wrong with other files of the system prompt, as sentences. */
-  readonly promptFileProblems: ReadonlyMap<string, string>
-  readonly invalidPlatforms: PlatformCatalogue['invalid']
-  /** Why the place of commands cannot be used; '' for none. */
-  placeProblem(): string
-  /** Why commands have no sandbox; '' for none. */
-  sandboxProblem(): string
-  readonly slowCommits: Pick<SlowCommits, 'hasRecent'>
-  readonly writeHealth: Pick<WriteHealth, 'problem'>
-  /** The path of a database that was missing at the start, although the home had one. */
-  readonly lostDatabase: string | undefined
-}
-
-/** The reasons why the daemon runs degraded, as texts for its owner. Empty if it does not. */
-export function createDegradedReasons(deps: DegradedReasonsDeps): () => string[] {
-  return () => {
-    const reasons = [...deps.configuration()]
-    const replacedPath = deps.replacedFile()
-    if (replacedPath !== undefined)
-      reasons.push(`${replacedPath} was removed or replaced: no message is accepted; restart the daemon`)
-    const writeProblem = deps.writeHealth.problem()
-    if (writeProblem !== undefined) reasons.push(describeWriteProblem(writeProblem))
-    if (deps.lostDatabase !== undefined) {
-      reasons.push(
-        `${deps.lostDatabase} was missing at the start, and a new, empty one was created: stop the gateway and restore a backup, or restart it to continue without the old conversations`,
-      )
-    }
-    for (const [path, ids] of deps.suspiciousFiles)
-      reasons.push(`${path} looks like a prompt injection (${ids.join(', ')}); check who wrote it`)
-    reasons.push(...deps.promptFileProblems.values())
-    for (const { directory, reason } of deps.invalidPlatforms) reasons.push(`platform folder ${directory}: ${reason}`)
-    const placeProblem = deps.placeProblem()
-    if (placeProblem !== '') reasons.push(placeProblem)
-    const sandboxProblem = deps.sandboxProblem()
-    if (sandboxProblem !== '') {
-      reasons.push(`no sandbox: only owners may run commands and write files (${sandboxProblem})`)
-    }
-    if (deps.slowCommits.hasRecent()) reasons.push(`disk: commits take longer than ${slowCommitMs} ms`)
-    return reasons
-  }
 }
 
 /** Weaker than the try of `detectSandbox`, but it needs no code of the sandbox, which an idle daemon does not load. */

@@ -59,8 +59,8 @@ export interface PluginManager {
   /** All installed plugins, including disabled ones. */
   list(): Promise<readonly PluginReport[]>
   failures(): readonly PluginFailure[]
-  /** Why the provider of `memory.provider` is not active; `undefined` if it is, if none is configured, or before the first `sync`. */
-  memoryProblem(): string | undefined
+  /** Why the provider of `memory.provider` is not active; none if it is, if none is configured, or before the first `sync`. */
+  memoryProblems(): readonly string[]
   /** In the order of registration. */
   tools(): readonly PluginToolEntry[]
   /** The kind of environment that a plugin has registered under this name. */
@@ -130,11 +130,11 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
       }
       return runtime?.loader.failures() ?? []
     },
-    memoryProblem() {
+    memoryProblems() {
       const { provider = '' } = settings().memory
       if (!synced || runtime === undefined || provider === '' || deps.memory.activeProviderName() !== undefined)
-        return undefined
-      return deps.memory.problem() ?? explainMissingMemoryProvider(provider, runtime.loader.list())
+        return []
+      return [deps.memory.problem() ?? explainMissingMemoryProvider(provider, runtime.loader.list())]
     },
     tools: () => runtime?.tools.list() ?? [],
     environment: (name) => runtime?.environments.find(name),

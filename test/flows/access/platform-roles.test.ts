@@ -45,7 +45,7 @@ function directoryWith(given: GivenConfig, heldRoles?: PlatformAdapter['heldRole
     unusableSettings: () => [],
     usesDefaultsAfterFailure: () => false,
     log,
-    onlyPlatforms: undefined,
+    serves: () => true,
     adapter: () => (heldRoles === undefined ? undefined : { heldRoles }),
     clock: () => state.now,
   })
