@@ -111,11 +111,12 @@ const moduleOrder: readonly (readonly string[])[] = [
 /** The same for the folders and files of a large folder. What is not listed stands at its top, and may not be imported by what is. */
 const folderOrder: Readonly<Record<string, readonly (readonly string[])[]>> = {
   agent: [
-    ['support', 'command-policy', 'sandbox', 'toolsets', 'browser', 'checkpoints', 'tool-views', 'system-prompt.ts'],
+    ['support', 'command-policy', 'sandbox', 'browser', 'checkpoints', 'tool-views', 'system-prompt.ts'],
     ['models', 'context-files'],
     ['environments', 'compression'],
     ['code', 'skills', 'memory', 'media'],
     ['tools', 'config.ts'],
+    ['toolsets'],
     ['loop', 'mcp'],
   ],
   flows: [

@@ -29,6 +29,9 @@ const serviceData = z.union([z.record(z.string(), z.unknown()), z.string()]).tra
 /** Reading changes nothing, but says who is at home: so it is for those who may control devices. Guests may not. */
 const mode = 'effect'
 
+/** An editor is for code. */
+const leftOutOf = ['hermes-acp']
+
 export function register(ctx: PluginContext): void {
   const client = () =>
     createHomeAssistantClient({
@@ -45,6 +48,8 @@ export function register(ctx: PluginContext): void {
       'List devices and sensors of the home, by domain (light, climate, sensor) or a part of their name or area.',
     parameters: z.object({ domain: serviceName.optional(), area: z.string().optional() }),
     mode,
+    runsInParallel: true,
+    leftOutOf,
     run: async (filter, { signal }) => ({
       result: summarizeEntities(await client().get('/api/states', signal), filter),
     }),
@@ -54,6 +59,8 @@ export function register(ctx: PluginContext): void {
     description: 'The state of one device with all attributes.',
     parameters: z.object({ entity_id: entityId }),
     mode,
+    runsInParallel: true,
+    leftOutOf,
     run: async ({ entity_id: id }, { signal }) => ({
       result: summarizeState(await client().get(`/api/states/${id}`, signal)),
     }),
@@ -63,6 +70,8 @@ export function register(ctx: PluginContext): void {
     description: 'What can be done with devices: the services of a domain, with their fields.',
     parameters: z.object({ domain: serviceName.optional() }),
     mode,
+    runsInParallel: true,
+    leftOutOf,
     run: async ({ domain }, { signal }) => ({
       result: summarizeServices(await client().get('/api/services', signal), domain),
     }),
@@ -77,6 +86,7 @@ export function register(ctx: PluginContext): void {
       data: serviceData.optional(),
     }),
     mode,
+    leftOutOf,
     async run({ domain, service, entity_id: id, data = {} }, { signal }) {
       if (isBlocked(domain)) throw new Error(`Services of ${domain} are blocked.`)
       const fields = id === undefined ? data : { ...data, entity_id: id }

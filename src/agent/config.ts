@@ -12,7 +12,7 @@ import { terminalConfig } from './environments/config.ts'
 import { memoryConfig } from './memory/config.ts'
 import { modelConfig } from './models/config.ts'
 import { skillsConfig } from './skills/config.ts'
-import { toolsetsConfig } from './toolsets/config.ts'
+import { toolsetsConfig } from './support/toolsets-config.ts'
 
 const seconds = z.number().positive()
 

@@ -74,7 +74,7 @@ export function composeSkills(
       try {
         const [skills, { availableToolsets }] = await Promise.all([
           load(),
-          import('../agent/skills/available-toolsets.ts'),
+          import('../agent/toolsets/available-toolsets.ts'),
         ])
         return await skills.indexFor({
           toolNames: new Set(toolNames),

@@ -4,7 +4,7 @@
 
 import { builtInBackends } from '../agent/environments/kinds.ts'
 import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
-import { builtInToolNames } from '../agent/tools/built-in-tool-names.ts'
+import { builtInTools } from '../agent/tools/built-in-tools.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import type { Config } from '../config/load.ts'
 import { createPluginHostApi, type PluginHostApiDeps } from '../flows/plugins/plugin-host-api.ts'
@@ -46,7 +46,7 @@ export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
   const { home, config, clock, log, onPluginCall } = deps
   const entry = (owner: string) => configEntryOf(config.current(), owner)
   const tools = createPluginTools({
-    builtInNames: builtInToolNames,
+    builtInNames: new Set(builtInTools.keys()),
     mayOverride: (owner) => entry(owner).allow_tool_override,
     onChange: deps.toolsChanged,
     log,

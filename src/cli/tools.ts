@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isBrowserOptional } from '../agent/browser/find-browser.ts'
 import { readKnownServers } from '../agent/mcp/known-tools.ts'
-import { builtInToolNames } from '../agent/tools/built-in-tool-names.ts'
+import { builtInTools } from '../agent/tools/built-in-tools.ts'
 import {
   type CustomToolsets,
   type SelectableTool,
@@ -61,7 +61,7 @@ function withOptional(tools: readonly SelectableTool[], { config }: Settings): r
 }
 
 function isBuiltInBrowserTool({ name, toolset }: SelectableTool): boolean {
-  return toolset === 'browser' && builtInToolNames.has(name)
+  return toolset === 'browser' && builtInTools.has(name)
 }
 
 /** Throws `cli/not-found` for a platform that does not exist. */

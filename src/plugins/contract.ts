@@ -178,6 +178,10 @@ export interface PluginTool<Schema extends z.ZodType = z.ZodType> {
   readonly mode?: ToolMode
   /** Replaces a tool of the same name. */
   readonly override?: boolean
+  /** Whether calls may run at the same time as others of this kind: it only reads. */
+  readonly runsInParallel?: boolean
+  /** Toolsets of platforms that do not have the tool, although they have those of plugins: `hermes-acp` for editors. */
+  readonly leftOutOf?: readonly string[]
   check?(): Awaitable<boolean>
   /** What a call works on, for people: `ls -la`. The gateway makes one line of it. Without it only the name is shown. */
   label?(args: z.output<Schema>): string

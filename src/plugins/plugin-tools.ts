@@ -100,6 +100,9 @@ function toToolDefinition(owner: string, tool: PluginTool, run: PluginTool['run'
     description,
     ...toToolParameters(owner, tool, log),
     mode: modeOf(owner, tool),
+    // Undefined would hide what is known of a built-in tool in whose place this one is.
+    ...(tool.runsInParallel === undefined ? {} : { runsInParallel: tool.runsInParallel === true }),
+    ...(Array.isArray(tool.leftOutOf) ? { leftOutOf: tool.leftOutOf.map(String) } : {}),
     ...(tool.check === undefined ? {} : { check: () => runCheck(tool) }),
     ...(tool.label === undefined ? {} : { label: (args) => labelOf(tool, args) }),
     ...(tool.summarize === undefined ? {} : { summarize: (result, args) => tool.summarize?.(result, args) ?? '' }),

@@ -13,6 +13,7 @@ import type { Journal, ProgressListener } from '../../src/agent/loop/journal.ts'
 import type { ModelTrouble } from '../../src/agent/models/request-model.ts'
 import { decodeArguments } from '../../src/agent/support/parse-arguments.ts'
 import { summarizeResult } from '../../src/agent/support/result-json.ts'
+import { builtInTools } from '../../src/agent/tools/built-in-tools.ts'
 import type { ToolContext, ToolMode } from '../../src/agent/tools/tool.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { ChatMessage, ToolCall } from '../../src/message/transcript.ts'
@@ -117,7 +118,8 @@ export function createTestTools(
       }
     },
     // `web_look` belongs to the toolset `web`, `look` to `file`.
-    toolsetOf: (name) => (name in tools ? (/^(.+?)_/.exec(name)?.[1] ?? 'file') : undefined),
+    factsOf: (name) =>
+      name in tools ? { ...builtInTools.get(name), name, toolset: /^(.+?)_/.exec(name)?.[1] ?? 'file' } : undefined,
     sanitizeForModel: (result) => result.replaceAll('secret', '***'),
     canRunInParallel: () => together,
   }

@@ -5,16 +5,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
-import { builtInToolNames } from '../../src/agent/tools/built-in-tool-names.ts'
-import { discoverTools } from '../../src/agent/tools/discover-tools.ts'
+import { builtInTools, loadBuiltInTools } from '../../src/agent/tools/built-in-tools.ts'
 import { createToolRegistry } from '../../src/agent/tools/registry.ts'
-import { createBrowserTools } from '../../src/agent/tools/sets/browser.ts'
-import { createMediaTools } from '../../src/agent/tools/sets/media.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { PluginTool } from '../../src/plugins/contract.ts'
 import { createPluginTools } from '../../src/plugins/plugin-tools.ts'
-import { createWorkbench, toolsDirectory } from '../agent/tools/workbench.ts'
+import { createWorkbench } from '../agent/tools/workbench.ts'
 import { createRecordingLog } from '../hosts/support.ts'
 
 function toolsWith(settings: { readonly builtIn?: readonly string[]; readonly mayOverride?: boolean } = {}) {
@@ -34,7 +31,7 @@ function toolsWith(settings: { readonly builtIn?: readonly string[]; readonly ma
 /** Offers the tools of plugins to a model and calls one. */
 async function called(tools: ReturnType<typeof toolsWith>, name: string, args: Readonly<Record<string, unknown>>) {
   await using bench = await createWorkbench()
-  const registry = createToolRegistry({ deps: bench.deps, log: silentLog })
+  const registry = createToolRegistry({ log: silentLog })
   const box = await registry.load()
   for (const { definition, override } of tools.list()) await registry.register(definition, { override })
   const parsed = box.parse(name, args)
@@ -47,15 +44,13 @@ async function isDone(work: Promise<unknown>): Promise<boolean> {
 
 const base = { description: 'A tool', parameters: { type: 'object' } } as const
 
-test('the names of the built-in tools are those of their folders', async () => {
+test('each tool in the list of the built-in tools has its code', async () => {
   await using bench = await createWorkbench()
   const unused = () => Promise.reject(new Error('the tools are only listed'))
   const maker = { makes: async () => true, maxSpeechChars: () => 100, speak: unused, draw: unused }
-  const inFolder = await discoverTools(toolsDirectory, { ...bench.deps, skills: unused }, silentLog)
-  const names = [...inFolder, ...createMediaTools(maker), ...createBrowserTools({ isOptional: false })].map(
-    ({ name }) => name,
-  )
-  assert.deepEqual(names.sort(), [...builtInToolNames].sort())
+  const services = { ...bench.services, skills: unused, media: async () => maker, browser: { isOptional: false } }
+  const loaded = await loadBuiltInTools(services, silentLog)
+  assert.deepEqual(loaded.map(({ name }) => name).sort(), [...builtInTools.keys()].sort())
 })
 
 test('arguments are validated by a zod schema, and the tool receives the parsed values', async () => {

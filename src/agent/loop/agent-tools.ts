@@ -5,7 +5,7 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { ToolCall } from '../../message/transcript.ts'
 import type { ToolSchema } from '../models/provider.ts'
-import type { ApprovalNeed, ToolContext, ToolMode } from '../tools/tool.ts'
+import type { ApprovalNeed, ToolContext, ToolFacts, ToolMode } from '../tools/tool.ts'
 
 export interface AgentTools {
   /** Sorted by name, so that the bytes of the request are stable. */
@@ -14,8 +14,8 @@ export interface AgentTools {
   prepare(call: { readonly name: string; readonly arguments: string | JsonObject }): PreparedToolCall
   /** Whether these calls may run at the same time (contract §4.2). */
   canRunInParallel(calls: readonly ToolCall[]): boolean
-  /** The toolset of a tool; undefined for an unknown tool. */
-  toolsetOf(name: string): string | undefined
+  /** What is known of a tool; undefined for an unknown tool. */
+  factsOf(name: string): ToolFacts | undefined
   /** Redacts and truncates a result that did not come from the tool itself. */
   sanitizeForModel(result: string): string
 }

@@ -9,7 +9,7 @@ import type { AgentTools } from './agent-tools.ts'
 
 export interface CeilingDeps {
   /** The tool with this name. */
-  resolve(name: string): Pick<RegisteredTool, 'toolset' | 'mode' | 'requires'> | undefined
+  resolve(name: string): Pick<RegisteredTool, 'facts' | 'mode'> | undefined
   readonly authority: Authority
   /** Names of tools, toolsets and modes; `*` for all, `-name` to take one away. */
   readonly list: readonly string[]
@@ -25,8 +25,8 @@ export function withCeiling(tools: AgentTools, { resolve, authority, list, filte
   const permits = (name: string, mode: ToolMode | undefined): boolean => {
     const tool = resolve(name)
     if (tool === undefined) return true
-    const isPermitted = permitsTool(list, { name, toolset: tool.toolset, mode: mode ?? tool.mode })
-    return isPermitted && tool.requires.every((other) => permits(other, undefined))
+    const isPermitted = permitsTool(list, { name, toolset: tool.facts.toolset, mode: mode ?? tool.mode })
+    return isPermitted && (tool.facts.requires ?? []).every((other) => permits(other, undefined))
   }
   return {
     ...tools,

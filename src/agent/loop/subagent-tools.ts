@@ -4,10 +4,7 @@
 import { type CustomToolsets, selectTools } from '../toolsets/select-tools.ts'
 import type { AgentTools } from './agent-tools.ts'
 
-/** A sub-agent must not contact users, change the memory, schedule jobs, or run scripts that call tools (contract §4.9). */
-const withheldTools: ReadonlySet<string> = new Set(['clarify', 'memory', 'send_message', 'execute_code', 'cronjob'])
-
-/** The toolset includes the tools of a memory provider. */
+/** It includes the tools of a memory provider: a sub-agent changes no memory (contract §4.9). */
 const withheldToolset = 'memory'
 
 const delegateTool = 'delegate_task'
@@ -39,8 +36,8 @@ export function toolNamesFor(
 ): SubagentToolChoice {
   const names = tools.schemas().map(({ name }) => name)
   const offered = names
-    .filter((name) => name !== delegateTool && !withheldTools.has(name))
-    .map((name) => ({ name, toolset: tools.toolsetOf(name) ?? '' }))
+    .map((name) => tools.factsOf(name) ?? { name, toolset: '' })
+    .filter(({ name, isWithheldFromSubagents }) => name !== delegateTool && isWithheldFromSubagents !== true)
     .filter(({ toolset }) => toolset !== withheldToolset)
   const isDelegation = (entry: string) => mayDelegate && (entry === delegateTool || entry === delegateToolset)
   const selects = (entry: string) =>

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { toErrorJson } from '../support/result-json.ts'
-import { defineTool } from './tool.ts'
+import { defineToolCode } from './tool.ts'
 
 const maxChoices = 4
 /** Models offer more now and then. The first ones are asked, and the result says which. */
@@ -19,9 +19,8 @@ const parameters = z.object({
   multi_select: z.boolean().optional(),
 })
 
-export default defineTool({
+export const clarifyTool = defineToolCode({
   name: 'clarify',
-  toolset: 'clarify',
   description:
     'Ask the user when you cannot decide without the answer; waits for it. Not for permission to use a tool.',
   parameters,

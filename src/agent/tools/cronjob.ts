@@ -5,8 +5,8 @@
 import { z } from 'zod'
 import { asArray } from '../../lib/json.ts'
 import { countOf, toErrorJson, toResultJson } from '../support/result-json.ts'
-import type { BuiltInToolDeps } from './deps.ts'
-import { defineTool } from './tool.ts'
+import type { ToolServices } from './services.ts'
+import { defineToolCode } from './tool.ts'
 
 const actions = ['create', 'list', 'update', 'pause', 'resume', 'run', 'stop', 'remove'] as const
 
@@ -35,10 +35,9 @@ const jsonSchema = {
   required: ['action'],
 }
 
-export default ({ canSchedule }: Pick<BuiltInToolDeps, 'canSchedule'>) =>
-  defineTool({
+export const createCronTool = ({ canSchedule }: Pick<ToolServices, 'canSchedule'>) =>
+  defineToolCode({
     name: 'cronjob',
-    toolset: 'cronjob',
     description: 'Schedule jobs. A job knows only its prompt.',
     parameters,
     jsonSchema,

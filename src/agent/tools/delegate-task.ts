@@ -6,8 +6,8 @@ import { messageOf } from '../../lib/errors.ts'
 import { asArray, asRecord, asString } from '../../lib/json.ts'
 import { lineOf, toErrorJson, truncateMiddle } from '../support/result-json.ts'
 import type { SubagentResult } from '../support/subagent-result.ts'
-import type { BuiltInToolDeps } from './deps.ts'
-import { DelegationRefused, defineTool, type StartedSubagent, type SubagentTask } from './tool.ts'
+import type { ToolServices } from './services.ts'
+import { DelegationRefused, defineToolCode, type StartedSubagent, type SubagentTask } from './tool.ts'
 
 const options = {
   context: z.string().optional(),
@@ -45,10 +45,9 @@ const properties = {
 
 const role = { enum: ['leaf', 'orchestrator'] }
 
-export default ({ maxChildren, mayNest }: Pick<BuiltInToolDeps, 'maxChildren' | 'mayNest'>) =>
-  defineTool({
+export const createDelegateTool = ({ maxChildren, mayNest }: Pick<ToolServices, 'maxChildren' | 'mayNest'>) =>
+  defineToolCode({
     name: 'delegate_task',
-    toolset: 'delegation',
     description: `Let sub-agents (at most ${maxChildren} at once) work with your tools. They know only goal and context; you get summaries.`,
     parameters,
     // Without sub-agents of sub-agents there is one role.

@@ -10,8 +10,8 @@ import { decideForPlace } from '../command-policy/policy.ts'
 import type { PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment } from '../environments/environment.ts'
 import { countOf, lineOf, storedCharsOf, toErrorJson, toResultJson } from '../support/result-json.ts'
-import type { BuiltInToolDeps } from './deps.ts'
-import { defineTool } from './tool.ts'
+import type { ToolServices } from './services.ts'
+import { defineToolCode } from './tool.ts'
 
 const parameters = z.object({
   code: z.string().min(1),
@@ -22,25 +22,18 @@ const parameters = z.object({
 /** Shorter than a derived one, because it is a part of every request. */
 const jsonSchema = { type: 'object', properties: { code: { type: 'string' } }, required: ['code'] }
 
-/** The tools that a script may call, and the names of their arguments in the order of Hermes' functions. */
-const scriptTools: Readonly<Record<string, readonly string[]>> = {
-  web_search: ['query', 'limit'],
-  web_extract: ['urls'],
-  read_file: ['path', 'offset', 'limit'],
-  write_file: ['path', 'content'],
-  search_files: ['pattern', 'target', 'path', 'file_glob', 'limit', 'offset', 'output_mode', 'context'],
-  patch: ['path', 'old_string', 'new_string', 'replace_all', 'mode', 'patch'],
-  terminal: ['command', 'timeout', 'workdir'],
-}
-
 const outputLimits = { maxStdoutBytes: 50_000, maxStderrBytes: 10_000 }
 
-export default ({
+export const createExecuteCodeTool = ({
   commandPolicy,
   searchPath,
   scripts,
   worksElsewhere,
-}: Pick<BuiltInToolDeps, 'commandPolicy' | 'searchPath' | 'scripts' | 'worksElsewhere'>) => {
+  callable,
+}: Pick<ToolServices, 'commandPolicy' | 'searchPath' | 'scripts' | 'worksElsewhere'> & {
+  /** The tools that a script may call, with the names of their arguments. */
+  readonly callable: Readonly<Record<string, readonly string[]>>
+}) => {
   /** What the sandbox contains needs no question. What the operator has denied never runs. */
   const judge = async (code: string, environment: Environment): Promise<PolicyDecision> => {
     const isSandboxed = (await environment.isSandboxed?.()) === true
@@ -55,15 +48,12 @@ export default ({
       ? { decision: 'allow' }
       : decideForPlace(judged, environment)
   }
-  return defineTool({
+  return defineToolCode({
     name: 'execute_code',
-    toolset: 'code_execution',
     description: 'Run Python; hermes_tools has your terminal, file and web tools as functions that return dicts.',
     parameters,
     jsonSchema,
     mode: 'effect',
-    // A script starts programs as a command does.
-    requires: ['terminal'],
     check: () => worksElsewhere === true || hasProgram('python3', searchPath),
     summarize: ({ status, output, error, tool_calls_made: calls }) => {
       const state = status === 'success' ? '' : asString(status)
@@ -90,7 +80,7 @@ export default ({
       const { runScript } = await import('../code/run-script.ts')
       const started = performance.now()
       const { status, stdout, stderr, toolCalls } = await runScript({
-        ...{ code, environment, signal, tools: scriptTools },
+        ...{ code, environment, signal, tools: callable },
         limits: { ...scripts, ...outputLimits },
         cwd: environment.cwd,
         exposed: await context.attachments(),

@@ -10,11 +10,10 @@ import {
 } from '../memory/arguments.ts'
 import type { MemoryAnswer } from '../memory/contract.ts'
 import { toErrorJson } from '../support/result-json.ts'
-import { type ApprovalNeed, defineTool } from './tool.ts'
+import { type ApprovalNeed, defineToolCode } from './tool.ts'
 
-export default defineTool({
+export const memoryTool = defineToolCode({
   name: 'memory',
-  toolset: 'memory',
   description: memoryDescription,
   parameters: memoryArguments,
   jsonSchema: memoryJsonSchema,

@@ -4,28 +4,7 @@
  */
 import { isAbsolute, normalize } from 'node:path'
 import { decodeArguments } from '../support/parse-arguments.ts'
-
-/** Tools that ask the user; two questions at the same time would be confusing. */
-const neverParallel: ReadonlySet<string> = new Set(['clarify'])
-
-/** Tools that only read. */
-const parallelSafe: ReadonlySet<string> = new Set([
-  'ha_get_state',
-  'ha_list_entities',
-  'ha_list_services',
-  'read_file',
-  'search_files',
-  'session_search',
-  'skill_view',
-  'skills_list',
-  'vision_analyze',
-  'web_extract',
-  'web_search',
-])
-
-/** Tools that are safe unless a writer uses the path of another call. */
-const pathScoped: ReadonlySet<string> = new Set(['read_file', 'write_file', 'patch', 'search_files'])
-const writers: ReadonlySet<string> = new Set(['write_file', 'patch'])
+import type { ToolFacts } from './tool.ts'
 
 export interface BatchCall {
   readonly name: string
@@ -36,27 +15,25 @@ export interface BatchCall {
 /**
  * A batch of one call is `sequential`. The base of relative paths is the directory of the session, which only its environment
  * knows.
- * @param runsInParallel whether a tool beyond the built-in ones says so of itself
  */
 export function planBatch(
   calls: readonly BatchCall[],
-  runsInParallel: (name: string) => boolean = () => false,
+  factsOf: (name: string) => Pick<ToolFacts, 'runsInParallel'> | undefined,
 ): 'parallel' | 'sequential' {
   if (calls.length <= 1) return 'sequential'
   const claims: { path: readonly string[]; writes: boolean; isRelative: boolean }[] = []
   for (const { name, arguments: text } of calls) {
-    if (neverParallel.has(name)) return 'sequential'
-    if (!parallelSafe.has(name) && !pathScoped.has(name) && !runsInParallel(name)) return 'sequential'
+    const { runsInParallel = false } = factsOf(name) ?? {}
+    if (runsInParallel === false) return 'sequential'
     const decoded = decodeArguments(name, text)
     if (!decoded.ok) return 'sequential'
-    if (!pathScoped.has(name)) continue
-    // A patch of several files names them in its text.
-    if (name === 'patch' && decoded.value['patch'] !== undefined) return 'sequential'
-    const path = pathComponentsOf(name, decoded.value['path'])
-    if (path === undefined) return 'sequential'
-    const writes = writers.has(name)
+    if (runsInParallel === true) continue
+    const { writes } = runsInParallel
+    const used = runsInParallel.path(decoded.value)
+    if (typeof used !== 'string' || used === '') return 'sequential'
+    const path = pathComponentsOf(used)
     // A relative path and an absolute one may name the same file.
-    const isRelative = !/^[~/]/.test(String(decoded.value['path'] ?? ''))
+    const isRelative = !/^[~/]/.test(used)
     const isConflict = (other: (typeof claims)[number]) => other.isRelative !== isRelative || overlaps(path, other.path)
     if (claims.some((other) => (writes || other.writes) && isConflict(other))) return 'sequential'
     claims.push({ path, writes, isRelative })
@@ -64,17 +41,14 @@ export function planBatch(
   return 'parallel'
 }
 
-function pathComponentsOf(name: string, path: unknown): readonly string[] | undefined {
-  // A search without a path covers the working directory.
-  const effective = path === undefined && name === 'search_files' ? '.' : path
-  if (typeof effective !== 'string' || effective === '') return undefined
+function pathComponentsOf(path: string): readonly string[] {
   // The home directory of the user is not known here, so the path may overlap with any other.
-  if (effective.startsWith('~')) return []
-  const parts = normalize(effective)
+  if (path.startsWith('~')) return []
+  const parts = normalize(path)
     .split('/')
     .filter((part) => part !== '' && part !== '.')
   // So may a path that leaves the base of relative paths.
-  return !isAbsolute(effective) && parts[0] === '..' ? [] : parts
+  return !isAbsolute(path) && parts[0] === '..' ? [] : parts
 }
 
 /** Whether one path equals the other or is below it. Links are not resolved. */

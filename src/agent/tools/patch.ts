@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { asArray, type JsonObject } from '../../lib/json.ts'
 import { countOf, diffCount, toErrorJson, toResultJson } from '../support/result-json.ts'
-import { defineTool, type ToolContext } from './tool.ts'
+import { defineToolCode, type ToolContext } from './tool.ts'
 
 /** The arguments of Hermes Agent; `mode` may be left out. */
 const parameters = z.object({
@@ -30,9 +30,8 @@ const jsonSchema = {
   },
 }
 
-export default defineTool({
+export const patchTool = defineToolCode({
   name: 'patch',
-  toolset: 'file',
   description: 'Replace old_string in a file, or apply a patch to several. Spaces may differ a little.',
   parameters,
   jsonSchema,

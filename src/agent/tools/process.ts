@@ -11,8 +11,8 @@ import { decideForPlace, isUnchecked } from '../command-policy/policy.ts'
 import type { PolicyDecision } from '../command-policy/rule.ts'
 import type { ProcessEntry } from '../environments/environment.ts'
 import { countOf, lineOf, storedCharsOf, toErrorJson, toResultJson } from '../support/result-json.ts'
-import type { BuiltInToolDeps } from './deps.ts'
-import { type ApprovalNeed, defineTool, type ToolContext } from './tool.ts'
+import type { ToolServices } from './services.ts'
+import { type ApprovalNeed, defineToolCode, type ToolContext } from './tool.ts'
 
 const actions = ['list', 'poll', 'log', 'wait', 'kill', 'write', 'submit', 'close'] as const
 
@@ -44,10 +44,9 @@ type Arguments = z.output<typeof parameters>
 /** How long `wait` waits without a timeout argument. */
 const defaultWaitMs = 60_000
 
-export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
-  defineTool({
+export const createProcessTool = ({ commandPolicy, terminal }: ToolServices) =>
+  defineToolCode({
     name: 'process',
-    toolset: 'terminal',
     description: 'Background commands. poll: new output; log: offset, limit; submit: a line to stdin.',
     ...{ parameters, jsonSchema, acceptsUndescribed: true },
     mode: ({ action }) => (action === 'list' || action === 'poll' || action === 'log' ? 'pure' : 'effect'),
@@ -92,7 +91,7 @@ async function act(
   entry: ProcessEntry,
   args: Arguments,
   context: ToolContext,
-  { commandPolicy, terminal }: Pick<BuiltInToolDeps, 'commandPolicy' | 'terminal'>,
+  { commandPolicy, terminal }: Pick<ToolServices, 'commandPolicy' | 'terminal'>,
 ): Promise<string> {
   switch (args.action) {
     case 'log':
@@ -119,7 +118,7 @@ function writeInput(
   entry: ProcessEntry,
   { action, data = '' }: Arguments,
   context: ToolContext,
-  commandPolicy: BuiltInToolDeps['commandPolicy'],
+  commandPolicy: ToolServices['commandPolicy'],
 ): string {
   const result = decideForPlace(commandPolicy.evaluate(data), context.environment)
   if (result.decision === 'forbidden')

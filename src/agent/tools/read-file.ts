@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { decodeText } from '../support/files.ts'
 import { countOf, toErrorJson, toResultJson } from '../support/result-json.ts'
-import { defineTool } from './tool.ts'
+import { defineToolCode } from './tool.ts'
 
 const maxFileBytes = 16 * 1024 * 1024
 const maxLineChars = 2_000
@@ -18,9 +18,8 @@ const parameters = z.object({
   limit: z.int().min(1).optional(),
 })
 
-export default defineTool({
+export const readFileTool = defineToolCode({
   name: 'read_file',
-  toolset: 'file',
   description: 'Read lines of a text file, as `12|text`; next_offset says where to go on.',
   parameters,
   mode: 'pure',

@@ -1,5 +1,5 @@
 /**
- * The tools that a model may call: discovers them in a directory, binds each to its schema, and finds them by name.
+ * The tools that a model may call: loads the built-in ones, binds each to its schema, and finds them by name.
  */
 import type { z } from 'zod'
 import { HermesError, messageOf } from '../../lib/errors.ts'
@@ -14,21 +14,17 @@ import {
   toJsonSchema,
 } from '../support/parse-arguments.ts'
 import { storedCharsOf, summarizeResult, truncateMiddle } from '../support/result-json.ts'
-import { type CustomToolsets, selectDisabledTools } from '../toolsets/select-tools.ts'
-import type { BuiltInToolDeps } from './deps.ts'
-import { discoverTools } from './discover-tools.ts'
-import type { ApprovalNeed, ToolContext, ToolDefinition, ToolMode } from './tool.ts'
+import { builtInTools, loadBuiltInTools } from './built-in-tools.ts'
+import type { ToolServices } from './services.ts'
+import type { ApprovalNeed, ToolContext, ToolDefinition, ToolFacts, ToolMode } from './tool.ts'
 
 export interface ToolRegistryOptions {
-  /** The directory whose files export tools. */
-  readonly directory?: URL
-  /** Additional tools, for example of tests. */
-  readonly definitions?: readonly ToolDefinition[]
-  /** For the tools of the directory. */
-  readonly deps?: BuiltInToolDeps
-  /** `agent.disabled_toolsets`. */
-  readonly disabledToolsets?: readonly string[]
-  readonly customToolsets?: CustomToolsets
+  /** For the built-in tools. Absent: there are none. */
+  readonly services?: ToolServices | undefined
+  /** Additional tools. */
+  readonly definitions?: readonly ToolDefinition[] | undefined
+  /** Whether the configuration takes a tool away. Absent: it takes none. */
+  isDisabled?(tool: ToolFacts): boolean
   readonly log: Logger
 }
 
@@ -47,7 +43,7 @@ export interface LoadedTools {
 }
 
 export interface ToolRegistry {
-  /** Loads the tools on the first call. Later calls return the same object. Rejects when the directory cannot be read. */
+  /** Loads the tools on the first call. Later calls return the same object. */
   load(): Promise<LoadedTools>
   /**
    * Adds a tool, before or after loading. Throws `plugins/tool-taken` when the name exists, unless `override` is set. The returned function
@@ -60,7 +56,7 @@ export interface ToolRegistry {
 }
 
 export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
-  const { log, disabledToolsets = [], customToolsets = {} } = options
+  const { log } = options
   /** Tools by name; the last one of each stack is active. */
   const stacks = new Map<string, readonly RegistryEntry[]>()
   let sorted: readonly ToolSchema[] | undefined
@@ -76,7 +72,7 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
   }
 
   const isEnabled = async (tool: RegisteredTool): Promise<boolean> => {
-    if (selectDisabledTools(disabledToolsets, [tool], customToolsets).size > 0) return false
+    if (options.isDisabled?.(tool.facts) === true) return false
     try {
       return await tool.isAvailable()
     } catch (error) {
@@ -121,15 +117,14 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
   }
 
   const load = async (): Promise<LoadedTools> => {
-    const { directory, deps } = options
-    const discovered = directory === undefined || deps === undefined ? [] : await discoverTools(directory, deps, log)
-    for (const definition of [...discovered, ...(options.definitions ?? [])]) {
+    const builtIn = options.services === undefined ? [] : await loadBuiltInTools(options.services, log)
+    for (const definition of [...builtIn, ...(options.definitions ?? [])]) {
       const tool = bindOrSkip(definition)
       if (tool !== undefined && (await isEnabled(tool)))
         updateStack(tool.name, (stack) => insertBuiltIn(tool, stack, log))
     }
     for (const name of [...stacks.keys()])
-      if (current(name)?.requires.some((other) => !stacks.has(other))) updateStack(name, () => [])
+      if (current(name)?.facts.requires?.some((other) => !stacks.has(other)) === true) updateStack(name, () => [])
     return loaded
   }
 
@@ -139,7 +134,8 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
       return loading
     },
     async register(definition, { override = false } = {}) {
-      const tool = bindTool(definition)
+      // What is known of a built-in tool holds for the one in its place, unless that says otherwise.
+      const tool = bindTool(override ? { ...builtInTools.get(definition.name), ...definition } : definition)
       if (!override && current(tool.name) !== undefined) {
         throw new HermesError('plugins/tool-taken', `(${tool.name})`)
       }
@@ -166,8 +162,7 @@ function insertBuiltIn(tool: RegisteredTool, stack: readonly RegistryEntry[], lo
 
 /** A tool call with typed arguments, ready to run. */
 export interface ParsedToolCall {
-  readonly name: string
-  readonly toolset: string
+  readonly facts: ToolFacts
   /** The arguments as JSON, for plugins; they can be parsed again. */
   readonly jsonArguments: JsonObject
   readonly mode: ToolMode
@@ -185,16 +180,10 @@ export interface ParsedToolCall {
 
 export interface RegisteredTool {
   readonly name: string
-  readonly toolset: string
+  readonly facts: ToolFacts
   readonly schema: ToolSchema
   /** Undefined if it depends on the arguments. */
   readonly mode: ToolMode | undefined
-  /** See `ToolDefinition.runsInParallel`. */
-  readonly runsInParallel: boolean
-  /** See `ToolDefinition.requires`. */
-  readonly requires: readonly string[]
-  /** See `ToolDefinition.isOptional`. */
-  readonly isOptional: boolean
   isAvailable(): Promise<boolean>
   /** Never throws. */
   parse(
@@ -206,17 +195,14 @@ export interface RegisteredTool {
 
 /** Joins a definition with its schema. Throws when the arguments have no JSON Schema. */
 export function bindTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): RegisteredTool {
-  const { name, toolset, description, parameters: type, jsonSchema } = definition
+  const { name, description, parameters: type, jsonSchema } = definition
   const parameters = jsonSchema ?? toJsonSchema(type)
   let accepted = definition.acceptsUndescribed === true ? undefined : parameters
   return {
     name,
-    toolset,
+    facts: definition,
     schema: { name, description, parameters },
     mode: typeof definition.mode === 'function' ? undefined : definition.mode,
-    runsInParallel: definition.runsInParallel === true,
-    requires: definition.requires ?? [],
-    isOptional: definition.isOptional === true,
     isAvailable: async () => (await definition.check?.()) ?? true,
     parse(input) {
       const decoded = typeof input === 'string' ? decodeArguments(name, input) : ({ ok: true, value: input } as const)
@@ -238,8 +224,7 @@ function bindCall<Schema extends z.ZodType>(
   { args, jsonArguments, warnings }: Extract<ParsedArguments<z.output<Schema>>, { ok: true }>,
 ): ParsedToolCall {
   return {
-    name: definition.name,
-    toolset: definition.toolset,
+    facts: definition,
     jsonArguments,
     mode: typeof definition.mode === 'function' ? definition.mode(args) : definition.mode,
     label: definition.label?.(args) ?? '',

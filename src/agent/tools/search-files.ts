@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { toVisibleText } from '../../lib/visible-text.ts'
 import type { FileHit } from '../environments/files.ts'
 import { countOf, toErrorJson, toResultJson } from '../support/result-json.ts'
-import { defineTool } from './tool.ts'
+import { defineToolCode } from './tool.ts'
 
 const timeoutMs = 30_000
 const maxHits = 1_000
@@ -43,9 +43,8 @@ const jsonSchema = {
 
 const outputs = { content: 'lines', files_only: 'files', count: 'counts' } as const
 
-export default defineTool({
+export const searchFilesTool = defineToolCode({
   name: 'search_files',
-  toolset: 'file',
   description: 'Search file contents (`path:line:text`) or file names. Skips .git and node_modules.',
   parameters,
   jsonSchema,

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { toErrorJson } from '../support/result-json.ts'
-import { defineTool } from './tool.ts'
+import { defineToolCode } from './tool.ts'
 
 const parameters = z.object({
   action: z.enum(['send', 'list']).optional().describe('list: the targets'),
@@ -13,9 +13,8 @@ const parameters = z.object({
   media: z.array(z.string().min(1).max(2_000)).max(10).optional().describe('paths of files'),
 })
 
-export default defineTool({
+export const sendMessageTool = defineToolCode({
   name: 'send_message',
-  toolset: 'messaging',
   description: 'Send to another chat. Your answer to the user needs no tool.',
   parameters,
   // The message is stored with the result: a call that a crash interrupted has sent nothing.

@@ -3,8 +3,8 @@
  */
 import { z } from 'zod'
 import { toErrorJson } from '../support/result-json.ts'
-import type { BuiltInToolDeps } from './deps.ts'
-import { defineTool } from './tool.ts'
+import type { ToolServices } from './services.ts'
+import { defineToolCode } from './tool.ts'
 
 const text = z.string().max(1_048_576).optional()
 const parameters = z.object({
@@ -20,10 +20,9 @@ const parameters = z.object({
 
 const string = { type: 'string' }
 
-export default ({ skills: load }: Pick<BuiltInToolDeps, 'skills'>) =>
-  defineTool({
+export const createSkillManageTool = ({ skills: load }: Pick<ToolServices, 'skills'>) =>
+  defineToolCode({
     name: 'skill_manage',
-    toolset: 'skills',
     description: 'Write skills. content: SKILL.md',
     parameters,
     jsonSchema: {

@@ -3,15 +3,14 @@
  */
 import { z } from 'zod'
 import { toErrorJson, toResultJson } from '../support/result-json.ts'
-import type { BuiltInToolDeps } from './deps.ts'
-import { defineTool } from './tool.ts'
+import type { ToolServices } from './services.ts'
+import { defineToolCode } from './tool.ts'
 
 const parameters = z.object({ name: z.string().min(1).max(200), file_path: z.string().min(1).max(500).optional() })
 
-export default ({ skills: load }: Pick<BuiltInToolDeps, 'skills'>) =>
-  defineTool({
+export const createSkillViewTool = ({ skills: load }: Pick<ToolServices, 'skills'>) =>
+  defineToolCode({
     name: 'skill_view',
-    toolset: 'skills',
     description: 'Read a skill',
     parameters: parameters,
     jsonSchema: {

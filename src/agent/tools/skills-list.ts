@@ -3,15 +3,14 @@
  */
 import { z } from 'zod'
 import { toResultJson } from '../support/result-json.ts'
-import type { BuiltInToolDeps } from './deps.ts'
-import { defineTool } from './tool.ts'
+import type { ToolServices } from './services.ts'
+import { defineToolCode } from './tool.ts'
 
 const parameters = z.object({ category: z.string().optional() })
 
-export default ({ skills: load }: Pick<BuiltInToolDeps, 'skills'>) =>
-  defineTool({
+export const createSkillsListTool = ({ skills: load }: Pick<ToolServices, 'skills'>) =>
+  defineToolCode({
     name: 'skills_list',
-    toolset: 'skills',
     description: 'List skills',
     parameters,
     jsonSchema: { type: 'object', properties: {} },

@@ -9,8 +9,8 @@ import { decideForPlace, isUnchecked } from '../command-policy/policy.ts'
 import type { NeedsApproval, PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment } from '../environments/environment.ts'
 import { lineOf, toErrorJson } from '../support/result-json.ts'
-import type { BuiltInToolDeps } from './deps.ts'
-import { type ApprovalNeed, defineTool, type ToolContext } from './tool.ts'
+import type { ToolServices } from './services.ts'
+import { type ApprovalNeed, defineToolCode, type ToolContext } from './tool.ts'
 
 const parameters = z.object({
   command: z.string().min(1),
@@ -25,10 +25,9 @@ const parameters = z.object({
 
 type Arguments = z.output<typeof parameters>
 
-export default (deps: BuiltInToolDeps) =>
-  defineTool({
+export const createTerminalTool = (deps: ToolServices) =>
+  defineToolCode({
     name: 'terminal',
-    toolset: 'terminal',
     description: 'Run a bash command without input. Its directory and exports stay.',
     parameters,
     mode: 'effect',
@@ -73,7 +72,7 @@ async function judge(
   args: Arguments,
   cwd: string,
   context: ToolContext,
-  { commandPolicy }: BuiltInToolDeps,
+  { commandPolicy }: ToolServices,
 ): Promise<PolicyDecision> {
   const { command, background = false } = args
   const { environment } = context

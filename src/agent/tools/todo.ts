@@ -5,7 +5,7 @@ import { asArray, asRecord, asString } from '../../lib/json.ts'
 import { toErrorJson, toResultJson } from '../support/result-json.ts'
 import type { TodoItem } from '../support/todo-list.ts'
 import { applyTodoCall, todoArguments } from '../support/todo-list.ts'
-import { defineTool } from './tool.ts'
+import { defineToolCode } from './tool.ts'
 
 const text = { type: 'string' } as const
 
@@ -29,9 +29,8 @@ const jsonSchema = {
   },
 }
 
-export default defineTool({
+export const todoTool = defineToolCode({
   name: 'todo',
-  toolset: 'todo',
   description: 'Your steps, for three or more. todos replaces it; with merge it updates by id. Without: reads it.',
   parameters: todoArguments,
   jsonSchema,

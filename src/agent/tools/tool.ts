@@ -411,10 +411,49 @@ export interface ToolLimits {
   readonly maxStoredChars?: number
 }
 
-export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
+/**
+ * What is known of a tool without its code. Those of the built-in tools stand in `built-in-tools.ts`; the tool of a plugin that
+ * replaces a built-in one has the same unless it says otherwise.
+ */
+export interface ToolFacts {
   readonly name: string
   /** The toolset by which configuration disables it: `terminal`, `file`, `todo` … */
   readonly toolset: string
+  /**
+   * Whether calls may run at the same time as others of this kind; absent: each runs alone. Not for a tool with `approval`: two
+   * questions would confuse.
+   */
+  readonly runsInParallel?: boolean | FileUse | undefined
+  /** Tools that do a part of what this one can: where one of them is not permitted or not offered, this one is not either. */
+  readonly requires?: readonly string[] | undefined
+  /** Offered only where a list of toolsets names the tool or its toolset: `all` is not enough. */
+  readonly isOptional?: boolean | undefined
+  /** Toolsets that have all tools, or all for code, but not this one: `hermes-acp`. */
+  readonly leftOutOf?: readonly string[] | undefined
+  /** The turns in which it has no use, each with the reason for the model. */
+  readonly uselessIn?: Readonly<Partial<Record<TurnKind, string>>> | undefined
+  /** Alone, without tools that do something, it is not offered. */
+  readonly servesOthers?: boolean | undefined
+  /** No sub-agent gets it. */
+  readonly isWithheldFromSubagents?: boolean | undefined
+  /** How it acts on the machine itself where no sandbox stands between: then only owners may cause it. */
+  readonly machine?: 'changes' | 'runs-commands' | undefined
+  /** Its arguments in the order of Hermes' function, by which a script of `execute_code` may call it. */
+  readonly scriptArguments?: readonly string[] | undefined
+}
+
+/** Calls run at the same time unless one of them writes what another one uses. */
+export interface FileUse {
+  readonly writes: boolean
+  /** The path that a call uses; anything but a text if it is not known. */
+  path(args: JsonObject): unknown
+}
+
+/** `background`: a task, not a message; `scheduled`: by a job; `unattended`: no one waits; `unanswerable`: no one can be asked. */
+export type TurnKind = 'background' | 'scheduled' | 'unattended' | 'unanswerable'
+
+/** What a tool does. */
+export interface ToolCode<Schema extends z.ZodType = z.ZodType> extends Pick<ToolFacts, 'name' | 'isOptional'> {
   readonly description: string
   /** `run` receives the parsed, typed arguments. Unknown keys are dropped with a warning. */
   readonly parameters: Schema
@@ -423,12 +462,6 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   /** `parameters` takes arguments that `jsonSchema` does not show, because each request contains it. */
   readonly acceptsUndescribed?: true
   readonly mode: ToolMode | ((args: z.output<Schema>) => ToolMode)
-  /** Whether calls may run at the same time as others of this kind. Not for a tool with `approval`: two questions would confuse. */
-  readonly runsInParallel?: boolean
-  /** Tools that do a part of what this one can: where one of them is not permitted or not offered, this one is not either. */
-  readonly requires?: readonly string[]
-  /** Offered only where a list of toolsets names the tool or its toolset: `all` is not enough. */
-  readonly isOptional?: boolean
   /** Whether the tool is available (a program is installed, a key is set). `false` hides it from the model. */
   check?(): boolean | Promise<boolean>
   /**
@@ -453,7 +486,16 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   run(args: z.output<Schema>, context: ToolContext): Promise<string>
 }
 
-/** Types a tool; each file of `tools/` exports one as `default`. */
+export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> extends ToolFacts, ToolCode<Schema> {
+  readonly isOptional?: boolean | undefined
+}
+
+/** Types a tool with its facts. */
 export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): ToolDefinition<Schema> {
   return definition
+}
+
+/** Types what a built-in tool does. */
+export function defineToolCode<Schema extends z.ZodType>(code: ToolCode<Schema>): ToolCode<Schema> {
+  return code
 }

@@ -3,8 +3,8 @@
  */
 import { z } from 'zod'
 import { toErrorJson, truncateMiddle } from '../support/result-json.ts'
-import type { BuiltInToolDeps } from './deps.ts'
-import { defineTool, type ToolContext } from './tool.ts'
+import type { ToolServices } from './services.ts'
+import { defineToolCode, type ToolContext } from './tool.ts'
 
 const parameters = z.object({
   image_url: z.string().trim().min(1).max(8_000).optional(),
@@ -25,10 +25,9 @@ const jsonSchema = {
   required: ['question'],
 }
 
-export default ({ canSeePictures, fileGuard }: BuiltInToolDeps) =>
-  defineTool({
+export const createVisionTool = ({ canSeePictures, fileGuard }: ToolServices) =>
+  defineToolCode({
     name: 'vision_analyze',
-    toolset: 'vision',
     description: 'Ask about a picture (image_url or path).',
     parameters,
     jsonSchema,

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { asArray, asRecord, asString } from '../../lib/json.ts'
 import { countOf, toErrorJson } from '../support/result-json.ts'
-import { defineTool } from './tool.ts'
+import { defineToolCode } from './tool.ts'
 
 const parameters = z.object({
   urls: z
@@ -19,9 +19,8 @@ const jsonSchema = {
   required: ['urls'],
 }
 
-export default defineTool({
+export const webExtractTool = defineToolCode({
   name: 'web_extract',
-  toolset: 'web',
   description: 'Read web pages or PDFs.',
   parameters,
   jsonSchema,

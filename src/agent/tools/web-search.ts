@@ -5,8 +5,8 @@ import { z } from 'zod'
 import { asArray, asRecord } from '../../lib/json.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
 import { countOf, toErrorJson } from '../support/result-json.ts'
-import type { BuiltInToolDeps } from './deps.ts'
-import { defineTool } from './tool.ts'
+import type { ToolServices } from './services.ts'
+import { defineToolCode } from './tool.ts'
 
 const parameters = z.object({
   query: z.string().trim().min(1).max(2_000),
@@ -22,10 +22,9 @@ const jsonSchema = {
 
 const maxDescriptionChars = 2_000
 
-export default ({ canSearchWeb }: Pick<BuiltInToolDeps, 'canSearchWeb'>) =>
-  defineTool({
+export const createWebSearchTool = ({ canSearchWeb }: Pick<ToolServices, 'canSearchWeb'>) =>
+  defineToolCode({
     name: 'web_search',
-    toolset: 'web',
     description: 'Search the web.',
     parameters,
     jsonSchema,

@@ -4,13 +4,12 @@
 import { z } from 'zod'
 import type { EnvironmentFiles, FileAccess } from '../environments/files.ts'
 import { countOf, diffCount, lineCount, toErrorJson, toResultJson } from '../support/result-json.ts'
-import { defineTool, type ToolContext } from './tool.ts'
+import { defineToolCode, type ToolContext } from './tool.ts'
 
 const parameters = z.object({ path: z.string().min(1), content: z.string() })
 
-export default defineTool({
+export const writeFileTool = defineToolCode({
   name: 'write_file',
-  toolset: 'file',
   description: 'Write a whole file; creates directories. For small changes use patch.',
   parameters,
   mode: 'idempotent',

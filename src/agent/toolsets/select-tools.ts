@@ -4,24 +4,23 @@
  * name or that of its toolset.
  */
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
-import { findToolset, hasPluginTools, isToolOfTable, toolsets } from './toolsets.ts'
+import { builtInTools } from '../tools/built-in-tools.ts'
+import type { ToolFacts } from '../tools/tool.ts'
+import { findToolset, hasPluginTools, toolsets } from './toolsets.ts'
 
 /** `custom_toolsets`: the entries of each toolset. */
 export type CustomToolsets = Readonly<Record<string, readonly string[]>>
 
-export interface SelectableTool {
-  readonly name: string
-  readonly toolset: string
-  /** Neither `all` nor the toolset of a platform selects it. */
-  readonly isOptional?: boolean
-}
+/** What decides whether a list selects a tool. */
+export type SelectableTool = Pick<ToolFacts, 'name' | 'toolset' | 'isOptional' | 'leftOutOf'>
 
 interface Selection {
   readonly tools: Set<string>
   /** Toolsets to which tools belong by their own definition. */
   readonly toolsets: Set<string>
   isAll: boolean
-  hasPluginTools: boolean
+  /** Toolsets of platforms that have the tools of plugins, too. */
+  readonly platforms: Set<string>
 }
 
 /** In a list of Hermes: without the tools of MCP servers. */
@@ -69,7 +68,7 @@ export function selectDisabledTools(
 }
 
 function resolveEntries(entries: readonly string[], custom: CustomToolsets): Selection {
-  const selection: Selection = { tools: new Set(), toolsets: new Set(), isAll: false, hasPluginTools: false }
+  const selection: Selection = { tools: new Set(), toolsets: new Set(), isAll: false, platforms: new Set() }
   const seen = new Set<string>()
   const waiting = [...entries]
   for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
@@ -81,7 +80,7 @@ function resolveEntries(entries: readonly string[], custom: CustomToolsets): Sel
       for (const tool of found.tools) selection.tools.add(tool)
       waiting.push(...found.includes)
       selection.toolsets.add(name)
-      selection.hasPluginTools ||= hasPluginTools(name)
+      if (hasPluginTools(name)) selection.platforms.add(name)
     } else if (Object.hasOwn(custom, name)) waiting.push(...(custom[name] ?? []))
     else {
       selection.tools.add(name)
@@ -92,9 +91,9 @@ function resolveEntries(entries: readonly string[], custom: CustomToolsets): Sel
   return selection
 }
 
-function contains(selection: Selection, { name, toolset }: SelectableTool): boolean {
+function contains(selection: Selection, { name, toolset, leftOutOf = [] }: SelectableTool): boolean {
   if (selection.isAll || selection.tools.has(name) || selection.toolsets.has(toolset)) return true
-  return selection.hasPluginTools && !isToolOfTable(name)
+  return !builtInTools.has(name) && [...selection.platforms].some((platform) => !leftOutOf.includes(platform))
 }
 
 /** Whether an entry is the tool or its toolset. */

@@ -6,7 +6,7 @@ import { runsOnThisMachine } from '../../agent/environments/kinds.ts'
 import type { MediaTask } from '../../agent/media/endpoint.ts'
 import { seesPictures } from '../../agent/models/create-provider.ts'
 import { resolveProvider } from '../../agent/models/resolve-provider.ts'
-import { builtInToolNames } from '../../agent/tools/built-in-tool-names.ts'
+import { builtInTools } from '../../agent/tools/built-in-tools.ts'
 import { findProgram } from '../../lib/find-program.ts'
 import { chooseSearchService } from '../../web/choose-service.ts'
 import type { CliContext } from '../kit/context.ts'
@@ -14,7 +14,10 @@ import type { Settings } from '../kit/settings.ts'
 import { selectionOf } from '../shared/known-keys.ts'
 import { endpointOf } from './media.ts'
 
-const machineTools = ['terminal', 'process', 'read_file', 'write_file', 'patch', 'search_files', 'execute_code']
+/** The built-in tools of these toolsets. */
+function namesIn(...toolsets: readonly string[]): readonly string[] {
+  return [...builtInTools.values()].filter(({ toolset }) => toolsets.includes(toolset)).map(({ name }) => name)
+}
 
 /** The reasons by the name of the tool, for people. */
 export function findUnavailableTools(context: CliContext, settings: Settings): ReadonlyMap<string, string> {
@@ -22,7 +25,8 @@ export function findUnavailableTools(context: CliContext, settings: Settings): R
   const { values } = settings.config.environment()
   const found = new Map<string, string>()
   if (terminal.backend === 'none')
-    for (const name of machineTools) found.set(name, `terminal.backend is ${terminal.backend}`)
+    for (const name of namesIn('terminal', 'file', 'code_execution'))
+      found.set(name, `terminal.backend is ${terminal.backend}`)
   else if (runsOnThisMachine(terminal.backend) && findProgram('python3', values['PATH'] ?? '') === undefined)
     found.set('execute_code', 'there is no python3')
   if (!memory.memory_enabled && !memory.user_profile_enabled) found.set('memory', 'the memory is off')
@@ -30,10 +34,8 @@ export function findUnavailableTools(context: CliContext, settings: Settings): R
   if (search === undefined) found.set('web_search', 'no search service has a key')
   else if ('missing' in search) found.set('web_search', `${search.missing} is missing`)
   if (findBrowser(browser, values['PATH'] ?? '') === undefined)
-    for (const name of builtInToolNames) {
-      const reason = browser.enabled === false ? 'browser.enabled is false' : 'no browser is installed'
-      if (name.startsWith('browser_')) found.set(name, reason)
-    }
+    for (const name of namesIn('browser'))
+      found.set(name, browser.enabled === false ? 'browser.enabled is false' : 'no browser is installed')
   if (!canSee(settings)) found.set('vision_analyze', 'no model that reads pictures is configured')
   const makers: readonly (readonly [string, MediaTask])[] = [
     ['text_to_speech', 'tts'],

@@ -22,7 +22,7 @@ export function withSessionTools(base: Offered, loaded: LoadedTools, own: AgentT
         return [...all.schemas(), ...added].sort((one, other) => (one.name < other.name ? -1 : 1))
       },
       prepare: (call) => (isOwn(call.name) ? own : all).prepare(call),
-      toolsetOf: (name) => (isOwn(name) ? own : all).toolsetOf(name),
+      factsOf: (name) => (isOwn(name) ? own : all).factsOf(name),
       canRunInParallel: (calls) => !calls.some(({ name }) => isOwn(name)) && all.canRunInParallel(calls),
     },
   }

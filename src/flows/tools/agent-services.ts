@@ -26,7 +26,6 @@ import { prepareProcessFolder } from '../../lib/home.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
 import { sleep } from '../../lib/timers.ts'
 import type { Authority } from '../../message/authority.ts'
-import { isAttended } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { ToolCall } from '../../message/transcript.ts'
@@ -51,8 +50,8 @@ import {
   type OpenTools,
   selectSessionTools,
   toolListOf,
-  withoutToolsOfPeople,
-  withoutUser,
+  turnKindsOf,
+  withoutUseless,
 } from './turn-tools.ts'
 
 export interface AgentServicesDeps
@@ -233,8 +232,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       const { authority, event } = turn
       if (isSandboxMissing) await deps.announceMissingSandbox(turn)
       const { all, resolve } = await openSessionTools(turn)
-      const attended = event === undefined || isAttended(event) ? all : withoutUser(all, event)
-      return await belowCeiling(withoutToolsOfPeople(attended, event?.task, settings().cron.allow_agent_scheduling), {
+      return await belowCeiling(withoutUseless(all, turnKindsOf(event, settings())), {
         isShared,
         resolve,
         authority,
@@ -244,7 +242,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     },
     async withToolsets(names) {
       const { resolve } = await agentTools.get()
-      return names.map((name) => ({ name, toolset: resolve(name)?.toolset ?? '' }))
+      return names.map((name) => ({ name, toolset: resolve(name)?.facts.toolset ?? '' }))
     },
     async sessionToolNames(turn) {
       const { all } = await openSessionTools(turn)

@@ -1,9 +1,8 @@
 /**
  * The tools that exist, whether or not the model is offered them.
  */
-import { builtInToolNames } from '../../agent/tools/built-in-tool-names.ts'
+import { builtInTools } from '../../agent/tools/built-in-tools.ts'
 import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
-import { toolsetOfTool } from '../../agent/toolsets/toolsets.ts'
 import type { PluginToolEntry } from '../../plugins/plugin-tools.ts'
 
 /** The response of `GET /api/tools`. */
@@ -21,6 +20,6 @@ export function knownTools(
     ({ owner, definition: { name, toolset } }): KnownTool => ({ name, toolset, plugin: owner }),
   )
   const names = new Set(ofPlugins.map(({ name }) => name))
-  const builtIn = [...builtInToolNames].filter((name) => !names.has(name))
-  return [...builtIn.map((name): KnownTool => ({ name, toolset: toolsetOfTool(name) })), ...ofPlugins, ...mcpTools]
+  const builtIn = [...builtInTools.values()].filter(({ name }) => !names.has(name))
+  return [...builtIn.map(({ name, toolset }): KnownTool => ({ name, toolset })), ...ofPlugins, ...mcpTools]
 }

@@ -133,7 +133,7 @@ async function mayUseTool(
 ): Promise<boolean> {
   if (tool === undefined) return false
   const { permitsTool } = await import('../../agent/loop/role-ceiling.ts')
-  return permitsTool(toolListOf(settings().roles, authority), { name, toolset: tool.toolset, mode: tool.mode })
+  return permitsTool(toolListOf(settings().roles, authority), { name, toolset: tool.facts.toolset, mode: tool.mode })
 }
 
 /** The web tools are loaded with their first call. */

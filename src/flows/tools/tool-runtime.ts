@@ -17,7 +17,10 @@ import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
 import type { Skills } from '../../agent/skills/skills.ts'
 import { readTodoCall } from '../../agent/support/todo-list.ts'
 import { createToolRegistry, type LoadedTools, type ToolRegistry } from '../../agent/tools/registry.ts'
+import type { ToolServices } from '../../agent/tools/services.ts'
+import type { MediaMaker } from '../../agent/tools/sets/media.ts'
 import type { ToolDefinition } from '../../agent/tools/tool.ts'
+import { selectDisabledTools } from '../../agent/toolsets/select-tools.ts'
 import type { ApprovalsConfig } from '../../approvals/config.ts'
 import type { Environment } from '../../config/environment.ts'
 import { HermesError } from '../../lib/errors.ts'
@@ -94,18 +97,18 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     })
   const fileGuard = fileGuardOf(sandboxOf())
   const searchPath = values['PATH'] ?? ''
+  const disabled = [...agent.disabled_toolsets, ...(isHere || places ? [] : placeToolsets), ...toolsetsOff(memory)]
   const registry = createToolRegistry({
-    directory: new URL('../../agent/tools/', import.meta.url),
-    disabledToolsets: [...agent.disabled_toolsets, ...(isHere || places ? [] : placeToolsets), ...toolsetsOff(memory)],
-    customToolsets,
-    definitions: [...(await openMediaTools(deps)), ...(await openBrowserTools(deps))],
+    isDisabled: (tool) => selectDisabledTools(disabled, [tool], customToolsets).size > 0,
     log,
-    deps: {
+    services: {
       commandPolicy,
       fileGuard,
       searchPath,
       worksElsewhere: places !== undefined,
-      ...(deps.skills === undefined ? {} : { skills: deps.skills }),
+      skills: deps.skills,
+      browser: browserOf(deps),
+      media: () => openMedia(deps),
       canSchedule: deps.canSchedule,
       canSearchWeb: () => isSearchConfigured(deps.settings().web, values),
       canSeePictures: deps.canSeePictures,
@@ -153,12 +156,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
 const makerVariables = ['OPENAI_API_KEY', 'VOICE_TOOLS_OPENAI_KEY', 'FAL_KEY']
 
 /** Most installations that make nothing are told apart without loading anything. */
-async function openMediaTools({
-  home,
-  settings,
-  environment,
-  media,
-}: ToolRuntimeDeps): Promise<readonly ToolDefinition[]> {
+async function openMedia({ home, settings, environment, media }: ToolRuntimeDeps): Promise<MediaMaker | undefined> {
   const { tts, image_gen, api_key, base_url } = settings()
   const isNamed =
     tts.command.length > 0 ||
@@ -166,21 +164,20 @@ async function openMediaTools({
   const { values } = environment()
   const mayHaveKey =
     (api_key !== '' && base_url === '') || makerVariables.some((name) => name in values) || existsSync(home.authFile)
-  if (!isNamed && !mayHaveKey) return []
-  const [{ createMediaTools }, maker] = await Promise.all([import('../../agent/tools/sets/media.ts'), media()])
-  return createMediaTools({
+  if (!isNamed && !mayHaveKey) return undefined
+  const maker = await media()
+  return {
     ...maker,
     makes: async (task) => (await maker.endpoint(task)).kind !== 'none',
     maxSpeechChars: () => settings().tts.max_chars,
-  })
+  }
 }
 
-/** They exist where a browser is installed or configured. */
-async function openBrowserTools({ settings, environment }: ToolRuntimeDeps): Promise<readonly ToolDefinition[]> {
+/** Undefined where no browser is installed or configured. */
+function browserOf({ settings, environment }: ToolRuntimeDeps): ToolServices['browser'] {
   const { browser } = settings()
-  if (findBrowser(browser, environment().values['PATH'] ?? '') === undefined) return []
-  const { createBrowserTools } = await import('../../agent/tools/sets/browser.ts')
-  return createBrowserTools({ isOptional: isBrowserOptional(browser) })
+  const isFound = findBrowser(browser, environment().values['PATH'] ?? '') !== undefined
+  return isFound ? { isOptional: isBrowserOptional(browser) } : undefined
 }
 
 /** A tool whose schema is invalid, or whose name is taken, is left out; the others stay. */

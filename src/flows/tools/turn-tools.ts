@@ -8,11 +8,11 @@ import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
 import { toErrorJson, truncateMiddle } from '../../agent/support/result-json.ts'
 import { planBatch } from '../../agent/tools/parallel.ts'
 import type { LoadedTools, ParsedToolCall } from '../../agent/tools/registry.ts'
-import type { ToolContext } from '../../agent/tools/tool.ts'
+import type { ToolContext, TurnKind } from '../../agent/tools/tool.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
 import type { Authority } from '../../message/authority.ts'
-import { type MessageEvent, mayBeAsked } from '../../message/event.ts'
+import { isAttended, type MessageEvent, mayBeAsked } from '../../message/event.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { RoleSettings } from '../../platforms/config.ts'
 
@@ -40,18 +40,18 @@ export function createAgentTools(
   { redact, settings }: TurnToolsDeps,
   { sandbox }: { sandbox(): Promise<Sandbox | undefined> },
 ): AgentTools {
+  const factsOf = (name: string) => loaded.resolve(name)?.facts
   const run = async (call: ParsedToolCall, context: ToolContext): Promise<string> => {
     if (!(await mayRunWithoutSandbox(call, settings(), context.authority, sandbox)))
       return toErrorJson({ code: 'sandbox_required', reason: sandboxRequired })
-    if (commandTools.has(call.name) && (await isNetworkOpen(settings(), sandbox)))
+    if (call.facts.machine === 'runs-commands' && (await isNetworkOpen(settings(), sandbox)))
       return toErrorJson({ code: 'sandbox_required', reason: networkOpen })
     return call.run(context)
   }
   return {
-    schemas: () => withoutLoneDelegation(loaded.schemas()),
-    toolsetOf: (name) => loaded.resolve(name)?.toolset,
-    canRunInParallel: (calls) =>
-      planBatch(calls, (name) => loaded.resolve(name)?.runsInParallel === true) === 'parallel',
+    schemas: () => withoutLoneDelegation(loaded.schemas(), factsOf),
+    factsOf,
+    canRunInParallel: (calls) => planBatch(calls, factsOf) === 'parallel',
     prepare(call) {
       const parsed = loaded.parse(call.name, call.arguments)
       if (!parsed.ok) return { kind: 'invalid', error: parsed.error }
@@ -72,16 +72,13 @@ export function createAgentTools(
 }
 
 /** What a file contains stays exact, so that a patch of it matches. The result is JSON, or the text of a plugin. */
-function showHidden({ toolset }: ParsedToolCall, result: string): string {
-  return toolset === 'file' ? result : toVisibleText(result, { keepsMarks: true, asJson: true })
+function showHidden({ facts }: ParsedToolCall, result: string): string {
+  return facts.toolset === 'file' ? result : toVisibleText(result, { keepsMarks: true, asJson: true })
 }
 
-/** Tools with which a person acts on the machine itself where no sandbox stands between. */
-const machineTools = new Set(['terminal', 'process', 'execute_code', 'write_file', 'patch'])
 const sandboxRequired =
   'Refused: there is no sandbox on this machine, and without one only its owner may run commands and write files.'
 
-const commandTools = new Set(['terminal', 'execute_code'])
 const networkOpen =
   'Refused: terminal.sandbox_network limits the network of commands, and no sandbox on this machine can. hermes doctor says what was tried.'
 
@@ -95,36 +92,61 @@ async function isNetworkOpen(
 
 /** Without a sandbox only owners reach the machine. With `sandbox: off` they may name tools that others get all the same. */
 async function mayRunWithoutSandbox(
-  { name, toolset }: ParsedToolCall,
+  { facts: { name, toolset, machine } }: ParsedToolCall,
   { roles, terminal }: ReturnType<TurnToolsDeps['settings']>,
   authority: Authority,
   sandbox: () => Promise<Sandbox | undefined>,
 ): Promise<boolean> {
-  if (authority.role === 'owner' || !machineTools.has(name)) return true
+  if (authority.role === 'owner' || machine === undefined) return true
   const opened = await sandbox()
   if (opened !== undefined && opened.kind !== 'none') return true
   const list = toolListOf(roles, authority)
   return terminal.sandbox === 'off' && (list.includes(name) || list.includes(toolset))
 }
 
-/** Without a tool that has no use in this turn: no user answers a background task, for example. `reason` is for the model. */
-export function withoutTool(tools: AgentTools, name: string, reason: string): AgentTools {
+/** Without the tools that have no use in this turn: no user answers a background task, for example. */
+export function withoutUseless(tools: AgentTools, kinds: readonly TurnKind[]): AgentTools {
+  if (kinds.length === 0) return tools
+  /** For the model. */
+  const reasonOf = (name: string) => {
+    const { uselessIn } = tools.factsOf(name) ?? {}
+    return kinds.map((kind) => uselessIn?.[kind]).find((reason) => reason !== undefined)
+  }
   return {
     ...tools,
-    schemas: () => tools.schemas().filter((schema) => schema.name !== name),
-    prepare: (call) => (call.name === name ? { kind: 'invalid', error: reason } : tools.prepare(call)),
+    schemas: () => tools.schemas().filter(({ name }) => reasonOf(name) === undefined),
+    prepare(call) {
+      const error = reasonOf(call.name)
+      return error === undefined ? tools.prepare(call) : { kind: 'invalid', error }
+    },
   }
 }
 
-/** With every other tool disabled, sub-agents could do nothing. */
-function withoutLoneDelegation(schemas: readonly ToolSchema[]): readonly ToolSchema[] {
-  if (!schemas.every(({ name }) => uselessForSubagents.has(name))) return schemas
-  return schemas.some(({ name }) => name === 'send_message')
-    ? schemas.filter(({ name }) => name !== 'delegate_task')
-    : []
+/** What kinds of turn this one is. */
+export function turnKindsOf(
+  event: MessageEvent | undefined,
+  { cron }: { readonly cron: { readonly allow_agent_scheduling: boolean } },
+): readonly TurnKind[] {
+  if (event === undefined) return []
+  const isUnattended = !isAttended(event)
+  return [
+    ...(isUnattended ? (['unattended'] as const) : []),
+    ...(isUnattended && !mayBeAsked(event) ? (['unanswerable'] as const) : []),
+    ...(event.task === undefined ? [] : (['background'] as const)),
+    ...(event.task?.route === 'cron' && !cron.allow_agent_scheduling ? (['scheduled'] as const) : []),
+  ]
 }
 
-const uselessForSubagents: ReadonlySet<string> = new Set(['delegate_task', 'clarify', 'send_message', 'memory'])
+/** With every other tool disabled, sub-agents could do nothing. */
+function withoutLoneDelegation(schemas: readonly ToolSchema[], factsOf: AgentTools['factsOf']): readonly ToolSchema[] {
+  const actors = schemas.flatMap(({ name }) => {
+    const facts = factsOf(name) ?? { name, toolset: '' }
+    return facts.servesOthers === true ? [] : [facts]
+  })
+  if (actors.length === 0) return []
+  const isOfNoUse = actors.every(({ isWithheldFromSubagents }) => isWithheldFromSubagents === true)
+  return isOfNoUse ? schemas.filter(({ name }) => name !== 'delegate_task') : schemas
+}
 
 /** Sessions whose list is remembered. For the others it is made again from the stored names. */
 const maxSessions = 10_000
@@ -150,7 +172,9 @@ export function createSessionToolSnapshots(): (session: SessionTools, tools: Age
     if (schemas === undefined) {
       const names = toolNames === undefined ? await select() : new Set(toolNames)
       const selected = names === undefined ? current : current.filter(({ name }) => names.has(name))
-      const kept = selected.some(({ name }) => name === 'delegate_task') ? withoutLoneDelegation(selected) : selected
+      const kept = selected.some(({ name }) => name === 'delegate_task')
+        ? withoutLoneDelegation(selected, tools.factsOf)
+        : selected
       schemas = kept.length === current.length ? current : kept
       // A plugin may not have registered its tools yet.
       if (toolNames === undefined || toolNames.length === schemas.length) offered.set(sessionId, schemas)
@@ -196,15 +220,12 @@ export async function selectSessionTools(
   const configured = Object.hasOwn(platform_toolsets, platform) ? platform_toolsets[platform] : undefined
   const own = declared.get(platform)
   const list = event?.toolsets ?? configured ?? (own === undefined ? toolsets : [own])
-  const all = tools.schemas().map(({ name }) => {
-    const { toolset = '', isOptional = false } = resolve(name) ?? {}
-    return { name, toolset, isOptional }
-  })
+  const all = tools.schemas().map(({ name }) => resolve(name)?.facts ?? { name, toolset: '' })
   if (list.length === 1 && list[0] === 'all' && !all.some(({ isOptional }) => isOptional)) return undefined
   const { selectTools } = await import('../../agent/toolsets/select-tools.ts')
   const selected = selectTools(list, all, custom_toolsets)
   return new Set(
-    [...selected].filter((name) => resolve(name)?.requires.every((other) => selected.has(other)) !== false),
+    [...selected].filter((name) => resolve(name)?.facts.requires?.every((other) => selected.has(other)) !== false),
   )
 }
 
@@ -226,22 +247,4 @@ export async function belowCeiling(
   const { withCeiling } = await import('../../agent/loop/role-ceiling.ts')
   const filtersSchemas = event === undefined || !isShared(event.source)
   return withCeiling(tools, { resolve, authority, list, filtersSchemas })
-}
-
-/** What only a turn that a person has begun may use. */
-export function withoutToolsOfPeople(
-  tools: AgentTools,
-  task: MessageEvent['task'],
-  mayScheduledTurnsSchedule: boolean,
-): AgentTools {
-  if (task === undefined) return tools
-  const own = withoutTool(tools, 'memory', 'A background task has no memory.')
-  if (task.route !== 'cron' || mayScheduledTurnsSchedule) return own
-  return withoutTool(own, 'cronjob', 'A scheduled turn cannot schedule jobs (cron.allow_agent_scheduling).')
-}
-
-export function withoutUser(tools: AgentTools, event: MessageEvent): AgentTools {
-  const quiet = withoutTool(tools, 'text_to_speech', 'No user listens in this turn.')
-  if (mayBeAsked(event)) return quiet
-  return withoutTool(quiet, 'clarify', 'No user can be asked in this turn.')
 }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findBrowser } from '../../../src/agent/browser/find-browser.ts'
 import { agentConfig } from '../../../src/agent/config.ts'
+import { withFacts } from '../../../src/agent/tools/built-in-tools.ts'
 import { bindTool } from '../../../src/agent/tools/registry.ts'
 import { createBrowserTools } from '../../../src/agent/tools/sets/browser.ts'
 import type { ToolContext } from '../../../src/agent/tools/tool.ts'
@@ -55,7 +56,7 @@ export function openBrowsers(
     log: silentLog,
     ...deps,
   })
-  const tools = new Map(createBrowserTools({ isOptional: false }).map((tool) => [tool.name, bindTool(tool)]))
+  const tools = new Map(createBrowserTools({ isOptional: false }).map((tool) => [tool.name, bindTool(withFacts(tool))]))
   return {
     browsers,
     root,

@@ -2,13 +2,14 @@
  * A run of the agent in memory that has the real `delegate_task` among tools that are plain functions.
  */
 import type { SubagentEndInfo, SubagentInfo, TurnInfo } from '../../../src/agent/support/agent-hooks.ts'
-import delegateTask from '../../../src/agent/tools/delegate-task.ts'
+import { withFacts } from '../../../src/agent/tools/built-in-tools.ts'
+import { createDelegateTool } from '../../../src/agent/tools/delegate-task.ts'
 import { bindTool } from '../../../src/agent/tools/registry.ts'
 import type { ScriptedAnswer, ScriptStep } from '../../kit/scripted-provider.ts'
 import type { TestTool } from '../in-memory-deps.ts'
 import { runTestAgent, type TestAgentOptions } from '../run-test-agent.ts'
 
-export const bound = bindTool(delegateTask({ maxChildren: 3 }))
+export const bound = bindTool(withFacts(createDelegateTool({ maxChildren: 3 })))
 
 /** The real tool among tools that are plain functions. */
 const delegate: TestTool = async ({ arguments: text }, context) => {

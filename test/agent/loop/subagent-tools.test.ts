@@ -15,7 +15,10 @@ const toolsets: Readonly<Record<string, string>> = {
 
 const tools: AgentTools = {
   schemas: () => Object.keys(toolsets).map((name) => ({ name, description: '', parameters: {} })),
-  toolsetOf: (name) => toolsets[name],
+  factsOf(name) {
+    const toolset = toolsets[name]
+    return toolset === undefined ? undefined : { name, toolset }
+  },
   prepare: () => assert.fail('unexpected call'),
   canRunInParallel: () => false,
   sanitizeForModel: (result) => result,

@@ -8,7 +8,6 @@ import { createToolRegistry } from '../../../src/agent/tools/registry.ts'
 import type { ToolContext } from '../../../src/agent/tools/tool.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { testToolContext } from '../in-memory-deps.ts'
-import { toolsDirectory } from '../tools/workbench.ts'
 import { canary, createVictim, sandboxSkip, searchPath, type Victim } from './victim.ts'
 
 const skip = await sandboxSkip()
@@ -20,9 +19,8 @@ const permissive: CommandPolicy = { evaluate: () => ({ decision: 'allow' }) }
 function toolsOf(victim: Victim) {
   const { environment, fileGuard } = victim
   const registry = createToolRegistry({
-    directory: toolsDirectory,
     log: silentLog,
-    deps: {
+    services: {
       commandPolicy: permissive,
       fileGuard,
       searchPath,

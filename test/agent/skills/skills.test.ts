@@ -2,15 +2,16 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { availableToolsets } from '../../../src/agent/skills/available-toolsets.ts'
 import { formatSkillIndex } from '../../../src/agent/skills/index-layer.ts'
 import { parseInvocation } from '../../../src/agent/skills/invocation.ts'
 import type { SkillChange } from '../../../src/agent/skills/manage-skill.ts'
 import type { Skill } from '../../../src/agent/skills/skill.ts'
 import { toTypedName } from '../../../src/agent/skills/skill.ts'
+import { builtInTools, withFacts } from '../../../src/agent/tools/built-in-tools.ts'
 import { planBatch } from '../../../src/agent/tools/parallel.ts'
 import { bindTool } from '../../../src/agent/tools/registry.ts'
-import skillsList from '../../../src/agent/tools/skills-list.ts'
+import { createSkillsListTool } from '../../../src/agent/tools/skills-list.ts'
+import { availableToolsets } from '../../../src/agent/toolsets/available-toolsets.ts'
 import { formatUserText } from '../../../src/message/event.ts'
 import type { ChatMessage } from '../../../src/message/transcript.ts'
 import { testToolContext } from '../in-memory-deps.ts'
@@ -110,7 +111,7 @@ test('two skills of one name are both found, each by its category', async (t) =>
 test('skills_list names the category of each skill, also where only names fit', async (t) => {
   const { skills, root } = createTestSkills(t)
   for (const path of ['home/report', 'work/report', 'plan']) writeSkill(root, path)
-  const bound = bindTool(skillsList({ skills: async () => skills }))
+  const bound = bindTool(withFacts(createSkillsListTool({ skills: async () => skills })))
   const list = async (maxResultChars: number) => {
     const parsed = bound.parse('{}')
     assert.ok(parsed.ok)
@@ -251,8 +252,9 @@ test('a person cannot write the line with which the gateway marks a skill', () =
 
 test('a skill may be read beside other tools that only read', () => {
   const call = (name: string) => ({ name, arguments: '{"name":"x"}' })
-  assert.equal(planBatch([call('skill_view'), call('skills_list')]), 'parallel')
-  assert.equal(planBatch([call('skill_view'), call('skill_manage')]), 'sequential')
+  const factsOf = (name: string) => builtInTools.get(name)
+  assert.equal(planBatch([call('skill_view'), call('skills_list')], factsOf), 'parallel')
+  assert.equal(planBatch([call('skill_view'), call('skill_manage')], factsOf), 'sequential')
 })
 
 test('only declared variables that are set and are no credential of the gateway reach the commands', async (t) => {

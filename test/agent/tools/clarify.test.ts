@@ -3,13 +3,14 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import clarify from '../../../src/agent/tools/clarify.ts'
+import { withFacts } from '../../../src/agent/tools/built-in-tools.ts'
+import { clarifyTool } from '../../../src/agent/tools/clarify.ts'
 import { bindTool } from '../../../src/agent/tools/registry.ts'
 import { testToolContext } from '../in-memory-deps.ts'
 
 test('of more than four choices the first four are offered, and the model learns which', async () => {
   const offered: unknown[] = []
-  const bound = bindTool(clarify)
+  const bound = bindTool(withFacts(clarifyTool))
   const parsed = bound.parse(JSON.stringify({ question: 'Which?', choices: ['a', 'b', 'c', ' d ', 'e', 'f'] }))
   assert.ok(parsed.ok)
   const result = await parsed.call.run({

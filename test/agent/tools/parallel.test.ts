@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { builtInTools } from '../../../src/agent/tools/built-in-tools.ts'
 import { mapWithConcurrency, planBatch } from '../../../src/agent/tools/parallel.ts'
 
 const call = (name: string, args: unknown = {}) => ({
   name,
   arguments: typeof args === 'string' ? args : JSON.stringify(args),
 })
-const plan = (...calls: { name: string; arguments: string }[]) => planBatch(calls)
+const plan = (...calls: { name: string; arguments: string }[]) => planBatch(calls, (name) => builtInTools.get(name))
 const read = (path: string) => call('read_file', { path })
 const write = (path: string) => call('write_file', { path, content: '' })
 const patch = (path: string) => call('patch', { path, old_string: 'a', new_string: 'b' })

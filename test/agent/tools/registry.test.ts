@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { createToolRegistry, type ToolRegistryOptions } from '../../../src/agent/tools/registry.ts'
 import { defineTool, type ToolDefinition } from '../../../src/agent/tools/tool.ts'
 import type { LogFields, Logger } from '../../../src/lib/log.ts'
-import { createWorkbench, toolsDirectory } from './workbench.ts'
+import { createWorkbench } from './workbench.ts'
 
 const greet = (answer: string, more: Partial<ToolDefinition> = {}) =>
   defineTool({
@@ -30,15 +26,19 @@ function recordingLog() {
   return { log, lines }
 }
 
-async function registryWith(options: Partial<ToolRegistryOptions>) {
+async function registryWith(options: Partial<ToolRegistryOptions> & { readonly builtIn?: boolean }) {
   const bench = await createWorkbench()
   const recorded = recordingLog()
-  const registry = createToolRegistry({ deps: bench.deps, log: recorded.log, ...options })
+  const registry = createToolRegistry({
+    log: recorded.log,
+    ...(options.builtIn === true && { services: bench.services }),
+    ...options,
+  })
   return { bench, registry, lines: recorded.lines, [Symbol.asyncDispose]: bench[Symbol.asyncDispose] }
 }
 
-test('the tools of the directory are discovered and sorted by name', async () => {
-  await using setup = await registryWith({ directory: toolsDirectory })
+test('the built-in tools are loaded and sorted by name', async () => {
+  await using setup = await registryWith({ builtIn: true })
   const loaded = await setup.registry.load()
   assert.deepEqual(
     loaded.schemas().map((schema) => schema.name),
@@ -63,8 +63,8 @@ test('the tools of the directory are discovered and sorted by name', async () =>
 })
 
 test('all tools together take at most 6 kB of every request, always the same bytes', async () => {
-  await using setup = await registryWith({ directory: toolsDirectory })
-  await using other = await registryWith({ directory: toolsDirectory })
+  await using setup = await registryWith({ builtIn: true })
+  await using other = await registryWith({ builtIn: true })
   const json = JSON.stringify((await setup.registry.load()).schemas())
   assert.ok(Buffer.byteLength(json) <= 6_000, `${Buffer.byteLength(json)} bytes`)
   assert.equal(JSON.stringify((await other.registry.load()).schemas()), json)
@@ -73,8 +73,8 @@ test('all tools together take at most 6 kB of every request, always the same byt
 
 test('a disabled toolset is neither listed nor callable', async () => {
   await using setup = await registryWith({
-    directory: toolsDirectory,
-    disabledToolsets: ['clarify', 'terminal', 'todo', 'delegation'],
+    builtIn: true,
+    isDisabled: ({ toolset }) => ['clarify', 'terminal', 'todo', 'delegation'].includes(toolset),
   })
   const loaded = await setup.registry.load()
   assert.deepEqual(
@@ -88,7 +88,7 @@ test('a disabled toolset is neither listed nor callable', async () => {
 })
 
 test('the mode of a call is known before it runs', async () => {
-  await using setup = await registryWith({ directory: toolsDirectory })
+  await using setup = await registryWith({ builtIn: true })
   const loaded = await setup.registry.load()
   const modeOf = (name: string, args: Readonly<Record<string, unknown>>) => {
     const parsed = loaded.parse(name, args)
@@ -107,7 +107,7 @@ test('the mode of a call is known before it runs', async () => {
 })
 
 test('what a call works on is complete, so that secrets are found in it before it is shortened', async () => {
-  await using setup = await registryWith({ directory: toolsDirectory })
+  await using setup = await registryWith({ builtIn: true })
   const loaded = await setup.registry.load()
   const text = `${'x'.repeat(70)} first\n${'y'.repeat(300)}`
   const calls: readonly [string, Readonly<Record<string, unknown>>][] = [
@@ -180,7 +180,7 @@ test('a tool is replaced only with override, and is restored when the replacemen
 })
 
 test('a tool registered before loading replaces a built-in tool only with override', async () => {
-  await using setup = await registryWith({ directory: toolsDirectory })
+  await using setup = await registryWith({ builtIn: true })
   await setup.registry.register(greet('mine', { name: 'todo' }))
   await setup.registry.register(greet('mine', { name: 'patch' }), { override: true })
   const loaded = await setup.registry.load()
@@ -197,31 +197,27 @@ test('a result longer than the limit is truncated in the middle with a note', as
   assert.match(result, /^\{"answer":"(a|secret-word|\s)+\[… \d+ [a-z ]+ …\](a|secret-word|\s)+Ann"\}$/)
 })
 
-test('a directory may contain helpers, functions that return tools, and broken files, which are logged', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'hermes-loaded-'))
-  try {
-    const tool = (name: string) =>
-      `{ name: '${name}', toolset: 'x', description: 'd', parameters: z.object({}), mode: 'pure', run: async () => '{}' }`
-    const zod = `import { z } from '${import.meta.resolve('zod')}'\n`
-    await writeFile(join(folder, 'helper.mjs'), 'export const help = 1\n')
-    await writeFile(join(folder, 'plain.mjs'), `${zod}export default ${tool('plain')}\n`)
-    await writeFile(join(folder, 'made.mjs'), `${zod}export default (deps) => (${tool('made')})\n`)
-    await writeFile(join(folder, 'strange.mjs'), 'export default { name: "strange" }\n')
-    await writeFile(join(folder, 'throws.mjs'), 'throw new Error("at import")\n')
-    await writeFile(join(folder, 'notes.txt'), 'not a module')
-    await using setup = await registryWith({ directory: pathToFileURL(folder) })
-    const loaded = await setup.registry.load()
-    assert.deepEqual(
-      loaded.schemas().map((schema) => schema.name),
-      ['made', 'plain'],
-    )
-    assert.deepEqual(
-      setup.lines.map(({ fields }) => fields['file']),
-      ['strange.mjs', 'throws.mjs'],
-    )
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+test('a built-in tool that cannot be loaded is logged, and the others stay', async () => {
+  await using bench = await createWorkbench()
+  const recorded = recordingLog()
+  const media = () => Promise.reject(new Error('no maker'))
+  const registry = createToolRegistry({ log: recorded.log, services: { ...bench.services, media } })
+  const loaded = await registry.load()
+  assert.ok(loaded.resolve('todo') !== undefined && loaded.resolve('image_generate') === undefined)
+  assert.deepEqual(
+    recorded.lines.map(({ fields }) => [fields['event'], fields['tool']]),
+    [['tool.load_failed', 'text_to_speech, image_generate']],
+  )
+})
+
+test('a tool that replaces a built-in one keeps what is known of it, unless it says otherwise', async () => {
+  await using setup = await registryWith({ builtIn: true })
+  const loaded = await setup.registry.load()
+  await setup.registry.register(greet('mine', { name: 'memory' }), { override: true })
+  await setup.registry.register(greet('mine', { name: 'web_search', runsInParallel: false }), { override: true })
+  assert.equal(loaded.resolve('memory')?.facts.isWithheldFromSubagents, true)
+  assert.equal(loaded.resolve('memory')?.facts.toolset, 'extra')
+  assert.equal(loaded.resolve('web_search')?.facts.runsInParallel, false)
 })
 
 test('the list of steps is replaced as a whole, read back and counted', async () => {

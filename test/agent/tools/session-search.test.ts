@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import tool from '../../../src/agent/tools/session-search.ts'
+import { sessionSearchTool as tool } from '../../../src/agent/tools/session-search.ts'
 import type {
   RecalledMessage,
   RecallHit,

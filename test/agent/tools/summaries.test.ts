@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
 import { diffCount, summarizeResult } from '../../../src/agent/support/result-json.ts'
-import readFile from '../../../src/agent/tools/read-file.ts'
+import { withFacts } from '../../../src/agent/tools/built-in-tools.ts'
+import { readFileTool as readFile } from '../../../src/agent/tools/read-file.ts'
 import { bindTool } from '../../../src/agent/tools/registry.ts'
-import sessionSearch from '../../../src/agent/tools/session-search.ts'
-import todo from '../../../src/agent/tools/todo.ts'
-import type { ToolDefinition } from '../../../src/agent/tools/tool.ts'
-import webExtract from '../../../src/agent/tools/web-extract.ts'
-import writeFile from '../../../src/agent/tools/write-file.ts'
+import { sessionSearchTool as sessionSearch } from '../../../src/agent/tools/session-search.ts'
+import { todoTool as todo } from '../../../src/agent/tools/todo.ts'
+import type { ToolCode, ToolDefinition } from '../../../src/agent/tools/tool.ts'
+import { webExtractTool as webExtract } from '../../../src/agent/tools/web-extract.ts'
+import { writeFileTool as writeFile } from '../../../src/agent/tools/write-file.ts'
 
-function summaryOf(definition: ToolDefinition, args: object, result: unknown): string {
-  const parsed = bindTool(definition).parse(JSON.stringify(args))
+function summaryOf(tool: ToolCode | ToolDefinition, args: object, result: unknown): string {
+  const parsed = bindTool('toolset' in tool ? tool : withFacts(tool)).parse(JSON.stringify(args))
   assert.ok(parsed.ok)
   return parsed.call.summarize(JSON.stringify(result))
 }

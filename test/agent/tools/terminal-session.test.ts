@@ -101,7 +101,7 @@ test('a long output keeps its end, and the end of its command', async () => {
   assert.equal(result['cwd'], '/')
   assert.match(text, /^1\n2\n/)
   assert.match(text, /last\n$/)
-  assert.ok(Buffer.byteLength(text) <= bench.deps.terminal.maxOutputBytes + 100)
+  assert.ok(Buffer.byteLength(text) <= bench.services.terminal.maxOutputBytes + 100)
   const [, left] = /\[\u2026 (\d+) bytes left out \u2026\]/.exec(text) ?? []
   const whole = Array.from({ length: 400_000 }, (_, index) => `${index + 1}\n`).join('').length + 'last\n'.length
   const note = /\n\[\u2026 \d+ bytes left out \u2026\]\n/.exec(text)?.[0] ?? ''

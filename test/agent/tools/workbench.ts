@@ -9,13 +9,12 @@ import { createCommandPolicy } from '../../../src/agent/command-policy/policy.ts
 import { createLocalEnvironment } from '../../../src/agent/environments/local-environment.ts'
 import { createLocalFiles } from '../../../src/agent/environments/local-files.ts'
 import { createProcessTable, createSessionResourcePool } from '../../../src/agent/environments/session-resources.ts'
-import type { BuiltInToolDeps } from '../../../src/agent/tools/deps.ts'
 import { createToolRegistry, type ToolRegistry } from '../../../src/agent/tools/registry.ts'
+import type { ToolServices } from '../../../src/agent/tools/services.ts'
 import type { ToolContext } from '../../../src/agent/tools/tool.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { ownerAuthority } from '../../kit/authority.ts'
 
-export const toolsDirectory = new URL('../../../src/agent/tools/', import.meta.url)
 export const searchPath = '/usr/local/bin:/usr/bin:/bin'
 
 export interface Workbench extends AsyncDisposable {
@@ -23,7 +22,7 @@ export interface Workbench extends AsyncDisposable {
   readonly cwd: string
   readonly home: string
   readonly userHome: string
-  readonly deps: BuiltInToolDeps
+  readonly services: ToolServices
   readonly registry: ToolRegistry
   readonly context: ToolContext
   /** Runs a tool as the loop does and parses its result. */
@@ -39,7 +38,7 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
   const home = join(userHome, '.hermes')
   for (const directory of [cwd, home]) await mkdir(directory, { recursive: true })
   const fileGuard = createFileGuard({ home, userHome })
-  const deps: BuiltInToolDeps = {
+  const services: ToolServices = {
     commandPolicy: createCommandPolicy({ home, userHome }),
     fileGuard,
     searchPath: options.searchPath ?? searchPath,
@@ -72,12 +71,12 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
     attachments: async () => [],
     limits: { maxResultChars: 50_000 },
   }
-  const registry = createToolRegistry({ directory: toolsDirectory, deps, log: silentLog })
+  const registry = createToolRegistry({ services, log: silentLog })
   return {
     cwd,
     home,
     userHome,
-    deps,
+    services,
     registry,
     context,
     async run(name, args, more = {}) {

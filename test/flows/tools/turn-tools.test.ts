@@ -21,7 +21,7 @@ function toolsNamed(...names: readonly string[]): AgentTools {
   const schemas = names.map((name) => ({ name, description: '', parameters: {} }))
   return {
     schemas: () => schemas,
-    toolsetOf: () => undefined,
+    factsOf: () => undefined,
     canRunInParallel: () => false,
     sanitizeForModel: (text) => text,
     prepare: ({ name }) => ({ kind: 'invalid', error: names.includes(name) ? 'there' : 'not there' }),
@@ -86,7 +86,7 @@ test('the result of a tool shows hidden characters and stays JSON, except for wh
       run: async () => JSON.stringify({ content }),
     }),
   )
-  const registry = createToolRegistry({ deps: bench.deps, definitions, log: silentLog })
+  const registry = createToolRegistry({ definitions, log: silentLog })
   const settings = {
     agent: agentConfig.agent.parse({}),
     terminal: agentConfig.terminal.parse({}),

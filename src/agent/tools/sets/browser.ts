@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { BrowserAccess, ConversationPages } from '../../browser/contract.ts'
 import { toErrorJson, toResultJson } from '../../support/result-json.ts'
-import { defineTool, type ToolContext, type ToolDefinition, type ToolMode } from '../tool.ts'
+import { defineToolCode, type ToolCode, type ToolContext, type ToolMode } from '../tool.ts'
 
 /** Limits the longest results, beside the limit of all tools. */
 const maxResultChars = 40_000
@@ -36,12 +36,12 @@ interface BrowserTool<Schema extends z.ZodType> {
 
 const nothing = z.object({})
 
-/** @param isOptional see `ToolDefinition.isOptional` */
-export function createBrowserTools({ isOptional }: { readonly isOptional: boolean }): readonly ToolDefinition[] {
+/** @param isOptional see `ToolFacts.isOptional` */
+export function createBrowserTools({ isOptional }: { readonly isOptional: boolean }): readonly ToolCode[] {
   return browserTools().map((tool) => ({ ...tool, isOptional }))
 }
 
-function browserTools(): readonly ToolDefinition[] {
+function browserTools(): readonly ToolCode[] {
   return [
     browserTool({
       name: 'browser_navigate',
@@ -173,17 +173,14 @@ function browserTools(): readonly ToolDefinition[] {
 }
 
 /** A tool whose results are data of a page, and whose errors have a code. */
-function browserTool<Schema extends z.ZodType>(tool: BrowserTool<Schema>): ToolDefinition {
+function browserTool<Schema extends z.ZodType>(tool: BrowserTool<Schema>): ToolCode {
   const { name, description, parameters, properties, required = [], mode, label, longField = 'snapshot' } = tool
-  return defineTool({
+  return defineToolCode({
     name,
-    toolset: 'browser',
     description,
     parameters,
     jsonSchema: { type: 'object', properties, ...(required.length > 0 && { required }) },
     mode,
-    // Without it, the others have no page.
-    ...(name === 'browser_navigate' ? {} : { requires: ['browser_navigate'] }),
     ...(label === undefined ? {} : { label }),
     async run(args, context) {
       const { browser: open, signal, sessionId, limits } = context

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { MediaFailure } from '../../media/media-failure.ts'
 import { toSpeech } from '../../media/speech-text.ts'
 import { toErrorJson } from '../../support/result-json.ts'
-import { defineTool, type ToolContext, type ToolDefinition } from '../tool.ts'
+import { defineToolCode, type ToolCode, type ToolContext } from '../tool.ts'
 
 export interface MediaMaker {
   /** Whether it can be done here. */
@@ -21,14 +21,13 @@ export interface MediaMaker {
   ): Promise<{ readonly path: string }>
 }
 
-export function createMediaTools(maker: MediaMaker): readonly ToolDefinition[] {
+export function createMediaTools(maker: MediaMaker): readonly ToolCode[] {
   return [textToSpeech(maker), imageGenerate(maker)]
 }
 
-function textToSpeech(maker: MediaMaker): ToolDefinition {
-  return defineTool({
+function textToSpeech(maker: MediaMaker): ToolCode {
+  return defineToolCode({
     name: 'text_to_speech',
-    toolset: 'tts',
     description: 'Speak a text and send it to the user as a voice message.',
     parameters: z.object({ text: z.string().min(1).max(50_000) }),
     // The same text gives the same file, which is sent together with the result.
@@ -47,10 +46,9 @@ function textToSpeech(maker: MediaMaker): ToolDefinition {
   })
 }
 
-function imageGenerate(maker: MediaMaker): ToolDefinition {
-  return defineTool({
+function imageGenerate(maker: MediaMaker): ToolCode {
+  return defineToolCode({
     name: 'image_generate',
-    toolset: 'image_gen',
     description: 'Draw a picture and show it to the user.',
     parameters: z.object({
       prompt: z.string().trim().min(1).max(10_000),

@@ -19,7 +19,7 @@ import {
   type ShellEnd,
 } from '../../environments/shell-end.ts'
 import { storedCharsOf, toErrorJson, toResultJson } from '../../support/result-json.ts'
-import type { TerminalLimits } from '../deps.ts'
+import type { TerminalLimits } from '../services.ts'
 import type { ToolContext } from '../tool.ts'
 
 /** The arguments of the tool. */

@@ -1,14 +1,14 @@
 /**
- * The dependencies of the built-in tools beyond the context of a call. A tool file exports a function of them as `default`,
- * or the definition itself when it needs none.
+ * What the built-in tools need of the gateway beyond the context of a call. The list of the tools gives each one its part.
  */
 
 import type { ScriptLimits } from '../code/run-script.ts'
 import type { FileGuard } from '../command-policy/file-guard.ts'
 import type { CommandPolicy } from '../command-policy/policy.ts'
 import type { Skills } from '../skills/skills.ts'
+import type { MediaMaker } from './sets/media.ts'
 
-export interface BuiltInToolDeps {
+export interface ToolServices {
   readonly commandPolicy: CommandPolicy
   readonly fileGuard: FileGuard
   /** Commands do not run on this machine, so that nothing is known of the programs there. */
@@ -19,7 +19,7 @@ export interface BuiltInToolDeps {
   /** The limits of a script of `execute_code`. */
   readonly scripts: Pick<ScriptLimits, 'timeoutMs' | 'maxCalls'>
   /** Loads the skills. Absent where there are none. */
-  skills?(): Promise<Skills>
+  readonly skills?: (() => Promise<Skills>) | undefined
   /** Whether a search service is configured. Absent: none is. */
   canSearchWeb?(): boolean
   /** Whether this gateway runs scheduled jobs. Absent: it does not. */
@@ -30,6 +30,10 @@ export interface BuiltInToolDeps {
   readonly maxChildren: number
   /** Whether sub-agents may start sub-agents. Absent: they may not. */
   readonly mayNest?: boolean
+  /** Where a browser is installed or configured. */
+  readonly browser?: { readonly isOptional: boolean } | undefined
+  /** Resolves with undefined where nothing speaks or draws. */
+  media?(): Promise<MediaMaker | undefined>
 }
 
 export interface TerminalLimits {
