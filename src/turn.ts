@@ -43,6 +43,8 @@ import {
   TurnPaused,
 } from './sessions/running-turns.ts'
 import { isFirstTurn, type Turn, type TurnInfoFactory, turnStartIndex } from './sessions/turn.ts'
+import type { Retry } from './store/store.ts'
+import { afterCommit, enlist, type TransactionPart } from './store/transaction-part.ts'
 
 export interface TurnDeps extends TurnProgressDeps {
   readonly outages: ModelOutages
@@ -273,22 +275,21 @@ async function commitTurn(
     : await progress.prepareReply(shown)
   // Programs that wait for the turn read its result instead of the reply.
   const result = { ...written, text: deps.outbox.withhold(written.text) }
-  deps.failpoint('turn:before-finish')
-  try {
-    const { result: stored, seqs } = await retryUntilStored(deps, signal, () =>
-      deps.journal.finish(turn, { ...result, writeReply: reply.write }),
-    )
-    deps.failpoint(result.state === 'interrupted' ? 'turn:interrupted' : 'turn:finished')
-    emitTurnEnd(deps, turn, result)
-    progress.publishEnd(result.state)
-    reply.committed()
-    deps.turnEndListeners.get(turn.sessionKey)?.()
-    if (result.state === 'done' && result.text !== '') noteAnswer(deps, turn, result.text)
-    for (const seq of seqs) deps.turnResults.publish(seq, stored)
-  } catch (error) {
-    reply.rolledBack()
-    throw error
+  const ending: TransactionPart = {
+    *write(now) {
+      yield* afterCommit(() => {
+        deps.failpoint(result.state === 'interrupted' ? 'turn:interrupted' : 'turn:finished')
+        emitTurnEnd(deps, turn, result)
+        progress.publishEnd(result.state)
+      })
+      yield* enlist(reply, now)
+    },
   }
+  deps.failpoint('turn:before-finish')
+  const { result: stored, seqs } = await deps.journal.finish(turn, result, ending, waitForStore(deps, signal))
+  deps.turnEndListeners.get(turn.sessionKey)?.()
+  if (result.state === 'done' && result.text !== '') noteAnswer(deps, turn, result.text)
+  for (const seq of seqs) deps.turnResults.publish(seq, stored)
   await progress.speak(result)
 }
 
@@ -312,15 +313,11 @@ function isDelegated({ event }: Turn): boolean {
 }
 
 /** A full disk must not cost a reply that has been paid for: it stays in memory until the disk has space again. */
-async function retryUntilStored<T>(deps: TurnDeps, signal: AbortSignal, store: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await store()
-    } catch (error) {
-      if (!isTransientError(error) || signal.aborted) throw error
-      deps.log.error({ event: 'turn.store_failed', err: error, attempt }, 'a reply could not be stored; trying again')
-      await deps.sleep(backoffMs(attempt, 1_000, 30_000, deps.random), signal)
-    }
+function waitForStore({ log, sleep, random }: TurnDeps, signal: AbortSignal): Retry {
+  return async (error, attempt) => {
+    if (!isTransientError(error) || signal.aborted) throw error
+    log.error({ event: 'turn.store_failed', err: error, attempt }, 'a reply could not be stored; trying again')
+    await sleep(backoffMs(attempt, 1_000, 30_000, random), signal)
   }
 }
 

@@ -394,6 +394,10 @@ const rules: Readonly<Record<string, { readonly pattern: RegExp; readonly except
     pattern: /(?<!typeof )\bprovider(?:Name)?\s*[!=]==\s*['"`](?!main\b|auto\b|demo\b)[a-z]/,
     except: /^src\/(?:agent\/(?:models|media)|cli\/import)\//,
   },
+  'only a commit ends the parts of a transaction': {
+    pattern: /\.(?:committed|rolledBack)(?:\?\.)?\(/,
+    except: /^src\/store\/(?:commit|transaction-part)\.ts$/,
+  },
 }
 
 function brokenRule(rule: string, files: SourceFiles): string[] {
@@ -421,6 +425,7 @@ test('each rule about lines finds planted violations', () => {
     ],
     'nothing happens on import': ['start()', 'registry.register(tool)', 'await load()', "process.on('exit', stop)"],
     'no provider is compared with a name outside of the models': ["const isUsed = provider === 'openai'"],
+    'only a commit ends the parts of a transaction': ['  reply.committed()', '  ack?.rolledBack?.()'],
   }
   assert.deepEqual(Object.keys(planted), Object.keys(rules))
   for (const [rule, lines] of Object.entries(planted)) {

@@ -1,7 +1,7 @@
 /**
  * `/api/approvals/pending` and `/api/approvals/decide`: the questions of all chats that wait for an answer.
  */
-import type { QuestionsDeps } from '../approvals/after-commit.ts'
+import type { QuestionsDeps } from '../approvals/contract.ts'
 import { decideQuestion } from '../approvals/decide.ts'
 import { type StoredQuestion, waitingApprovals } from '../approvals/queries.ts'
 import { parseInput } from '../lib/parse-input.ts'

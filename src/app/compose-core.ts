@@ -142,7 +142,9 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
     isBusy: (key, queue) => engine.isBusy(key, queue) || (queue === 'turn' && runningTurns.paused() !== null),
     async arriveBusy(key, event, queue) {
       const arrivals = await busy()
-      return queue === 'turn' ? arrivals.arrive(key, event) : arrivals.arriveCommand(key, event, queue === 'urgent')
+      return queue === 'turn'
+        ? (seq, now) => arrivals.arrive(key, event, seq, now)
+        : (seq) => arrivals.arriveCommand(key, event, seq, queue === 'urgent')
     },
     wake(key, queue) {
       lastSession = key

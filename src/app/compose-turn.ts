@@ -30,8 +30,8 @@ export function composeTurnJournal(
   const { isShared, routeOf, authorityOf, lowerAuthority, isRevoked } = accountDirectory
   const { sessionReplaced } = sessionServices
   async function openReset() {
-    const { createClaimedReset } = await import('../flows/turn/automatic-reset.ts')
-    return createClaimedReset({ settings, outbox, hasRunningCommand, sessionReplaced })
+    const { createResetIfDue } = await import('../flows/turn/automatic-reset.ts')
+    return createResetIfDue({ settings, outbox, hasRunningCommand, sessionReplaced })
   }
   return createTurnJournal({
     store,

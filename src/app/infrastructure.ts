@@ -69,6 +69,8 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
         { event: 'store.migrated', fromVersion, toVersion, backup },
         'the database was upgraded; a copy of the old one was kept',
       ),
+    onPartError: (err) =>
+      log.error({ event: 'store.effect_failed', err }, 'what follows a stored transaction has failed'),
   })
 
   const { people: paired, problems: pairingProblems } = await readPaired(options, clock, log)

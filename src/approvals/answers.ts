@@ -8,7 +8,7 @@ import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { PressResult } from '../platforms/adapter.ts'
 import type { Transaction } from '../store/query.ts'
-import type { AfterCommit, QuestionsDeps } from './after-commit.ts'
+import type { QuestionsDeps } from './contract.ts'
 import { findQuestion, type StoredQuestion, waitingQuestions } from './queries.ts'
 import { type Approver, buttonsOf, type Choice, type Question } from './question.ts'
 import { answerQuestion, expireQuestion, removeButtons } from './resolve-question.ts'
@@ -23,7 +23,6 @@ export function* applyPress(
   deps: QuestionsDeps,
   id: string,
   { source, buttonId, messageId, text = '' }: ButtonPress,
-  after: AfterCommit,
   now: number,
 ): Transaction<PressResult> {
   const question = yield* findQuestion(id)
@@ -38,10 +37,10 @@ export function* applyPress(
     if (choice.answer === 'other' && !isOwnWords) return { status: 'taken', text: choice.effect.says }
     const reason = text.trim().slice(0, maxReasonChars).toWellFormed()
     const added = { ...(reason === '' ? {} : { reason }), ...(messageId === undefined ? {} : { messageId }) }
-    yield* answerQuestion(deps, question, { choice, by: source, ...added }, after, now)
+    yield* answerQuestion(deps, question, { choice, by: source, ...added }, now)
     return { status: 'taken', text: isOwnWords ? 'Thank you.' : choice.effect.says }
   }
-  return yield* rejectLatePress(deps, question, messageId, after, now)
+  return yield* rejectLatePress(deps, question, messageId, now)
 }
 
 /** Removes the buttons if they are still shown. */
@@ -49,17 +48,16 @@ function* rejectLatePress(
   deps: QuestionsDeps,
   question: StoredQuestion,
   messageId: string | undefined,
-  after: AfterCommit,
   now: number,
 ): Transaction<PressResult> {
-  if (question.state === 'waiting') yield* expireQuestion(deps, question, after, now, messageId)
+  if (question.state === 'waiting') yield* expireQuestion(deps, question, now, messageId)
   const chosen = question.choices.find(({ answer }) => answer === question.answer)
   if (chosen === undefined) {
     const result = { kind: 'unanswered', says: question.unanswered.says } as const
-    yield* removeButtons(deps, question, result, messageId, after, now)
+    yield* removeButtons(deps, question, result, messageId, now)
     return { status: 'stale', text: `This has expired. ${question.unanswered.says}` }
   }
-  yield* removeButtons(deps, question, { kind: 'chosen', choice: chosen }, messageId, after, now)
+  yield* removeButtons(deps, question, { kind: 'chosen', choice: chosen }, messageId, now)
   return { status: 'stale', text: `This was answered before: ${chosen.label}.` }
 }
 
@@ -113,7 +111,6 @@ export function* applyTypedAnswer(
   deps: QuestionsDeps,
   sessionKey: SessionKey,
   { words, all, reason, by }: TypedAnswer,
-  after: AfterCommit,
   now: number,
 ): Transaction<string> {
   const waiting = (yield* waitingQuestions(sessionKey)).filter((one) => one.expiresAt > now && canBeTyped(one))
@@ -131,7 +128,7 @@ export function* applyTypedAnswer(
       continue
     }
     const added = reason === '' ? {} : { reason }
-    if (yield* answerQuestion(deps, question, { choice, by, ...added }, after, now)) replies.push(choice.effect.says)
+    if (yield* answerQuestion(deps, question, { choice, by, ...added }, now)) replies.push(choice.effect.says)
   }
   return replies.length === 0 ? nothingPending : replies.join('\n\n')
 }

@@ -9,9 +9,9 @@ import { onAbort } from '../lib/timers.ts'
 import { mayBeAsked } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Transaction } from '../store/query.ts'
+import { enlist } from '../store/transaction-part.ts'
 import { findQuestion, type StoredQuestion } from './queries.ts'
 import type { Choice, Question } from './question.ts'
-import type { PreparedWrite } from './questions.ts'
 import type { ToolApprovalDeps } from './tool-approval.ts'
 
 export type ClarifyDeps = Pick<
@@ -74,35 +74,25 @@ async function storeQuestion(
   asked: UserQuestion,
 ): Promise<StoredState> {
   const now = deps.clock()
-  let prepared: PreparedWrite | undefined
-  try {
-    const state = await deps.store.run(function* (): Transaction<StoredState> {
-      prepared?.abandoned()
-      prepared = undefined
-      const open = yield* deps.openTurnEvent(turnId)
-      if (open === undefined || !mayBeAsked(open.event)) return { kind: 'unattended' }
-      const { event, sessionKey } = open
-      const known = yield* findQuestion(id)
-      if (known?.state === 'waiting') return { kind: 'waiting', sessionKey }
-      if (known !== undefined) return { kind: 'resolved', question: known }
-      prepared = deps.questions.ask({
-        ...questionFor(deps, asked),
-        id,
-        kind: 'clarify',
-        sessionKey,
-        source: event.source,
-        turnId,
-        ...(event.messageId === undefined ? {} : { replyTo: event.messageId }),
-      })
-      yield* prepared.write(now)
-      return { kind: 'waiting', sessionKey }
+  return await deps.store.run(function* (): Transaction<StoredState> {
+    const open = yield* deps.openTurnEvent(turnId)
+    if (open === undefined || !mayBeAsked(open.event)) return { kind: 'unattended' }
+    const { event, sessionKey } = open
+    const known = yield* findQuestion(id)
+    if (known?.state === 'waiting') return { kind: 'waiting', sessionKey }
+    if (known !== undefined) return { kind: 'resolved', question: known }
+    const question = deps.questions.ask({
+      ...questionFor(deps, asked),
+      id,
+      kind: 'clarify',
+      sessionKey,
+      source: event.source,
+      turnId,
+      replyTo: event.messageId,
     })
-    prepared?.committed()
-    return state
-  } catch (error) {
-    prepared?.abandoned()
-    throw error
-  }
+    yield* enlist(question, now)
+    return { kind: 'waiting', sessionKey }
+  })
 }
 
 const maxLabelChars = 60

@@ -6,7 +6,8 @@ import { HermesError } from '../lib/errors.ts'
 import type { SessionSource } from '../message/source.ts'
 import { toMarkdownLabel } from '../message/untrusted-text.ts'
 import type { Transaction } from '../store/query.ts'
-import { type AfterCommit, createAfterCommit, type QuestionsDeps } from './after-commit.ts'
+import { enlist } from '../store/transaction-part.ts'
+import type { QuestionsDeps } from './contract.ts'
 import { findQuestion, type StoredQuestion } from './queries.ts'
 import type { Choice } from './question.ts'
 import { answerQuestion, expireQuestion, replyAddress, replyKeyOf, resultLine } from './resolve-question.ts'
@@ -31,19 +32,8 @@ export interface Decided {
  */
 export async function decideQuestion(deps: QuestionsDeps, by: SessionSource, decision: Decision): Promise<Decided> {
   if (!deps.isOpen()) throw new HermesError('http/starting')
-  const after = createAfterCommit(deps)
   const now = deps.clock()
-  let result: Decided | HermesError
-  try {
-    result = await deps.store.run(function* () {
-      after.begin()
-      return yield* applyDecision(deps, by, decision, after, now)
-    })
-    after.committed()
-  } catch (error) {
-    after.abandoned()
-    throw error
-  }
+  const result = await deps.store.run(() => applyDecision(deps, by, decision, now))
   if (result instanceof HermesError) throw result
   const { id } = decision
   const { answer } = result.choice
@@ -56,7 +46,6 @@ function* applyDecision(
   deps: QuestionsDeps,
   by: SessionSource,
   { id, answer, text = '' }: Decision,
-  after: AfterCommit,
   now: number,
 ): Transaction<Decided | HermesError> {
   const question = yield* findQuestion(id)
@@ -71,17 +60,17 @@ function* applyDecision(
   }
   if (question.state === 'expired') throw new HermesError('approvals/expired', question.unanswered.says)
   if (question.expiresAt <= now) {
-    yield* expireQuestion(deps, question, after, now)
+    yield* expireQuestion(deps, question, now)
     return new HermesError('approvals/expired', question.unanswered.says)
   }
   // The token says that it is an owner, and not which one.
   if (question.approver === 'other_owner') throw new HermesError('approvals/refused')
   const added = reason === undefined ? {} : { reason }
-  yield* answerQuestion(deps, question, { choice, by, ...added }, after, now)
+  yield* answerQuestion(deps, question, { choice, by, ...added }, now)
   if (!question.buttons) {
     // Where no buttons are removed, a message says it, as the reply to a typed answer does.
     const text = resultLine({ kind: 'chosen', choice, by: toMarkdownLabel(by.userName ?? ''), ...added })
-    yield* after.send({ ...replyAddress(question), key: `${replyKeyOf(id)}:decided`, text }, now)
+    yield* enlist(deps.outbox.prepare({ ...replyAddress(question), key: `${replyKeyOf(id)}:decided`, text }), now)
   }
   return { choice, changed: true }
 }

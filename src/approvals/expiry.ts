@@ -6,7 +6,7 @@
 import { onAbort } from '../lib/timers.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Transaction } from '../store/query.ts'
-import { type AfterCommit, createAfterCommit, type QuestionsDeps } from './after-commit.ts'
+import type { QuestionsDeps } from './contract.ts'
 import {
   nextExpiry,
   overdueQuestions,
@@ -58,22 +58,18 @@ export function createExpiryClock(deps: QuestionsDeps): ExpiryClock {
 
   /** Returns the delay until the next check, ms. */
   async function expireDue(): Promise<number> {
-    const after = createAfterCommit(deps)
     const now = deps.clock()
     try {
       const { expired, next, longest } = await deps.store.run(function* () {
-        after.begin()
         const due = yield* overdueQuestions(now, batchSize)
-        for (const question of due) yield* expireQuestion(deps, question, after, now)
+        for (const question of due) yield* expireQuestion(deps, question, now)
         const longest = (yield* touchClocks(now)) > 0 ? heartbeatMs : maxSleepMs
         return { expired: due.length, next: yield* nextExpiry(), longest }
       })
-      after.committed()
       if (expired > 0)
         deps.log.info({ event: 'approval.expired', questions: expired }, 'questions expired without an answer')
       return next === null ? maxSleepMs : Math.min(longest, Math.max(0, next - now))
     } catch (error) {
-      after.abandoned()
       deps.log.error({ event: 'approval.expiry_failed', err: error }, 'overdue questions could not be expired')
       return retryDelayMs
     }
@@ -98,17 +94,12 @@ export function createStaleApprovals(deps: QuestionsDeps, found: (question: Stor
   const turnEndListeners = new Map<SessionKey, () => void>()
 
   async function cancelStaleOf(candidates: () => Transaction<StoredQuestion[]>): Promise<readonly StoredQuestion[]> {
-    const after = createAfterCommit(deps)
     const now = deps.clock()
     try {
-      const stillOpen = await deps.store.run(function* () {
-        after.begin()
-        return yield* cancelStale(deps, yield* candidates(), after, now)
+      return await deps.store.run(function* () {
+        return yield* cancelStale(deps, yield* candidates(), now)
       })
-      after.committed()
-      return stillOpen
     } catch (error) {
-      after.abandoned()
       deps.log.error({ event: 'approval.cancel_failed', err: error }, 'questions of ended turns could not be cancelled')
       return []
     }
@@ -145,14 +136,13 @@ function* waitingApprovalsOf(sessionKey: SessionKey): Transaction<StoredQuestion
 function* cancelStale(
   deps: QuestionsDeps,
   questions: readonly StoredQuestion[],
-  after: AfterCommit,
   now: number,
 ): Transaction<StoredQuestion[]> {
   const stillOpen: StoredQuestion[] = []
   for (const question of questions) {
     const turnId = question.turnId ?? question.about?.turnId
     if (turnId === undefined || (yield* deps.turnIsOpen(turnId))) stillOpen.push(question)
-    else yield* withdrawQuestion(deps, question, 'cancelled', after, now)
+    else yield* withdrawQuestion(deps, question, 'cancelled', now)
   }
   return stillOpen
 }

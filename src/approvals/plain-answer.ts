@@ -4,8 +4,8 @@
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Transaction } from '../store/query.ts'
-import type { AfterCommit, QuestionsDeps } from './after-commit.ts'
 import { maxReasonChars, mayAnswer } from './answers.ts'
+import type { QuestionsDeps } from './contract.ts'
 import { type StoredQuestion, waitingQuestions } from './queries.ts'
 import type { Choice, Question } from './question.ts'
 import { answerQuestion } from './resolve-question.ts'
@@ -39,7 +39,6 @@ export function* applyPlainAnswer(
   deps: QuestionsDeps,
   sessionKey: SessionKey,
   { source, text }: MessageEvent,
-  after: AfterCommit,
   now: number,
 ): Transaction<string> {
   const open = (yield* waitingQuestions(sessionKey)).filter(
@@ -51,7 +50,7 @@ export function* applyPlainAnswer(
   const answer = question === undefined ? undefined : answerOf(question, word, text.trim())
   if (question === undefined || answer === undefined)
     return 'My question is no longer open. If this was for me, please send it again.'
-  yield* answerQuestion(deps, question, { ...answer, by: source }, after, now)
+  yield* answerQuestion(deps, question, { ...answer, by: source }, now)
   return question.kind === 'clarify' ? '' : answer.choice.effect.says
 }
 

@@ -26,7 +26,7 @@ export interface Question {
   readonly unanswered: Effect
   readonly timeoutMs: number
   /** The platform's id of the message that caused the question. */
-  readonly replyTo?: string
+  readonly replyTo?: string | undefined
   /** Who may answer a question about a command; without it `source`, or any user of a shared session. */
   readonly approver?: Approver
   /** The turn that waits for the answer; by default that of `about`. The question is cancelled when it ends. */

@@ -10,8 +10,9 @@ import type { SessionKey } from '../message/ids.ts'
 import { targetOf } from '../message/source.ts'
 import type { PressResult } from '../platforms/adapter.ts'
 import type { Transaction } from '../store/query.ts'
-import { type AfterCommit, createAfterCommit, type QuestionsDeps } from './after-commit.ts'
+import { afterCommit, enlist, type TransactionPart } from '../store/transaction-part.ts'
 import { applyPress, applyTypedAnswer, staleResult, typedHints, whoMayAnswer } from './answers.ts'
+import type { QuestionsDeps } from './contract.ts'
 import { createExpiryClock, createStaleApprovals, type ExpiryClock, type StaleApprovals } from './expiry.ts'
 import { applyPlainAnswer, isPlainAnswer } from './plain-answer.ts'
 import { insertQuestion, waitingQuestions } from './queries.ts'
@@ -20,26 +21,16 @@ import { approvalEventContext, approvalInfo, replyKeyOf, withdrawQuestion } from
 
 export type { QuestionsDeps }
 
-/** Writes within a caller's transaction, and returns the text for the user. */
-export interface PreparedWrite {
-  /** Runs within the caller's transaction, which may be retried. */
-  write(now: number): Transaction<string>
-  /** The transaction was committed. */
-  committed(): void
-  /** The transaction has failed permanently. */
-  abandoned(): void
-}
-
 export interface Questions extends TypedAnswers {
   /**
    * Prepares a question and its message for the caller's transaction. Only the newest confirmation of a command accepts an
    * answer; several approvals of tools may be open at the same time.
    */
-  ask(question: Question): PreparedWrite
+  ask(question: Question): TransactionPart<string>
   /** For `PlatformContext.press`. Throws `http/starting` or `store/...` when nothing was stored. */
   press(press: ButtonPress): Promise<PressResult>
   /** Prepares an answer in plain words, see `isPlainAnswer`; the text is the reply. */
-  answerPlain(sessionKey: SessionKey, event: MessageEvent): PreparedWrite
+  answerPlain(sessionKey: SessionKey, event: MessageEvent): TransactionPart<string>
   /** The open questions by id. Empty most of the time. */
   readonly open: ReadonlyMap<string, OpenQuestion>
   /** Whether a turn of this session waits for an answer. */
@@ -82,10 +73,8 @@ export function createQuestions(given: QuestionsDeps): Questions {
   return {
     ask: (question) => ask(state, question),
     press: (pressed) => press(deps, pressed),
-    answerTyped: (sessionKey, answer) =>
-      prepareWrite(state, (after, now) => applyTypedAnswer(deps, sessionKey, answer, after, now)),
-    answerPlain: (sessionKey, event) =>
-      prepareWrite(state, (after, now) => applyPlainAnswer(deps, sessionKey, event, after, now)),
+    answerTyped: (sessionKey, answer) => rescheduling(state, (now) => applyTypedAnswer(deps, sessionKey, answer, now)),
+    answerPlain: (sessionKey, event) => rescheduling(state, (now) => applyPlainAnswer(deps, sessionKey, event, now)),
     open,
     isAsking: (sessionKey) =>
       open.size > 0 && [...open.values()].some((question) => question.sessionKey === sessionKey),
@@ -108,25 +97,15 @@ export function createQuestions(given: QuestionsDeps): Questions {
   }
 }
 
-function prepareWrite(
-  { deps, expiryClock }: QuestionsState,
-  work: (after: AfterCommit, now: number) => Transaction<string>,
-): PreparedWrite {
-  const after = createAfterCommit(deps)
-  return {
-    *write(now) {
-      after.begin()
-      return yield* work(after, now)
-    },
-    committed() {
-      after.committed()
-      expiryClock.reschedule()
-    },
-    abandoned: after.abandoned,
-  }
+/** The next expiry may be another one afterwards. */
+function rescheduling(
+  { expiryClock }: QuestionsState,
+  write: (now: number) => Transaction<string>,
+): TransactionPart<string> {
+  return { write, committed: () => expiryClock.reschedule() }
 }
 
-function ask(state: QuestionsState, asked: Question): PreparedWrite {
+function ask(state: QuestionsState, asked: Question): TransactionPart<string> {
   const { deps, staleApprovals, open } = state
   const question = { ...asked, text: textOf(deps, asked) }
   const id = question.id ?? deps.newId(deps.clock())
@@ -143,27 +122,21 @@ function ask(state: QuestionsState, asked: Question): PreparedWrite {
     sessionKey,
     kind: 'notice' as const,
     text,
-    ...(replyTo === undefined ? {} : { replyTo }),
-    ...(showsButtons ? { buttons } : {}),
+    replyTo,
+    buttons: showsButtons ? buttons : undefined,
   }
-  const prepared = prepareWrite(state, function* (after, now) {
+  const written = rescheduling(state, function* (now) {
     if (kind !== 'slash-confirm') {
       staleApprovals.approvalAsked(sessionKey)
       open.set(id, question)
     }
-    if (kind === 'slash-confirm') yield* replaceConfirmations(deps, sessionKey, after, now)
+    if (kind === 'slash-confirm') yield* replaceConfirmations(deps, sessionKey, now)
     yield* insertQuestion(id, question, showsButtons, now)
-    publishRequested(id, question, after)
-    yield* after.send(message, now)
+    yield* afterCommit(() => publishRequested(deps, id, question))
+    yield* enlist(deps.outbox.prepare(message), now)
     return text
   })
-  return {
-    ...prepared,
-    abandoned() {
-      open.delete(id)
-      prepared.abandoned()
-    },
-  }
+  return { ...written, rolledBack: () => void open.delete(id) }
 }
 
 /** An approval says who may give it; the confirmation of a command says so where other people read it. */
@@ -174,27 +147,21 @@ function textOf(deps: QuestionsDeps, question: Question): string {
 }
 
 /** Only the newest confirmation of a session accepts an answer. */
-function* replaceConfirmations(
-  deps: QuestionsDeps,
-  sessionKey: SessionKey,
-  after: AfterCommit,
-  now: number,
-): Transaction<void> {
+function* replaceConfirmations(deps: QuestionsDeps, sessionKey: SessionKey, now: number): Transaction<void> {
   for (const earlier of yield* waitingQuestions(sessionKey)) {
-    if (earlier.kind === 'slash-confirm') yield* withdrawQuestion(deps, earlier, 'replaced', after, now)
+    if (earlier.kind === 'slash-confirm') yield* withdrawQuestion(deps, earlier, 'replaced', now)
   }
 }
 
-function publishRequested(id: string, question: Question, { emit, notifyPlugins }: AfterCommit): void {
-  emit(question.source, 'approval:requested', {
-    ...approvalEventContext({ ...question, id }),
-    message: question.text,
-    choices: question.choices.map(({ answer }) => answer),
-  })
-  notifyPlugins((plugins) => {
-    const info = approvalInfo(question)
-    if (info !== undefined) plugins.approvalRequested(info)
-  })
+function publishRequested({ emit, emitsEvents, plugins }: QuestionsDeps, id: string, question: Question): void {
+  if (emitsEvents(question.source))
+    emit('approval:requested', {
+      ...approvalEventContext({ ...question, id }),
+      message: question.text,
+      choices: question.choices.map(({ answer }) => answer),
+    })
+  const info = approvalInfo(question)
+  if (info !== undefined) plugins?.approvalRequested(info)
 }
 
 async function press(deps: QuestionsDeps, pressed: ButtonPress): Promise<PressResult> {
@@ -207,19 +174,9 @@ async function press(deps: QuestionsDeps, pressed: ButtonPress): Promise<PressRe
   }
   const id = parseQuestionId(pressed.buttonId)
   if (id === undefined) return staleResult
-  const after = createAfterCommit(deps)
   const now = deps.clock()
-  try {
-    const result = await deps.store.run(function* () {
-      after.begin()
-      return yield* applyPress(deps, id, pressed, after, now)
-    })
-    after.committed()
-    const { status } = result
-    deps.log.info({ event: 'approval.pressed', question: id, platform, chat, user, status }, 'button pressed')
-    return result
-  } catch (error) {
-    after.abandoned()
-    throw error
-  }
+  const result = await deps.store.run(() => applyPress(deps, id, pressed, now))
+  const { status } = result
+  deps.log.info({ event: 'approval.pressed', question: id, platform, chat, user, status }, 'button pressed')
+  return result
 }

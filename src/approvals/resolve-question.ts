@@ -5,7 +5,8 @@
 import { type SessionSource, targetOf } from '../message/source.ts'
 import { toMarkdownLabel } from '../message/untrusted-text.ts'
 import type { Transaction } from '../store/query.ts'
-import type { AfterCommit, ApprovalChoice, ApprovalInfo, QuestionsDeps } from './after-commit.ts'
+import { afterCommit, enlist } from '../store/transaction-part.ts'
+import type { ApprovalChoice, ApprovalInfo, QuestionsDeps } from './contract.ts'
 import { grantInSession, grantUntilEnd, resolveQuestion, type StoredQuestion } from './queries.ts'
 import type { Choice, Effect, Question } from './question.ts'
 
@@ -34,22 +35,23 @@ export function* answerQuestion(
   deps: QuestionsDeps,
   question: StoredQuestion,
   { choice, by, reason, messageId }: UserAnswer,
-  after: AfterCommit,
   now: number,
 ): Transaction<boolean> {
   const user = by.userId ?? ''
   const added = reason === undefined ? {} : { reason }
   if (!(yield* resolveQuestion(question.id, { choice: choice.answer, by: user, ...added }, now))) return false
-  after.answered()
-  publishResolved(question, after, 'answered', choice.answer, user)
+  yield* afterCommit(() => {
+    deps.failpoint('question:answered')
+    publishResolved(deps, question, 'answered', choice.answer, user)
+  })
   const { grant, grants = grant === undefined ? [] : [grant], grantEndsWith } = choice.effect
   for (const grant of grants) {
     if (grantEndsWith === undefined) yield* grantInSession(question.sessionKey, grant, user, now)
     else yield* grantUntilEnd(grantEndsWith, grant, user, now)
   }
-  yield* applyEffect(deps, question, choice.effect, reason, after, now)
+  yield* applyEffect(deps, question, choice.effect, reason, now)
   const result = { kind: 'chosen', choice, by: displayName(by), ...added } as const
-  yield* removeButtons(deps, question, result, messageId, after, now)
+  yield* removeButtons(deps, question, result, messageId, now)
   return true
 }
 
@@ -57,17 +59,16 @@ export function* answerQuestion(
 export function* expireQuestion(
   deps: QuestionsDeps,
   question: StoredQuestion,
-  after: AfterCommit,
   now: number,
   messageId?: string,
 ): Transaction<void> {
   if (!(yield* resolveQuestion(question.id, null, now))) return
-  publishResolved(question, after, 'expired')
-  yield* applyEffect(deps, question, question.unanswered, undefined, after, now)
+  yield* afterCommit(() => publishResolved(deps, question, 'expired'))
+  yield* applyEffect(deps, question, question.unanswered, undefined, now)
   const result = { kind: 'unanswered', says: question.unanswered.says } as const
-  if (yield* removeButtons(deps, question, result, messageId, after, now)) return
+  if (yield* removeButtons(deps, question, result, messageId, now)) return
   const key = `${replyKeyOf(question.id)}:expired`
-  yield* after.send({ ...replyAddress(question), key, text: resultLine(result) }, now)
+  yield* enlist(deps.outbox.prepare({ ...replyAddress(question), key, text: resultLine(result) }), now)
 }
 
 /**
@@ -78,12 +79,11 @@ export function* withdrawQuestion(
   deps: QuestionsDeps,
   question: StoredQuestion,
   kind: 'replaced' | 'cancelled',
-  after: AfterCommit,
   now: number,
 ): Transaction<void> {
   if (!(yield* resolveQuestion(question.id, null, now))) return
-  publishResolved(question, after, kind)
-  yield* removeButtons(deps, question, { kind }, undefined, after, now)
+  yield* afterCommit(() => publishResolved(deps, question, kind))
+  yield* removeButtons(deps, question, { kind }, undefined, now)
 }
 
 /** Edits the question's message if it has buttons and its id is known. Only the first edit of a question counts. */
@@ -92,7 +92,6 @@ export function* removeButtons(
   question: StoredQuestion,
   result: QuestionResult,
   messageId: string | undefined,
-  after: AfterCommit,
   now: number,
 ): Transaction<boolean> {
   if (!question.buttons) return false
@@ -100,7 +99,10 @@ export function* removeButtons(
   if (platformId === undefined) return false
   const draft = { platformId, shownText: '' }
   const key = `${replyKeyOf(question.id)}:closed`
-  yield* after.send({ ...replyAddress(question), key, text: resolvedText(question, result), draft }, now)
+  yield* enlist(
+    deps.outbox.prepare({ ...replyAddress(question), key, text: resolvedText(question, result), draft }),
+    now,
+  )
   return true
 }
 
@@ -109,13 +111,12 @@ function* applyEffect(
   { id, sessionKey }: StoredQuestion,
   { event }: Effect,
   reason: string | undefined,
-  after: AfterCommit,
   now: number,
 ): Transaction<void> {
   if (event === undefined) return
   const metadata = { ...event.metadata, question: id, ...(reason === undefined ? {} : { reason }) }
   yield* deps.enqueueEvent({ ...event, timestamp: now, internal: true, metadata }, sessionKey, replyKeyOf(id), now)
-  after.wake(sessionKey)
+  yield* afterCommit(() => deps.wake(sessionKey))
 }
 
 export function replyAddress({ source, sessionKey }: StoredQuestion) {
@@ -124,24 +125,17 @@ export function replyAddress({ source, sessionKey }: StoredQuestion) {
 
 type FinalState = 'answered' | 'expired' | 'replaced' | 'cancelled'
 
-function publishResolved(
-  question: StoredQuestion,
-  { resolved, emit, notifyPlugins }: AfterCommit,
-  state: FinalState,
-  answer = '',
-  by = '',
-): void {
-  resolved(question.id)
-  emit(question.source, 'approval:resolved', {
-    ...approvalEventContext(question),
-    outcome: state,
-    answer,
-    resolved_by: by,
-  })
-  notifyPlugins((plugins) => {
-    const info = approvalInfo(question)
-    if (info !== undefined) plugins.approvalResolved(info, approvalChoiceOf(state, answer), by)
-  })
+function publishResolved(deps: QuestionsDeps, question: StoredQuestion, state: FinalState, answer = '', by = ''): void {
+  if (deps.emitsEvents(question.source))
+    deps.emit('approval:resolved', {
+      ...approvalEventContext(question),
+      outcome: state,
+      answer,
+      resolved_by: by,
+    })
+  const info = approvalInfo(question)
+  if (info !== undefined) deps.plugins?.approvalResolved(info, approvalChoiceOf(state, answer), by)
+  deps.onResolved?.(question.id)
 }
 
 /** Undefined for questions other than approvals. */

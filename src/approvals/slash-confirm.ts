@@ -4,9 +4,10 @@
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Store } from '../store/store.ts'
+import type { TransactionPart } from '../store/transaction-part.ts'
 import type { ApprovalsConfig } from './config.ts'
 import { isGrantedInSession } from './queries.ts'
-import type { PreparedWrite, Questions } from './questions.ts'
+import type { Questions } from './questions.ts'
 
 export interface SlashConfirmDeps {
   readonly store: Store
@@ -26,7 +27,7 @@ export interface DestructiveCommand {
 }
 
 /** The confirmation question; undefined lets the command run. Rejects `store/...`. */
-export type SlashConfirm = (command: DestructiveCommand) => Promise<PreparedWrite | undefined>
+export type SlashConfirm = (command: DestructiveCommand) => Promise<TransactionPart<string> | undefined>
 
 export function createSlashConfirm({ store, questions, settings }: SlashConfirmDeps): SlashConfirm {
   return async ({ name, destroys, setting, event, sessionKey }) => {
@@ -59,7 +60,7 @@ export function createSlashConfirm({ store, questions, settings }: SlashConfirmD
       ],
       unanswered: { says: `/${name} was not run.` },
       timeoutMs: timeout * 1_000,
-      ...(messageId === undefined ? {} : { replyTo: messageId }),
+      replyTo: messageId,
     })
   }
 }

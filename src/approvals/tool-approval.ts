@@ -13,6 +13,7 @@ import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
+import { enlist } from '../store/transaction-part.ts'
 import type { CompletionSignals } from './completion-signals.ts'
 import type { ApprovalsConfig } from './config.ts'
 import type { Redact } from './format-tool-call.ts'
@@ -24,7 +25,7 @@ import {
   revokeInSession,
   type StoredQuestion,
 } from './queries.ts'
-import type { PreparedWrite, Questions } from './questions.ts'
+import type { Questions } from './questions.ts'
 import { settledByConfiguration } from './settled-approvals.ts'
 import { askedOf, deniedUnattended, questionFor, ruleOf, withoutChanges } from './tool-question.ts'
 
@@ -225,51 +226,40 @@ async function requestApproval(
   judged: Verdict | undefined,
 ): Promise<RequestState | 'unjudged'> {
   const now = deps.clock()
-  let asked: PreparedWrite | undefined
-  try {
-    const state = await deps.store.run(function* (): Transaction<RequestState | 'unjudged'> {
-      asked?.abandoned()
-      asked = undefined
-      const { turnId, sessionId } = request.info.turn
-      const open = yield* deps.openTurnEvent(turnId)
-      if (open === undefined) return { kind: 'settled', decision: { deny: deniedUnattended(request) } }
-      const known = yield* findQuestion(id)
-      if (known?.state === 'waiting') return { kind: 'waiting', open }
-      if (known !== undefined) return { kind: 'answered', question: known, open }
-      const yolo = deps.yoloMode || (yield* isYolo(sessionId))
-      const role = open.event.authority?.role ?? deps.roleOf(open.event.source)
-      const remaining = settledByConfiguration(deps, request.needs, {
-        event: open.event,
-        role,
-        yolo,
-        judged: judged === 'yes',
-        edits: yield* deps.editsOf(open.sessionKey),
-      })
-      if (remaining === 'deny') return { kind: 'settled', decision: { deny: deniedUnattended(request) } }
-      const needs = []
-      for (const need of remaining) {
-        const rule = ruleOf(need)
-        const isGranted =
-          need.remember !== 'call' &&
-          ((yield* isGrantedInSession(open.sessionKey, rule)) || (yield* isGrantedUntilEnd(sessionId, rule)))
-        if (!isGranted) needs.push(need)
-      }
-      if (needs.length === 0) return alreadyAllowed
-      if (judged === undefined) return 'unjudged'
-      if (judged === 'no') return { kind: 'settled', decision: { deny: deniedByModel(request) }, open }
-      const approver = askedOf(needs, deps.settings().approvals.approver, open.event.source, role)
-      if (typeof approver !== 'string') return { kind: 'settled', decision: approver }
-      const question = questionFor(deps, id, withoutChanges({ ...request, needs }), { ...open, approver })
-      asked = deps.questions.ask(question)
-      yield* asked.write(now)
-      return { kind: 'waiting', open }
+  return await deps.store.run(function* (): Transaction<RequestState | 'unjudged'> {
+    const { turnId, sessionId } = request.info.turn
+    const open = yield* deps.openTurnEvent(turnId)
+    if (open === undefined) return { kind: 'settled', decision: { deny: deniedUnattended(request) } }
+    const known = yield* findQuestion(id)
+    if (known?.state === 'waiting') return { kind: 'waiting', open }
+    if (known !== undefined) return { kind: 'answered', question: known, open }
+    const yolo = deps.yoloMode || (yield* isYolo(sessionId))
+    const role = open.event.authority?.role ?? deps.roleOf(open.event.source)
+    const remaining = settledByConfiguration(deps, request.needs, {
+      event: open.event,
+      role,
+      yolo,
+      judged: judged === 'yes',
+      edits: yield* deps.editsOf(open.sessionKey),
     })
-    asked?.committed()
-    return state
-  } catch (error) {
-    asked?.abandoned()
-    throw error
-  }
+    if (remaining === 'deny') return { kind: 'settled', decision: { deny: deniedUnattended(request) } }
+    const needs = []
+    for (const need of remaining) {
+      const rule = ruleOf(need)
+      const isGranted =
+        need.remember !== 'call' &&
+        ((yield* isGrantedInSession(open.sessionKey, rule)) || (yield* isGrantedUntilEnd(sessionId, rule)))
+      if (!isGranted) needs.push(need)
+    }
+    if (needs.length === 0) return alreadyAllowed
+    if (judged === undefined) return 'unjudged'
+    if (judged === 'no') return { kind: 'settled', decision: { deny: deniedByModel(request) }, open }
+    const approver = askedOf(needs, deps.settings().approvals.approver, open.event.source, role)
+    if (typeof approver !== 'string') return { kind: 'settled', decision: approver }
+    const question = questionFor(deps, id, withoutChanges({ ...request, needs }), { ...open, approver })
+    yield* enlist(deps.questions.ask(question), now)
+    return { kind: 'waiting', open }
+  })
 }
 
 function deniedByModel({ info }: ToolApprovalRequest): string {

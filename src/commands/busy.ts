@@ -1,9 +1,10 @@
 /**
  * What `/queue`, `/steer` and `/busy` need of the gateway. Loaded with the first of these commands.
  */
+
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
-import type { CommandReply } from './reply.ts'
+import type { TransactionPart } from '../store/transaction-part.ts'
 
 /** The message in which a command was typed. */
 export interface TypedMessage {
@@ -21,7 +22,7 @@ export interface BusyServices {
     typed: TypedMessage,
     message: { readonly mode: 'queue' | 'steer'; readonly text: string },
     say: (result: EnqueueResult) => string,
-  ): CommandReply
+  ): TransactionPart<string>
   /** The mode of a conversation; `isChosen`: a person has chosen it there. */
   modeOf(key: SessionKey): Promise<{ readonly mode: string; readonly isChosen: boolean }>
   /** Stores the choice of a conversation; null removes it. False when there is no such mode. */

@@ -2,13 +2,12 @@
  * The contract of a slash command, which the gateway handles without the model. A command is one value: menus, help, completion,
  * the ceiling of roles and the table of the docs follow from it.
  */
+
 import type { Authority } from '../message/authority.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
+import type { TransactionPart } from '../store/transaction-part.ts'
 import type { TypedMessage } from './busy.ts'
-import type { CommandReply } from './reply.ts'
-
-export type { CommandReply } from './reply.ts'
 
 export interface CommandContext {
   readonly source: SessionSource
@@ -64,13 +63,13 @@ export interface CommandDescription {
 /** A command as it is written: its handler receives the one port that it needs. */
 export interface Command<Port> extends CommandDescription {
   /** Returns the reply as markdown; '' sends no reply. May throw: the user receives the reason. */
-  run(context: CommandContext, port: Port): Promise<string | CommandReply>
+  run(context: CommandContext, port: Port): Promise<string | TransactionPart<string>>
 }
 
 /** A command of a gateway: its handler has its port. */
 export interface CommandDefinition extends CommandDescription {
   /** As `Command.run`. */
-  run(context: CommandContext): Promise<string | CommandReply>
+  run(context: CommandContext): Promise<string | TransactionPart<string>>
 }
 
 type Defaults = 'aliases' | 'argsHint' | 'queue'

@@ -2,13 +2,14 @@
  * What the commands for conversations need of the gateway: list them, open one, take messages back. Loaded with the first of
  * these commands.
  */
+
 import type { Spent } from '../lib/format-cost.ts'
 import type { Authority } from '../message/authority.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
+import type { TransactionPart } from '../store/transaction-part.ts'
 import type { TypedMessage } from './busy.ts'
 import type { ModelPlace } from './model.ts'
-import type { CommandReply } from './reply.ts'
 import type { SessionStatus } from './session.ts'
 
 /** Who asks, and where. */
@@ -33,13 +34,21 @@ export interface ConversationServices {
   /** Earlier conversations of this person or chat, the newest first, without the current one. At most `limit`; only `id`, if given. */
   list(caller: ConversationCaller, limit: number, id?: string): Promise<readonly ConversationEntry[]>
   /** Makes an entry of `list` the current conversation. `say` words the reply. */
-  open(caller: ConversationCaller, entry: ConversationEntry, say: (result: OpenResult) => string): Promise<CommandReply>
+  open(
+    caller: ConversationCaller,
+    entry: ConversationEntry,
+    say: (result: OpenResult) => string,
+  ): Promise<TransactionPart<string>>
   /** Takes the last exchanges back. In a shared conversation these are one's own; those of others only for an owner. */
-  undo(caller: ConversationCaller, count: number, say: (result: UndoResult) => string): Promise<CommandReply>
+  undo(caller: ConversationCaller, count: number, say: (result: UndoResult) => string): Promise<TransactionPart<string>>
   /** Takes the last answer back and lets the agent answer the same message again, to the message with the command. */
-  retry(caller: ConversationCaller, say: (result: RetryResult) => string): Promise<CommandReply>
+  retry(caller: ConversationCaller, say: (result: RetryResult) => string): Promise<TransactionPart<string>>
   /** Continues with a copy of the conversation. */
-  branch(caller: ConversationCaller, title: string, say: (result: BranchResult) => string): Promise<CommandReply>
+  branch(
+    caller: ConversationCaller,
+    title: string,
+    say: (result: BranchResult) => string,
+  ): Promise<TransactionPart<string>>
   /** Names the current conversation, and begins it if it has not begun. */
   rename(key: SessionKey, source: SessionSource, title: string): Promise<void>
   status(key: SessionKey): Promise<SessionStatus>

@@ -1,12 +1,13 @@
 /**
  * What the commands about the gateway as a whole need of it.
  */
+
 import type { Authority, Role } from '../message/authority.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource, Target } from '../message/source.ts'
+import type { TransactionPart } from '../store/transaction-part.ts'
 import type { CommandDescription } from './command.ts'
 import type { CurrentModel, ModelPlace } from './model.ts'
-import type { CommandReply } from './reply.ts'
 import type { SessionStatus } from './session.ts'
 
 /** A command as lists of commands show it. */
@@ -89,11 +90,11 @@ export interface Installation {
 /** What owners do to the gateway with a command. */
 export interface GatewayAdmin {
   /** Makes the chat the home channel of its account. */
-  setHome(source: SessionSource): CommandReply
+  setHome(source: SessionSource): TransactionPart<string>
   /** The home channel of the configuration counts again. */
-  clearHome(source: SessionSource): CommandReply
+  clearHome(source: SessionSource): TransactionPart<string>
   /** Restarts the gateway after the reply is stored. `sentAt`: when the command was sent, ms. */
-  restart(source: SessionSource, sentAt: number | undefined): CommandReply
+  restart(source: SessionSource, sentAt: number | undefined): TransactionPart<string>
 }
 
 /** For `/reload-mcp`. */

@@ -1,27 +1,14 @@
 /**
- * The reply of a command that changes something durable.
+ * The reply of a command: a text, or a part of the transaction that completes the command and returns the text as markdown.
  */
-import type { Transaction } from '../store/query.ts'
-
-/** A reply that is created in the transaction that completes the command, together with other writes. */
-export interface CommandReply {
-  /** Returns the reply as markdown. The transaction may run it again. */
-  write(now: number): Transaction<string>
-  /** Called after the transaction is durable. */
-  committed(): void
-  /** Called after the transaction has failed permanently. */
-  abandoned(): void
-}
-
-/** A reply that is stored with `write` and needs nothing else. */
-export function storedReply(write: CommandReply['write']): CommandReply {
-  return { write, committed: () => undefined, abandoned: () => undefined }
-}
+import type { TransactionPart } from '../store/transaction-part.ts'
 
 /** A reply that changes nothing. */
-export function textReply(text: string): CommandReply {
-  // biome-ignore lint/correctness/useYield: a transaction without a query
-  return storedReply(function* () {
-    return text
-  })
+export function textReply(text: string): TransactionPart<string> {
+  return {
+    // biome-ignore lint/correctness/useYield: a transaction without a query
+    *write() {
+      return text
+    },
+  }
 }

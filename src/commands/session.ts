@@ -1,11 +1,12 @@
 /**
  * What commands do with the session of their conversation: read it, stop its turn, replace it, compress it, answer its questions.
  */
+
 import type { Spent } from '../lib/format-cost.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
+import type { TransactionPart } from '../store/transaction-part.ts'
 import type { CommandContext } from './command.ts'
-import type { CommandReply } from './reply.ts'
 import type { TaskServices } from './tasks.ts'
 
 /** For `/stop`. */
@@ -33,7 +34,7 @@ export interface SessionReset {
 export interface SessionCompressor {
   status(key: SessionKey): Promise<SessionStatus>
   /** Queues a compression of the session; its turn reports the result. `says` is the reply until then. */
-  compress(key: SessionKey, source: SessionSource, order: CompressionOrder): CommandReply
+  compress(key: SessionKey, source: SessionSource, order: CompressionOrder): TransactionPart<string>
 }
 
 export interface CompressionOrder {
@@ -44,7 +45,7 @@ export interface CompressionOrder {
 /** For `/approve` and `/deny`. */
 export interface TypedAnswers {
   /** Answers the oldest pending question of the session, or all (contract §3.9); the text is the reply. */
-  answerTyped(sessionKey: SessionKey, answer: TypedAnswer): CommandReply
+  answerTyped(sessionKey: SessionKey, answer: TypedAnswer): TransactionPart<string>
 }
 
 export interface TypedAnswer {

@@ -43,7 +43,7 @@ export interface InboxDeps {
   isUrgent(event: MessageEvent, key: SessionKey): boolean
   /** Whether events of this queue of the session wait or are processed. Cheap. */
   isBusy?(key: SessionKey, queue: QueueKind): boolean
-  /** What an event for a busy queue does. `urgent`: of the control queue. Rejects when the code cannot be loaded. */
+  /** Loads what an event for a busy queue does. `urgent`: of the control queue. Rejects when the code cannot be loaded. */
   arriveBusy?(key: SessionKey, event: MessageEvent, queue: QueueKind | 'urgent'): Promise<BusyArrival>
   /** Called after the event was stored. */
   wake(key: SessionKey, queue: QueueKind): void
@@ -62,15 +62,8 @@ export interface InboxDeps {
   failpoint(point: string): void
 }
 
-/** A message that arrives while its session is busy. Its functions do not depend on `this`. */
-export interface BusyArrival {
-  /** Runs in the transaction that stores the event with the number `seq`. */
-  readonly write: (seq: number, now: number) => Transaction<unknown>
-  /** The transaction is stored. */
-  readonly committed: () => void
-  /** The transaction has failed for good. */
-  readonly rolledBack: () => void
-}
+/** Runs in the transaction that stores the event with the number `seq`. */
+export type BusyArrival = (seq: number, now: number) => Transaction<unknown>
 
 export interface PreDispatchHooks {
   /** Whether a plugin has registered such a hook, or may still do so. */

@@ -7,6 +7,7 @@ import type { MessageChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
 import { truncateForHooks } from '../message/hook-events.ts'
 import type { EventKey, SessionKey } from '../message/ids.ts'
+import { afterCommit } from '../store/transaction-part.ts'
 import { createChangeHandler } from './changes.ts'
 import { advanceCursor, advanceExistingCursor } from './cursors.ts'
 import type { BusyArrival, InboxDeps } from './deps.ts'
@@ -109,22 +110,14 @@ export function createInbox(deps: InboxDeps): Inbox {
     const { sessionKey, lane } = row
     deps.failpoint('inbox:before-commit')
     const now = clock()
-    let stored: { readonly seq: number; readonly duplicate: boolean }
-    try {
-      stored = await store.run(function* () {
-        if (cursor !== undefined) yield* advanceCursor(event.source, cursor, now)
-        const accepted = yield* acceptEvent(row, keys, now)
-        if (busy !== undefined && !accepted.duplicate) yield* busy.write(accepted.seq, now)
-        return accepted
-      })
-    } catch (error) {
-      busy?.rolledBack()
-      throw error
-    }
-    deps.failpoint('inbox:committed')
-    const { seq, duplicate } = stored
+    const { seq, duplicate } = await store.run(function* () {
+      if (cursor !== undefined) yield* advanceCursor(event.source, cursor, now)
+      const accepted = yield* acceptEvent(row, keys, now)
+      yield* afterCommit(() => deps.failpoint('inbox:committed'))
+      if (busy !== undefined && !accepted.duplicate) yield* busy(accepted.seq, now)
+      return accepted
+    })
     if (duplicate) return { status: 'duplicate', seq }
-    busy?.committed()
     log.info({ event: 'inbox.accepted', session: sessionKey, seq, lane }, 'message accepted')
     emitReceived(event, sessionKey)
     if (lane === 'control') deps.onControlEvent?.(sessionKey, event, seq)

@@ -14,8 +14,9 @@ export interface Delivery {
   /** Whether the chat has a worker, and so probably open rows. */
   isBusy(chat: Chat): boolean
   /** Announces a row that the transaction of a reply claims. `start` follows, or `release` when the transaction failed. */
-  reserve(rowId: number): void
-  release(rowId: number): void
+  reserve(row: OutboxRow): void
+  /** Ends this claim, and not one of a later try for a row with the same id. */
+  release(row: OutboxRow): void
   /** Delivers the open rows of a chat. `claimed`: a row announced with `reserve`. */
   start(chat: Chat, claimed?: OutboxRow): void
   /** Works like `start`, and ends a wait, because the order of the chat has changed. */
@@ -36,7 +37,7 @@ interface RunningWorker extends Worker {
 export function createDelivery(context: OutboxContext): Delivery {
   const workers = new Map<string, RunningWorker>()
   /** Rows claimed by transactions whose callers have not called `start` yet. A running worker may take them first. */
-  const reserved = new Set<number>()
+  const reserved = new Map<number, OutboxRow>()
   /** The number of workers that are not waiting. */
   let active = 0
   let listeners: (() => void)[] = []
@@ -116,8 +117,10 @@ export function createDelivery(context: OutboxContext): Delivery {
 
   return {
     isBusy: (chat) => workers.has(chatKey(chat)),
-    reserve: (rowId) => void reserved.add(rowId),
-    release: (rowId) => void reserved.delete(rowId),
+    reserve: (row) => void reserved.set(row.id, row),
+    release(row) {
+      if (reserved.get(row.id) === row) reserved.delete(row.id)
+    },
     start,
     recheck(chat) {
       start(chat)

@@ -8,6 +8,7 @@ import type { Authority } from '../message/authority.ts'
 import type { SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { Transaction } from '../store/query.ts'
+import type { TransactionPart } from '../store/transaction-part.ts'
 import { createOutboxContext, type OutboxContext, type OutboxDeps, toFinishedMessage } from './context.ts'
 import { type DeadLetter, dropDeadLetter, listDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { createDelivery } from './delivery.ts'
@@ -16,21 +17,20 @@ import { createDrafts } from './drafts.ts'
 import { callRateLimited, type RateLimitedCall, showTyping } from './platform-calls.ts'
 import { bytesPerMb, prepareAttachment } from './prepare-attachment.ts'
 import { chatOf, expediteRows, listDrafts, pruneOutbox, recoverRows } from './queries.ts'
-import { type PreparedReply, prepareReply, type Reply } from './reply.ts'
+import { prepareReply, type Reply } from './reply.ts'
 import type { StatusMessage, StatusOptions } from './status-message.ts'
 
 export type { Sender } from './context.ts'
 export type { DeadLetter } from './dead-letters.ts'
 export type { Draft, DraftAddress, DraftOptions } from './draft.ts'
-export type { PreparedReply, Reply } from './reply.ts'
+export type { Reply } from './reply.ts'
 export type { StatusMessage, StatusOptions } from './status-message.ts'
 
 export interface Outbox {
   /**
-   * Splits a reply into messages. The caller yields `write` in the transaction that ends its work, then calls `committed`,
-   * or `rolledBack` when the transaction failed. Never throws.
+   * Splits a reply into messages, for the transaction that ends the work of the caller. Never throws.
    */
-  prepare(reply: Reply): PreparedReply
+  prepare(reply: Reply): TransactionPart
   /**
    * Why a file would not be sent now, in a few words for people; undefined if it would. It is checked again when it is sent.
    * Never rejects. `path` as in a media tag; an address is not checked. `authority`: who causes it.

@@ -7,6 +7,7 @@ import type { Button } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { MessageLimits } from '../platforms/adapter.ts'
 import type { Transaction } from '../store/query.ts'
+import { afterCommit, enlist, type TransactionPart } from '../store/transaction-part.ts'
 import { type OutboxContext, type Sender, toFinishedMessage, toSentMessage } from './context.ts'
 import { findDeadTarget } from './dead-targets.ts'
 import type { Delivery } from './delivery.ts'
@@ -32,38 +33,34 @@ export interface Reply {
   /** Never used twice: a second reply with the same key is ignored. Its messages are `<key>:1`, `<key>:2` ... and `<key>:voice`. */
   readonly key: string
   readonly target: Target
-  readonly sessionKey?: string
-  readonly turnId?: string
+  readonly sessionKey?: string | undefined
+  readonly turnId?: string | undefined
   /** The authority of the person who caused the reply, who is sent no file that this person may not read. */
-  readonly authority?: Authority
+  readonly authority?: Authority | undefined
   readonly kind: 'reply' | 'notice'
   /** Markdown. The files that a `reply` names (contract §3.8) are sent after it. A blank text sends nothing. */
   readonly text: string
   /** A spoken text, which is stored and sent on its own: `text` is blank. */
   readonly voice?: Pick<MediaItem, 'fileName' | 'mimeType' | 'source'>
   /** Buttons below the last message of the text, on platforms that support them. */
-  readonly buttons?: readonly Button[]
+  readonly buttons?: readonly Button[] | undefined
   /** The platform's id of the message that is answered. The account's settings decide which messages refer to it. */
-  readonly replyTo?: string
+  readonly replyTo?: string | undefined
   /** No one in the chat has asked for it: it is not sent to a chat that takes no messages any more. */
-  readonly isUnsolicited?: boolean
+  readonly isUnsolicited?: boolean | undefined
   /** Earlier messages answer the same message, so this one refers to it only if all messages do. */
-  readonly isContinuation?: boolean
+  readonly isContinuation?: boolean | undefined
   /** The live draft of the turn; the first message replaces it. */
-  readonly draft?: DraftAddress
+  readonly draft?: DraftAddress | undefined
 }
 
-/** A reply split into messages. Its functions do not depend on `this`. */
-export interface PreparedReply {
-  /** Stores the messages within the caller's transaction. May be called again when the transaction is repeated. */
-  readonly write: (now: number) => Transaction<void>
-  /** Called when the transaction is stored: delivery begins. */
-  readonly committed: () => void
-  /** Called when the transaction has failed for good. */
-  readonly rolledBack: () => void
-}
-
-export function prepareReply(context: OutboxContext, delivery: Delivery, drafts: Drafts, reply: Reply): PreparedReply {
+/** Splits a reply into messages. They are stored within the caller's transaction, and delivery begins after its commit. */
+export function prepareReply(
+  context: OutboxContext,
+  delivery: Delivery,
+  drafts: Drafts,
+  reply: Reply,
+): TransactionPart {
   const rows = toRows(context, reply)
   const prepared = prepareRows(context, delivery, drafts, reply, rows)
   return reply.isUnsolicited === true ? skippedIfDead(context, chatOf(reply.target), rows, prepared) : prepared
@@ -75,13 +72,11 @@ function prepareRows(
   drafts: Drafts,
   reply: Reply,
   rows: readonly NewOutboxRow[],
-): PreparedReply {
+): TransactionPart {
   const chat = chatOf(reply.target)
   const replacesDraft = rows[0]?.op === 'edit'
   /** The row that the transaction of this reply claims, which saves a second transaction before the call. */
   let claimed: OutboxRow | undefined
-  /** The row whose text the draft shows already. */
-  let alreadyShown: NewOutboxRow | undefined
 
   return {
     *write(now) {
@@ -100,22 +95,19 @@ function prepareRows(
       for (const row of rows) {
         if (shown.has(addressOf(row) ?? '')) continue
         if (row.op === 'edit' && isAlreadyShown(context, reply, row)) {
-          yield* insertRow({ ...row, state: 'sent', platform_id: row.target }, now)
-          alreadyShown = row
+          yield* storeShown(context, row, now)
           continue
         }
         const id = yield* insertRow(mayClaim ? { ...row, state: 'sending' } : row, now)
         if (mayClaim && id !== undefined) {
           claimed = { ...row, id, album: null, state: 'sending', doubt: 0, tries: 0, due_at: now }
-          delivery.reserve(id)
+          delivery.reserve(claimed)
         }
         mayClaim = false
       }
     },
     committed() {
       if (reply.draft !== undefined && reply.turnId !== undefined) drafts.forget(reply.turnId, reply.draft.part ?? 0)
-      const message = alreadyShown === undefined ? undefined : toSentMessage(alreadyShown, alreadyShown.target)
-      if (message !== undefined) context.onFinished?.(message)
       if (rows.length > 0) delivery.start(chat, claimed)
       if (reply.draft !== undefined && !replacesDraft) void removeDraft(context, reply.target, reply.draft)
     },
@@ -123,9 +115,16 @@ function prepareRows(
   }
 
   function releaseClaim(): void {
-    if (claimed !== undefined) delivery.release(claimed.id)
+    if (claimed !== undefined) delivery.release(claimed)
     claimed = undefined
   }
+}
+
+/** Stores a message whose text the draft shows already. */
+function* storeShown(context: OutboxContext, row: NewOutboxRow, now: number): Transaction<void> {
+  yield* insertRow({ ...row, state: 'sent', platform_id: row.target }, now)
+  const message = toSentMessage(row, row.target)
+  if (message !== undefined) yield* afterCommit(() => context.onFinished?.(message))
 }
 
 /** The addresses of files that the model names although a tool has sent them. */
@@ -149,20 +148,15 @@ function skippedIfDead(
   context: OutboxContext,
   chat: Chat,
   rows: readonly NewOutboxRow[],
-  prepared: PreparedReply,
-): PreparedReply {
-  let reason: string | undefined
+  prepared: TransactionPart,
+): TransactionPart {
   return {
     *write(now) {
-      reason = yield* skipReason(chat)
-      if (reason === undefined) return yield* prepared.write(now)
+      const reason = yield* skipReason(chat)
+      if (reason === undefined) return yield* enlist(prepared, now)
       for (const row of rows) yield* insertRow({ ...row, state: 'dropped', error: reason }, now)
+      yield* afterCommit(() => reportSkipped(context, rows, reason))
     },
-    committed() {
-      if (reason === undefined) prepared.committed()
-      else reportSkipped(context, rows, reason)
-    },
-    rolledBack: prepared.rolledBack,
   }
 }
 

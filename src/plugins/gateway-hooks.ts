@@ -2,7 +2,7 @@
  * Calls the plugin hooks of the gateway outside of agent turns: received messages, commands, approvals, sessions
  * (contract §2.6). Only `preDispatch` waits for plugins. Notifications wait until the plugins are loaded.
  */
-import type { ApprovalInfo, ApprovalListener } from '../approvals/after-commit.ts'
+import type { ApprovalInfo, ApprovalListener } from '../approvals/contract.ts'
 import { HermesError } from '../lib/errors.ts'
 import { isRecord } from '../lib/json.ts'
 import type { Logger } from '../lib/log.ts'

@@ -38,9 +38,21 @@ export interface QueryStep {
   readonly params: QueryParams
 }
 
+/** A step that asks the database nothing: what follows the end of the transaction. `transaction-part.ts` creates it. */
+export interface PartStep {
+  readonly part: EnlistedPart
+  /** Set when everything of the part is written. */
+  readonly committed?: () => void
+}
+
+export interface EnlistedPart {
+  readonly rolledBack?: (() => void) | undefined
+  readonly parts?: readonly EnlistedPart[] | undefined
+}
+
 /** Rows of the driver. `rows` gives them the type that Kysely inferred for the query. */
 export type RawRows = readonly never[]
-export type Transaction<Result> = Generator<QueryStep, Result, RawRows>
+export type Transaction<Result> = Generator<QueryStep | PartStep, Result, RawRows>
 
 /**
  * Declares a query. `p` has one placeholder per parameter, with the type of the parameter:

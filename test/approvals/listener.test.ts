@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { ApprovalListener } from '../../src/approvals/after-commit.ts'
+import type { ApprovalListener } from '../../src/approvals/contract.ts'
 import type { Question } from '../../src/approvals/question.ts'
 import { ada, key, openQuestions } from './support.ts'
 

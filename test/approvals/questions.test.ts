@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Question } from '../../src/approvals/question.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { brand } from '../../src/lib/ids.ts'
+import { enlist, type TransactionPart } from '../../src/store/transaction-part.ts'
 import { ada, bob, key, openQuestions, slashQuestion } from './support.ts'
 
 test('a question is sent with its buttons', async (t) => {
@@ -227,18 +228,20 @@ test('a retried transaction leaves one question and one answer', async (t) => {
   const { store, clock, questions, sent, enqueued } = openQuestions(t)
   const asked = questions.ask(slashQuestion())
   let tries = 0
-  const again = () =>
-    store.run(function* () {
-      yield* asked.write(clock.now())
+  const ending: TransactionPart = {
+    *write(now) {
+      yield* enlist(asked, now)
       tries += 1
       if (tries === 1) throw new Error('once more')
-    })
-  await assert.rejects(again())
-  await again()
-  asked.committed()
+    },
+  }
+  await store.commit(ending, clock.now, async () => undefined)
   assert.equal(sent.length, 1)
-  const failed = questions.answerTyped(key, { words: 'approve', all: false, reason: '', by: ada })
-  await store.run(() => failed.write(clock.now())).then(failed.abandoned)
-  failed.committed()
-  assert.deepEqual([sent.length, enqueued.length], [1, 1], 'an abandoned write sends nothing')
+  const answer = questions.answerTyped(key, { words: 'approve', all: false, reason: '', by: ada })
+  const failing = store.run(function* () {
+    yield* enlist(answer, clock.now())
+    throw new Error('never')
+  })
+  await assert.rejects(failing, /never/)
+  assert.deepEqual([sent.length, enqueued.length], [1, 1], 'a part that is rolled back sends nothing')
 })

@@ -4,7 +4,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import type { Question } from '../../src/approvals/question.ts'
-import { createQuestions, type PreparedWrite, type QuestionsDeps } from '../../src/approvals/questions.ts'
+import { createQuestions, type QuestionsDeps } from '../../src/approvals/questions.ts'
 import { brand } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
@@ -12,6 +12,7 @@ import type { SessionKey } from '../../src/message/ids.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 import type { Reply } from '../../src/outbox/outbox.ts'
 import type { Transaction } from '../../src/store/query.ts'
+import type { TransactionPart } from '../../src/store/transaction-part.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
 import { openStore } from '../kit/open-store.ts'
 import { ada, bob } from './people.ts'
@@ -67,11 +68,7 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
     store,
     outbox: {
       prepare(reply) {
-        return {
-          write: nothing,
-          committed: () => void sent.push(reply),
-          rolledBack: () => undefined,
-        }
+        return { write: nothing, committed: () => void sent.push(reply) }
       },
     },
     clock: clock.now,
@@ -107,12 +104,7 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
   }
   const questions = createQuestions(deps)
 
-  /** Runs a prepared write in a transaction and commits it. */
-  async function finish(prepared: PreparedWrite): Promise<string> {
-    const text = await store.run(() => prepared.write(clock.now()))
-    prepared.committed()
-    return text
-  }
+  const finish = (part: TransactionPart<string>): Promise<string> => store.commit(part, clock.now)
 
   return {
     store,

@@ -17,7 +17,7 @@ import {
   newCommand,
   stopCommand,
 } from '../../src/commands/built-in/session.ts'
-import type { Command, CommandDefinition, CommandReply } from '../../src/commands/command.ts'
+import type { Command, CommandDefinition } from '../../src/commands/command.ts'
 import type { CommandList, GatewayStatus, StatusReport } from '../../src/commands/gateway.ts'
 import { createCommandRegistry } from '../../src/commands/registry.ts'
 import type { SessionCompressor, SessionReset, SessionStatus, StopControl } from '../../src/commands/session.ts'
@@ -31,6 +31,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 import { createRunningTurns, StopRequested } from '../../src/sessions/running-turns.ts'
+import type { TransactionPart } from '../../src/store/transaction-part.ts'
 import { ownerAuthority } from '../kit/authority.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
 import { openStore } from '../kit/open-store.ts'
@@ -80,14 +81,12 @@ function statusReport(more: Partial<StatusReport> = {}): StatusReport {
 
 const allCommands: CommandList = { commands: registry.list, skills: async () => [] }
 
-function reply(text: string): CommandReply {
+function reply(text: string): TransactionPart<string> {
   return {
     // biome-ignore lint/correctness/useYield: a transaction without a query
     *write() {
       return text
     },
-    committed: () => undefined,
-    abandoned: () => undefined,
   }
 }
 
@@ -371,7 +370,7 @@ test('/approve and /deny answer the pending question', async () => {
   const answers: unknown[] = []
   const answerTyped: Questions['answerTyped'] = (_key, { words, all, reason }) => {
     answers.push([words, all, reason])
-    return { write: () => assert.fail('not here'), committed: () => undefined, abandoned: () => undefined }
+    return { write: () => assert.fail('not here') }
   }
   for (const args of ['', 'always', 'SESSION', 'all']) await run(approveCommand, { answerTyped }, args)
   for (const args of ['', 'all', 'All too dear']) await run(denyCommand, { answerTyped }, args)

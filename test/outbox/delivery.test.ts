@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { enlist, type TransactionPart } from '../../src/store/transaction-part.ts'
 import { createDeferred, limited, lost, openOutbox, rejected, temporary, unauthorised } from './support.ts'
 
 test('a reply reaches its chat as a reply to its message', async (t) => {
@@ -116,11 +117,10 @@ test('a reply whose transaction fails is not sent, and the chat is free for the 
   const target = { platform: 'fake', account: 'default', chatId: 'chat' }
   const prepared = outbox.prepare({ key: 'never', target, kind: 'reply', text: 'never' })
   const failing = store.run(function* () {
-    yield* prepared.write(time.clock())
+    yield* enlist(prepared, time.clock())
     throw new Error('overtaken')
   })
   await assert.rejects(failing, /overtaken/)
-  prepared.rolledBack()
   await say('hello')
   await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['hello'])
@@ -131,13 +131,16 @@ test('a reply whose transaction is retried is sent once', async (t) => {
   const { outbox, store, sender, time } = openOutbox(t)
   const target = { platform: 'fake', account: 'default', chatId: 'chat' }
   const prepared = outbox.prepare({ key: 'reply', target, kind: 'reply', text: 'hello' })
-  const failing = store.run(function* () {
-    yield* prepared.write(time.clock())
-    throw new Error('disk full')
+  let isFull = true
+  const ending: TransactionPart = {
+    *write(now) {
+      yield* enlist(prepared, now)
+      if (isFull) throw new Error('disk full')
+    },
+  }
+  await store.commit(ending, time.clock, async () => {
+    isFull = false
   })
-  await assert.rejects(failing, /disk full/)
-  await store.run(() => prepared.write(time.clock()))
-  prepared.committed()
   await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['hello'])
 })
@@ -149,7 +152,7 @@ test('a reply whose commit is reported late is sent once and in order', async (t
   await store.run(() => slow.write(time.clock()))
   await say('two')
   await outbox.whenIdle()
-  slow.committed()
+  slow.committed?.()
   await outbox.whenIdle()
   assert.deepEqual(sender.texts(), ['one', 'two'])
 })
@@ -257,7 +260,7 @@ test('a platform that disconnects between the transaction and the call gets the 
   const prepared = outbox.prepare({ key: 'reply', target, kind: 'reply', text: 'hello' })
   await store.run(() => prepared.write(time.clock()))
   bench.connected = false
-  prepared.committed()
+  prepared.committed?.()
   await outbox.whenIdle()
   assert.deepEqual(await bench.states(), ['queued'])
   bench.connected = true

@@ -51,6 +51,7 @@ test('no statement of a running outbox reads the whole table', (t) => {
   const plansOf = (useCase: Transaction<unknown>): string[] => {
     const plans: string[] = []
     for (let step = useCase.next(); !step.done; step = useCase.next([])) {
+      assert.ok('query' in step.value)
       const { sql, parameters } = step.value.query.build(builder)
       const plan = db.prepare(`explain query plan ${sql}`).all(...parameters.map(() => 1))
       plans.push(...plan.map(({ detail }) => String(detail)))

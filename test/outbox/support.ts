@@ -20,6 +20,7 @@ import type { AlbumLookup, AlbumSupport, MessageLimits, NativeDrafts } from '../
 import { query, rows } from '../../src/store/query.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openStore } from '../kit/open-store.ts'
+import { wrapStore } from '../kit/wrapped-store.ts'
 
 /** One call that the platform received. */
 export interface Call {
@@ -320,16 +321,15 @@ export function openOutbox(t: TestContext, options: OutboxFixtureOptions = {}): 
   let dead = false
   let replies = 0
 
-  const guarded: Store = {
-    async run(useCase) {
+  const guarded = wrapStore(store, {
+    async around(run) {
       transactions += 1
       if (dead) throw new Error('the process is dead')
-      const result = await store.run(useCase)
+      const result = await run()
       if (dead) throw new Error('the process is dead')
       return result
     },
-    close: () => store.close(),
-  }
+  })
   const { limitsOf, attachmentPolicy, replyPolicy } = options
   const outbox = createOutbox({
     store: guarded,
@@ -370,8 +370,7 @@ export function openOutbox(t: TestContext, options: OutboxFixtureOptions = {}): 
       const thread = threadId === undefined ? {} : { threadId }
       const target = { platform: 'fake', account: 'default', chatId, ...thread }
       const prepared = outbox.prepare({ key: `reply-${replies}`, target, kind: 'reply', text, ...reply })
-      await guarded.run(() => prepared.write(time.clock()))
-      prepared.committed()
+      await guarded.commit(prepared, time.clock)
     },
     rows: () => store.run(() => rows(everyRow, {})),
     states: async () => (await bench.rows()).map(({ state }) => state),

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ApprovalInfo } from '../../src/approvals/after-commit.ts'
+import type { ApprovalInfo } from '../../src/approvals/contract.ts'
 import { brand } from '../../src/lib/ids.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { EventKey, SessionKey } from '../../src/message/ids.ts'

@@ -44,20 +44,13 @@ import type { Database } from '../../src/store/schema.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ownerAuthority } from '../kit/authority.ts'
 import { openStore } from '../kit/open-store.ts'
+import { wrapStore } from '../kit/wrapped-store.ts'
 
 type AnyQuery = Query<QueryParams, unknown>
 
 /** A store that records every query. */
 function recording(store: Store, seen: Set<AnyQuery>): Store {
-  function* recorded<Result>(useCase: Transaction<Result>): Transaction<Result> {
-    let step = useCase.next()
-    while (!step.done) {
-      seen.add(step.value.query)
-      step = useCase.next(yield step.value)
-    }
-    return step.value
-  }
-  return { run: (useCase) => store.run(() => recorded(useCase())), close: () => store.close() }
+  return wrapStore(store, { onQuery: ({ query }) => void seen.add(query) })
 }
 
 const builder = new Kysely<Database>({
@@ -107,9 +100,7 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
     onProgress: () => undefined,
   })
   const end = { reason: null, model: '', provider: '', text: '', ord: 0, usage: noUsage } as const
-  function* writeReply(): Transaction<void> {
-    yield* freezePrompt('s', { text: 'x' })
-  }
+  const reply = { write: () => freezePrompt('s', { text: 'x' }) }
 
   await accept('one')
   await accept('one')
@@ -128,7 +119,7 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   const again = await journal.claim(key)
   assert.ok(again?.kind === 'stopped')
   await assert.rejects(writes.recordToolResult(call, 'late', 'done'))
-  await journal.finish(again.turn, { ...end, state: 'failed', writeReply, deadLetter: true })
+  await journal.finish(again.turn, { ...end, state: 'failed', deadLetter: true }, reply)
   const second = await journal.claim(key)
   assert.ok(second?.kind === 'model')
   const { fence, sessionId, transcript } = second.turn
@@ -136,7 +127,7 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   await watched.run(() =>
     applyCompression(fence, sessionId, transcript, { clearedResults: [], summary, usage: noUsage }, 1),
   )
-  await journal.finish(second.turn, { ...end, state: 'done', writeReply })
+  await journal.finish(second.turn, { ...end, state: 'done' }, reply)
   await watched.run(() => startNewSession({ key, source: '', platform: '', userId: '', newSessionId: 'n', now: 1 }, ''))
   await createEventResults(watched).wait(2, new AbortController().signal)
   await watched.run(() => retryDeadEvent(1, 1))

@@ -2,8 +2,9 @@
  * The interfaces through which the agent loop persists and publishes its progress. `src/flows/turn/` implements them.
  */
 import type { AssistantMessage, ImagePart, ToolCall, Usage } from '../../message/transcript.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { ModelTrouble } from '../models/request-model.ts'
-import type { ResultWrite, ToolMode } from '../tools/tool.ts'
+import type { ToolMode } from '../tools/tool.ts'
 
 export interface Journal {
   /**
@@ -24,7 +25,7 @@ export interface Journal {
     call: ToolCall,
     result: string,
     status: 'done' | 'interrupted',
-    write?: ResultWrite,
+    write?: TransactionPart,
     images?: readonly ImagePart[],
     line?: ToolCallLine,
   ): Promise<void>

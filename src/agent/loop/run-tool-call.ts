@@ -7,10 +7,12 @@ import type { JsonObject } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { ImagePart, ToolCall } from '../../message/transcript.ts'
 import type { Middleware, RewriteTrace } from '../../middleware/managed-call.ts'
+import { abandon } from '../../store/commit.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { AgentHooks, ToolInfo, TurnInfo } from '../support/agent-hooks.ts'
 import { decodeArguments } from '../support/parse-arguments.ts'
 import { summarizeResult } from '../support/result-json.ts'
-import type { ApprovalNeed, ResultWrite, ToolContext } from '../tools/tool.ts'
+import type { ApprovalNeed, ToolContext } from '../tools/tool.ts'
 import type { AgentTools, PreparedToolCall } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'
 import type { ApproveTool } from './tool-approval.ts'
@@ -57,7 +59,7 @@ export interface ToolCallResult {
   readonly label: string
   readonly summary: string
   /** Stored together with the result. */
-  readonly write?: ResultWrite
+  readonly write?: TransactionPart
   /** What the model is shown with the result. */
   readonly images?: readonly ImagePart[]
 }
@@ -102,7 +104,7 @@ interface ToolCallState {
   journalFailure: { readonly error: unknown } | undefined
   /** What the tool itself returned. */
   toolOutput: string | undefined
-  write: ResultWrite | undefined
+  write: TransactionPart | undefined
   readonly images: ImagePart[]
 }
 
@@ -265,7 +267,7 @@ async function invokeTool(
   const { approvedArgs } = state
   const isApproved = approvedArgs !== undefined && JSON.stringify(approvedArgs) === JSON.stringify(args)
   const context = deps.toolContextFor(state.call)
-  const writeWithResult = (write: ResultWrite) => {
+  const writeWithResult = (write: TransactionPart) => {
     state.write = write
   }
   const showPicture = (image: ImagePart) => {
@@ -297,7 +299,7 @@ function createNestedCalls(deps: ToolCallDeps, outer: ToolCall): NonNullable<Too
       const { result, ok, summary, write } = await runToolCall(nested, call, signal)
       deps.listener.onToolEnd(call, ok, summary)
       // What belongs into the transaction of a result has no transaction here.
-      write?.rolledBack()
+      if (write !== undefined) abandon(write)
       return result
     } catch (error) {
       deps.listener.onToolEnd(call, false, messageOf(error))

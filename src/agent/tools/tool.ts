@@ -7,7 +7,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { ImagePart } from '../../message/transcript.ts'
-import type { Transaction } from '../../store/query.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { BrowserAccess } from '../browser/contract.ts'
 import type { Environment, ProcessEntry, ProcessTable, ShellState } from '../environments/environment.ts'
 import type { MemoryAccess } from '../memory/contract.ts'
@@ -40,7 +40,7 @@ export interface ToolContext {
   /** What the last command has left to this one. Absent: nothing. */
   readonly shell?: ShellState
   /** Stores where the next command begins, for a restart of the gateway; null: where the environment begins. */
-  storeDirectory?(directory: string | null): ResultWrite
+  storeDirectory?(directory: string | null): TransactionPart
   /** Called before files are changed. Absent where no checkpoints are taken. Rejects only with the reason of the signal. */
   beforeChange?(change: UpcomingChange): Promise<void>
   /** Reports news of background commands to the conversation. Absent where no message can come later. */
@@ -61,7 +61,7 @@ export interface ToolContext {
   /** Messages to other chats; absent where none can be sent. */
   readonly chatMessages?: ChatMessages
   /** Sends a file that the tool has made to the person who waits for the turn; absent without one. */
-  readonly showFile?: (file: { readonly path: string; readonly isVoice: boolean }) => Promise<ResultWrite>
+  readonly showFile?: (file: { readonly path: string; readonly isVoice: boolean }) => Promise<TransactionPart>
   /** Reads earlier conversations; absent where there are none. */
   readonly recall?: SessionRecall
   /** The memory for all later conversations; absent outside of sessions. */
@@ -87,7 +87,7 @@ export interface ToolContext {
    * Stores something in the transaction that stores the result of this call, so that both are stored or neither. The last
    * write of a call counts, and none of a call that fails.
    */
-  writeWithResult?(write: ResultWrite): void
+  writeWithResult?(write: TransactionPart): void
 }
 
 /** What a tool is about to do to files. */
@@ -107,12 +107,12 @@ export interface CommandWatches {
   start(
     entry: ProcessEntry,
     wanted: WatchedNews,
-  ): Awaitable<{ readonly write: ResultWrite } | { readonly refusal: string }>
+  ): Awaitable<{ readonly write: TransactionPart } | { readonly refusal: string }>
   /**
    * The caller is about to tell the agent about this command. `told` is the write of a result that contains its end;
    * `release` when the result does not. Undefined for a command that is not watched.
    */
-  claim(entry: ProcessEntry): Promise<{ told(): ResultWrite; release(): void } | undefined>
+  claim(entry: ProcessEntry): Promise<{ told(): TransactionPart; release(): void } | undefined>
 }
 
 type Awaitable<Value> = Value | Promise<Value>
@@ -182,16 +182,6 @@ export interface ConversationPicture {
   readonly image: ImagePart
 }
 
-/** A part of the transaction that stores the result of a call. */
-export interface ResultWrite {
-  /** May be called again when the transaction is repeated. */
-  write(now: number): Transaction<void>
-  /** Called when the transaction is stored. */
-  committed(): void
-  /** Called when it has failed for good. */
-  rolledBack(): void
-}
-
 /** Resolves with the jobs as `cron/jobs.json` shows them, shortened, or with why nothing was done: a sentence for the model. */
 export type ScheduleJob = (
   action: JsonObject,
@@ -209,7 +199,7 @@ export interface ChatMessages {
     signal: AbortSignal,
   ): Promise<
     | {
-        readonly write?: ResultWrite
+        readonly write?: TransactionPart
         readonly target: string
         readonly name?: string
         readonly path?: string

@@ -1,15 +1,17 @@
 /**
  * What `/queue`, `/steer` and `/busy` do. Loaded with the first of these commands.
  */
+
 import { type BusyInputMode, busyInputModes } from '../../message/conversation-choices.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { BusyServices, EnqueueResult } from '../busy.ts'
-import type { CommandContext, CommandReply } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 
 export async function enqueue(
   mode: 'queue' | 'steer',
   { sessionKey, message, name, argsBefore = '' }: CommandContext,
   busy: BusyServices,
-): Promise<string | CommandReply> {
+): Promise<string | TransactionPart<string>> {
   if (message === undefined) return `\`/${name}\` works only in a conversation.`
   const text = [argsBefore, textAfterCommand(message.event.text)].filter((part) => part !== '').join(' ')
   if (text === '' && message.event.attachments === undefined)

@@ -1,14 +1,16 @@
 /**
  * What the commands for conversations do and reply.
  */
+
 import { formatCost } from '../../lib/format-cost.ts'
 import { toShortLine } from '../../lib/redact.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
-import type { CommandContext, CommandReply } from '../command.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
+import type { CommandContext } from '../command.ts'
 import type { ConversationEntry, ConversationServices, Insights, RetryResult, UndoResult } from '../conversation.ts'
 import { toTitle } from './title.ts'
 
-type Reply = Promise<string | CommandReply>
+type Reply = Promise<string | TransactionPart<string>>
 
 export async function title({ sessionKey, source, args }: CommandContext, conversations: ConversationServices): Reply {
   const name = toTitle(conversations.withhold(args))

@@ -2,14 +2,16 @@
  * The built-in commands for conversations: `/title`, `/sessions`, `/resume`, `/retry`, `/undo`, `/branch`, `/usage`,
  * `/insights`, `/model`, `/reasoning` and `/personality`. Their code is loaded with the first of them.
  */
+
 import { reasoningEfforts } from '../../message/conversation-choices.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { CheckpointServices } from '../checkpoint.ts'
 import type { ConversationChoices } from '../choices.ts'
-import { type CommandContext, type CommandReply, defineCommand } from '../command.ts'
+import { type CommandContext, defineCommand } from '../command.ts'
 import type { ConversationServices } from '../conversation.ts'
 import type { ModelServices } from '../model.ts'
 
-type Action<Port> = (context: CommandContext, port: Port) => Promise<string | CommandReply>
+type Action<Port> = (context: CommandContext, port: Port) => Promise<string | TransactionPart<string>>
 type ActionName = keyof typeof import('./conversation-actions.ts')
 
 function lazily(name: ActionName): Action<ConversationServices> {

@@ -16,6 +16,7 @@ import type { Outbox } from '../../outbox/outbox.ts'
 import { codeSeconds, type Pairing, type PairingRequest, type RequestResult } from '../../pairing/pairing.ts'
 import type { AccountPolicy } from '../../platforms/accounts.ts'
 import type { Store } from '../../store/store.ts'
+import { afterCommit, enlist } from '../../store/transaction-part.ts'
 
 export interface RefusalsDeps {
   readonly store: Store
@@ -105,21 +106,15 @@ export function createAccessRefusals(deps: RefusalsDeps): HandleRefusal {
   }
 
   async function send(event: MessageEvent, id: string, text: string): Promise<void> {
-    const replyTo = event.messageId === undefined ? {} : { replyTo: event.messageId }
+    const { source, messageId: replyTo } = event
     const key = `${keyPrefix}${id}`
-    const notice = outbox.prepare({ key, target: targetOf(event.source), kind: 'notice', text, ...replyTo })
-    try {
-      await store.run(function* () {
-        // The codes of earlier requests.
-        yield* forgetSentTexts(keyPrefix)
-        yield* notice.write(clock())
-      })
-    } catch (error) {
-      notice.rolledBack()
-      throw error
-    }
-    failpoint('pairing:replied')
-    notice.committed()
+    const notice = outbox.prepare({ key, target: targetOf(source), kind: 'notice', text, replyTo })
+    await store.run(function* () {
+      // The codes of earlier requests.
+      yield* forgetSentTexts(keyPrefix)
+      yield* afterCommit(() => failpoint('pairing:replied'))
+      yield* enlist(notice, clock())
+    })
   }
 
   return async (event, reason) => {

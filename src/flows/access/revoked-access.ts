@@ -2,7 +2,6 @@
  * Ends what waits and runs for people whose access was taken away: their messages end without an answer, and the trace says
  * why. Loaded when the access rules change, and at a start that finds open messages.
  */
-import { type CommandReply, storedReply } from '../../commands/reply.ts'
 import { decideAccess, requesterOf } from '../../inbox/access.ts'
 import { listOpenTurnEvents } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
@@ -13,6 +12,7 @@ import type { SessionSource } from '../../message/source.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
 import type { Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { SessionServices } from '../sessions/session-services.ts'
 
 export interface RevokedAccessDeps {
@@ -54,11 +54,13 @@ function* traceRevoked(subject: TraceSubject, seq: number, now: number): Transac
 }
 
 /** The result of a command whose sender has no access any more: it does nothing, and says nothing. */
-export function revokedCommandReply(session: SessionKey, seq: number): CommandReply {
-  return storedReply(function* (now) {
-    yield* traceRevoked({ session_key: session, turn_id: null }, seq, now)
-    return ''
-  })
+export function revokedCommandReply(session: SessionKey, seq: number): TransactionPart<string> {
+  return {
+    *write(now) {
+      yield* traceRevoked({ session_key: session, turn_id: null }, seq, now)
+      return ''
+    },
+  }
 }
 
 /** Undefined for a person with access, and for an account that is not configured, which says nothing about a person. */

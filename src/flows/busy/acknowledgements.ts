@@ -5,9 +5,9 @@ import { formatDuration } from '../../lib/duration.ts'
 import { hasWaitingUser, type MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { targetOf } from '../../message/source.ts'
-import type { PreparedReply } from '../../outbox/outbox.ts'
 import type { SessionSettings } from '../../sessions/session-state.ts'
 import type { OpenTurn } from '../../sessions/turns.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { BusyDecision } from './decide.ts'
 import type { BusyDeps } from './deps.ts'
 
@@ -55,7 +55,7 @@ export function createAcknowledgements({ outbox, settings, clock }: Pick<BusyDep
 
   return {
     /** Undefined when nothing is to be said. */
-    prepare(told: Acknowledged, now: number): PreparedReply | undefined {
+    prepare(told: Acknowledged, now: number): TransactionPart | undefined {
       if (!isWanted(told, now)) return undefined
       const { event, seq } = told
       const tip = needsTip(told) ? `\n\n${tipText}` : ''
@@ -64,7 +64,7 @@ export function createAcknowledgements({ outbox, settings, clock }: Pick<BusyDep
         target: targetOf(event.source),
         kind: 'notice',
         text: `${acknowledgementText(told)}${detailOf(told, now, settings().display.busy_ack_detail)}${tip}`,
-        ...(event.messageId === undefined ? {} : { replyTo: event.messageId }),
+        replyTo: event.messageId,
       })
     },
     sent(key: SessionKey): void {

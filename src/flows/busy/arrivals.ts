@@ -14,10 +14,10 @@ import {
 } from '../../inbox/waiting-messages.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
-import type { PreparedReply } from '../../outbox/outbox.ts'
 import { changeSessionSetting, readSessionSettings } from '../../sessions/session-state.ts'
 import { findOpenTurn, interruptTurn, listRunningTools, type OpenTurn } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
+import { afterCommit, enlist } from '../../store/transaction-part.ts'
 import type { DisplayConfig } from '../turn/config.ts'
 import { type Acknowledged, createAcknowledgements, needsTip } from './acknowledgements.ts'
 import { type BusyDecision, chosenMode, decide, isInteractive } from './decide.ts'
@@ -27,24 +27,21 @@ import { createFullQueueNotices, refusedResult } from './full-queue.ts'
 /** What happened to a message. */
 export type ArrivalResult = 'waits' | 'interrupts' | 'steers' | 'refused'
 
-/** A message that arrives at a busy conversation. Its functions do not depend on `this`. */
-export interface Arrival {
-  /** Runs after the message was stored with the number `seq`, in the same transaction, which may be repeated. */
-  write(seq: number, now: number): Transaction<ArrivalResult>
-  /** The transaction is stored. */
-  committed(): void
-  /** The transaction has failed for good. */
-  rolledBack(): void
-}
-
 export interface ArrivalOptions {
   /** False: the caller itself tells the sender what happens to a message that is taken. Default: true. */
   readonly isAcknowledged: boolean
 }
 
 export interface BusyArrivals {
-  arrive(key: SessionKey, event: MessageEvent, options?: ArrivalOptions): Arrival
-  arriveCommand(key: SessionKey, event: MessageEvent, isUrgent: boolean): Arrival
+  /** What the message with the number `seq` does: runs after it was stored, in the same transaction. */
+  arrive(
+    key: SessionKey,
+    event: MessageEvent,
+    seq: number,
+    now: number,
+    options?: ArrivalOptions,
+  ): Transaction<ArrivalResult>
+  arriveCommand(key: SessionKey, event: MessageEvent, seq: number, isUrgent: boolean): Transaction<ArrivalResult>
   /** Tells the senders of a conversation that the queue had no room. Never rejects. */
   announceRefused(key: SessionKey): Promise<void>
 }
@@ -69,80 +66,49 @@ interface JudgedArrival extends Pick<Acknowledged, 'tools' | 'isProtected' | 'ch
   readonly quietMs: number
 }
 
-interface WrittenArrival {
-  readonly seq: number
-  readonly decision: BusyDecision
-  readonly open: OpenTurn | undefined
-  readonly ack: PreparedReply | undefined
-  /** The turn of the message begins after this time, ms; undefined: at once. */
-  readonly quietUntil: number | undefined
-}
-
 export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
   const { engine, running, settings, clock, log } = deps
   const acknowledgements = createAcknowledgements(deps)
   const fullQueue = createFullQueueNotices(deps)
   const isStopping = () => deps.stopping.aborted
 
-  function arrive(
+  function* arrive(
     key: SessionKey,
     event: MessageEvent,
+    seq: number,
+    now: number,
     { isAcknowledged }: ArrivalOptions = { isAcknowledged: true },
-  ): Arrival {
-    let written: WrittenArrival | undefined
-    let refused: number | undefined
-    return {
-      *write(seq, now) {
-        written?.ack?.rolledBack()
-        written = undefined
-        refused = undefined
-        const judged = yield* judge(key, event, seq, now)
-        if ((yield* isFull(key, event)) && !passesFullQueue(event, judged)) {
-          yield* refuse(event, seq)
-          refused = seq
-          return 'refused'
-        }
-        written = yield* place({ key, event, seq, now, isAcknowledged }, judged)
-        const { decision } = written
-        return decision.interrupts ? 'interrupts' : decision.steers ? 'steers' : 'waits'
-      },
-      committed() {
-        if (refused !== undefined) notifyRefused(key, event, refused)
-        if (written !== undefined) notify(key, written)
-      },
-      rolledBack: () => written?.ack?.rolledBack(),
-    }
+  ): Transaction<ArrivalResult> {
+    const judged = yield* judge(key, event, seq, now)
+    if ((yield* isFull(key, event)) && !passesFullQueue(event, judged)) return yield* refuse(key, event, seq)
+    yield* place({ key, event, seq, now, isAcknowledged }, judged)
+    const { decision } = judged
+    return decision.interrupts ? 'interrupts' : decision.steers ? 'steers' : 'waits'
   }
 
   /** A burst of commands keeps those of others waiting, and each one gets a reply. */
-  function arriveCommand(key: SessionKey, event: MessageEvent, isUrgent: boolean): Arrival {
-    let refused: number | undefined
-    return {
-      *write(seq) {
-        refused = undefined
-        const { own } = yield* countWaiting(key, 'control', event.source.userId)
-        // For `/stop` and answers there is room behind other commands.
-        if (event.internal === true || own <= settings().display.busy_queue_limit * (isUrgent ? 2 : 1)) return 'waits'
-        yield* refuse(event, seq)
-        refused = seq
-        return 'refused'
-      },
-      committed() {
-        if (refused !== undefined) notifyRefused(key, event, refused)
-      },
-      rolledBack: () => undefined,
-    }
+  function* arriveCommand(
+    key: SessionKey,
+    event: MessageEvent,
+    seq: number,
+    isUrgent: boolean,
+  ): Transaction<ArrivalResult> {
+    const { own } = yield* countWaiting(key, 'control', event.source.userId)
+    // For `/stop` and answers there is room behind other commands.
+    if (event.internal === true || own <= settings().display.busy_queue_limit * (isUrgent ? 2 : 1)) return 'waits'
+    return yield* refuse(key, event, seq)
   }
 
-  function* refuse(event: MessageEvent, seq: number): Transaction<void> {
-    yield* refuseMessage(seq, refusedResult(settings().display.busy_queue_limit), isInteractive(event))
-  }
-
-  function notifyRefused(key: SessionKey, event: MessageEvent, seq: number): void {
-    deps.turnResults.publish(seq, refusedResult(settings().display.busy_queue_limit))
-    // A burst is reported once.
-    if (!isInteractive(event) || fullQueue.schedule(key))
-      log.warn({ event: 'inbox.queue_full', session: key, seq }, 'a message was not taken: the queue is full')
+  function* refuse(key: SessionKey, event: MessageEvent, seq: number): Transaction<'refused'> {
+    const result = refusedResult(settings().display.busy_queue_limit)
+    yield* refuseMessage(seq, result, isInteractive(event))
+    yield* afterCommit(() => {
+      deps.turnResults.publish(seq, result)
+      // A burst is reported once.
+      if (!isInteractive(event) || fullQueue.schedule(key))
+        log.warn({ event: 'inbox.queue_full', session: key, seq }, 'a message was not taken: the queue is full')
+    })
+    return 'refused'
   }
 
   /** The message itself is one of those that wait. A burst of one person costs the others of the conversation nothing. */
@@ -173,7 +139,7 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
   function* place(
     { key, event, seq, now, isAcknowledged }: NewArrival,
     { decision, open, tools, isProtected, chosen, quietMs }: JudgedArrival,
-  ): Transaction<WrittenArrival> {
+  ): Transaction<void> {
     const config = settings()
     yield* setBusyMode(seq, decision.mode, decision.joins)
     if (decision.interrupts && open !== undefined) yield* interruptTurn(open.id, seq)
@@ -181,17 +147,23 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
     const quietUntil = isQuiet
       ? yield* delayNewestGroup(key, now + quietMs, config.display.busy_text_hard_cap_seconds * 1_000)
       : undefined
+    yield* afterCommit(() => notifyTurn(key, seq, { decision, open }, quietUntil))
     const isBehind = decision.interrupts && (yield* countTurnsUntil(key, seq)) > 1
     const told: Acknowledged = { key, event, seq, decision, open, tools, isProtected, isBehind, chosen }
     const ack = isAcknowledged && !isStopping() ? acknowledgements.prepare(told, now) : undefined
-    if (ack !== undefined) {
-      yield* ack.write(now)
-      if (needsTip(told)) yield* changeSessionSetting(key, 'busy_tip', 'given')
-    }
-    return { seq, decision, open, ack, quietUntil }
+    if (ack === undefined) return
+    yield* enlist(ack, now)
+    yield* afterCommit(() => acknowledgements.sent(key))
+    if (needsTip(told)) yield* changeSessionSetting(key, 'busy_tip', 'given')
   }
 
-  function notify(key: SessionKey, { seq, decision, open, ack, quietUntil }: WrittenArrival): void {
+  /** @param quietUntil the turn of the message begins after this time, ms; undefined: at once */
+  function notifyTurn(
+    key: SessionKey,
+    seq: number,
+    { decision, open }: Pick<JudgedArrival, 'decision' | 'open'>,
+    quietUntil: number | undefined,
+  ): void {
     if (decision.interrupts && open !== undefined) {
       log.info({ event: 'turn.interruption_requested', session: key, turn: open.id, seq }, 'a message ends the turn')
       deps.failpoint('turn:interrupting')
@@ -200,8 +172,6 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
     }
     if (decision.steers && open !== undefined) running.steer(key, open.seq)
     if (quietUntil !== undefined && quietUntil > clock()) engine.wakeLater(key, 'turn', quietUntil - clock())
-    ack?.committed()
-    if (ack !== undefined) acknowledgements.sent(key)
   }
 
   return { arrive, arriveCommand, announceRefused: fullQueue.announce }

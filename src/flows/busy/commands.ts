@@ -36,7 +36,6 @@ export function createBusyServices({ store, arrivals, engine, settings }: BusySe
       }
       const payload = serializeEvent(event, settings().inbox.max_message_kb * 1024)
       const { platform, account, chatId } = event.source
-      const arrival = arrivals.arrive(key, event, { isAcknowledged: false })
       return {
         *write(now) {
           const isBusy = engine.isBusy(key, 'turn')
@@ -52,16 +51,12 @@ export function createBusyServices({ store, arrivals, engine, settings }: BusySe
           const seq = yield* insertEvent(row, now)
           // An edit or a deletion of the command concerns the message that it has become.
           yield* moveEventKeys(commandSeq, seq)
-          const result = yield* arrival.write(seq, now)
+          const result = yield* arrivals.arrive(key, event, seq, now, { isAcknowledged: false })
           // One notice for a burst tells a person.
           if (result === 'refused' && isInteractive(event)) return ''
           return say(result === 'waits' && !isBusy ? 'starts' : result)
         },
-        committed() {
-          arrival.committed()
-          engine.wake(key, 'turn')
-        },
-        abandoned: () => arrival.rolledBack(),
+        committed: () => engine.wake(key, 'turn'),
       }
     },
 

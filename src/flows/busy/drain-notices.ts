@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/log.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
-import type { Outbox, PreparedReply } from '../../outbox/outbox.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
 import type { Store } from '../../store/store.ts'
 import type { DisplayConfig } from '../turn/config.ts'
 import { isInteractive } from './decide.ts'
@@ -31,17 +31,10 @@ export function createDrainNotices(deps: DrainNoticesDeps): (event: MessageEvent
     const key = deps.sessionKeyOf(event.source)
     if (told.has(key)) return
     told.add(key)
-    let notice: PreparedReply | undefined
+    const notice = outbox.prepare({ key: `drain:${clock()}:${key}`, target, kind: 'notice', text: drainText })
     try {
-      await store.run(function* () {
-        notice?.rolledBack()
-        const now = clock()
-        notice = outbox.prepare({ key: `drain:${now}:${key}`, target, kind: 'notice', text: drainText })
-        yield* notice.write(now)
-      })
-      notice?.committed()
+      await store.commit(notice, clock)
     } catch (error) {
-      notice?.rolledBack()
       log.error({ event: 'inbox.drain_not_announced', session: key, err: error }, 'a notice could not be stored')
     }
   }

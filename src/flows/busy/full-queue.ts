@@ -11,7 +11,7 @@ import type { SessionKey } from '../../message/ids.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
-import type { PreparedReply } from '../../outbox/outbox.ts'
+import { enlist, type TransactionPart } from '../../store/transaction-part.ts'
 import type { BusyDeps } from './deps.ts'
 
 /** A burst ends when no message was refused for this time. */
@@ -44,30 +44,23 @@ export function createFullQueueNotices({ store, outbox, settings, stopping, cloc
     bursts.delete(key)
     // The next start announces them.
     if (stopping.aborted) return
-    let notices: PreparedReply[] = []
     try {
       await store.run(function* () {
-        for (const notice of notices) notice.rolledBack()
-        notices = []
         const refused = yield* takeRefused(key)
         const messages = refused.map(({ seq, payload }) => ({ seq, event: parseStoredEvent(payload) }))
         // In a conversation of several people, each one is told.
         for (const own of Map.groupBy(messages, ({ event }) => event.source.userId).values()) {
           const notice = prepareNotice(own)
-          if (notice === undefined) continue
-          notices.push(notice)
-          yield* notice.write(clock())
+          if (notice !== undefined) yield* enlist(notice, clock())
         }
       })
-      for (const notice of notices) notice.committed()
     } catch (error) {
-      for (const notice of notices) notice.rolledBack()
       log.error({ event: 'inbox.refusal_not_announced', session: key, err: error }, 'a notice could not be stored')
       if (isTransientError(error)) schedule(key)
     }
   }
 
-  function prepareNotice(messages: readonly RefusedMessage[]): PreparedReply | undefined {
+  function prepareNotice(messages: readonly RefusedMessage[]): TransactionPart | undefined {
     const last = messages.at(-1)
     if (last === undefined) return undefined
     const { source, messageId } = last.event
@@ -76,7 +69,7 @@ export function createFullQueueNotices({ store, outbox, settings, stopping, cloc
       target: targetOf(source),
       kind: 'notice',
       text: refusalText(addressed(source), messages.length, settings().display.busy_queue_limit),
-      ...(messageId === undefined ? {} : { replyTo: messageId }),
+      replyTo: messageId,
     })
   }
 

@@ -3,7 +3,7 @@
  */
 import { isConfirmed, type SlashConfirm } from '../../approvals/slash-confirm.ts'
 import type { TypedMessage } from '../../commands/busy.ts'
-import type { CommandContext, CommandDefinition, CommandReply } from '../../commands/command.ts'
+import type { CommandContext, CommandDefinition } from '../../commands/command.ts'
 import type { CommandRegistry } from '../../commands/registry.ts'
 import { textReply } from '../../commands/reply.ts'
 import { attemptsExhausted } from '../../inbox/attempts.ts'
@@ -18,8 +18,9 @@ import type { HookEventListener } from '../../message/hook-events.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
-import type { Outbox, PreparedReply, Reply } from '../../outbox/outbox.ts'
+import type { Outbox, Reply } from '../../outbox/outbox.ts'
 import type { Store } from '../../store/store.ts'
+import { afterCommit, enlist, type TransactionPart } from '../../store/transaction-part.ts'
 import type { CommandDecisions } from './command-decision.ts'
 
 export interface CommandDispatcherDeps {
@@ -46,7 +47,7 @@ export interface CommandDispatcherDeps {
   readonly log: Logger
   readonly clock: () => number
   /** Prepares an answer in plain words to an open question; the text is the reply. */
-  answerPlain(key: SessionKey, event: MessageEvent): CommandReply
+  answerPlain(key: SessionKey, event: MessageEvent): TransactionPart<string>
   /** The confirmation of destructive commands. */
   readonly confirm: SlashConfirm
   /** Whether this platform has its gateway events emitted. */
@@ -96,7 +97,7 @@ function* claimCommand(key: SessionKey) {
 }
 
 /** The result of a command. A confirmation question sends its own message. */
-interface CommandResult extends CommandReply {
+interface CommandResult extends TransactionPart<string> {
   readonly isMessage?: boolean
   /** Emits the event of the command after its result is stored, so that a listener cannot delay `/stop`. */
   readonly emitEvent?: () => void
@@ -278,28 +279,22 @@ async function storeResult(
   result: CommandResult,
   status: TurnResult['status'],
 ): Promise<void> {
-  const now = deps.clock()
-  let message: PreparedReply | undefined
-  try {
-    const stored = await deps.store.run(function* () {
-      message?.rolledBack()
-      const text = yield* result.write(now)
+  const { seq, reason } = head
+  const whole: TransactionPart<TurnResult> = {
+    *write(now) {
+      const text = yield* enlist(result, now)
+      const { emitEvent } = result
+      if (emitEvent !== undefined) yield* afterCommit(emitEvent)
       const ended = turnResultOf(text, status)
-      if (status === 'failed') yield* markEventDead(head.seq, head.reason ?? 'the gateway ended while it ran', ended)
-      else yield* finishEvent(head.seq, ended)
-      message = deps.outbox.prepare(commandReply(event, key, head.seq, result.isMessage === true ? '' : text))
-      yield* message.write(now)
+      if (status === 'failed') yield* markEventDead(seq, reason ?? 'the gateway ended while it ran', ended)
+      else yield* finishEvent(seq, ended)
+      yield* enlist(deps.outbox.prepare(commandReply(event, key, seq, result.isMessage === true ? '' : text)), now)
       return ended
-    })
-    result.committed()
-    result.emitEvent?.()
-    message?.committed()
-    deps.turnResults.publish(head.seq, stored)
-  } catch (error) {
-    result.abandoned()
-    message?.rolledBack()
-    throw error
+    },
+    committed: (ended) => deps.turnResults.publish(seq, ended),
+    parts: [result],
   }
+  await deps.store.commit(whole, deps.clock)
 }
 
 function turnResultOf(text: string, status: TurnResult['status']): TurnResult {

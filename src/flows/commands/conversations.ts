@@ -3,7 +3,6 @@
  * change is stored in the transaction that completes its command, so that a crash neither loses nor repeats it.
  */
 import { dropSessionGrants } from '../../approvals/queries.ts'
-import type { CommandReply } from '../../commands/command.ts'
 import type { ConversationCaller, ConversationServices, RetryResult, UndoResult } from '../../commands/conversation.ts'
 import type { ModelPlace } from '../../commands/model.ts'
 import { acceptEvent, countQueuedEvents } from '../../inbox/queries.ts'
@@ -34,6 +33,7 @@ import { readTranscript, type TranscriptEntry, usageOfTurn } from '../../session
 import { row, type Transaction } from '../../store/query.ts'
 import type { VisibleSessions } from '../../store/sqlite/visible-sessions.ts'
 import type { Store } from '../../store/store.ts'
+import { afterCommit, type TransactionPart } from '../../store/transaction-part.ts'
 import { sessionScopeOf } from '../sessions/session-scope.ts'
 import type { ConversationChange, ReplacedSession, SessionServices } from '../sessions/session-services.ts'
 
@@ -82,34 +82,38 @@ export function createConversationServices(deps: ConversationDeps): Conversation
     },
 
     undo(caller, count, say) {
-      return changeWithin(deps, caller, (rewound) => ({
+      return deps.sessions.changeConversation(caller.sessionKey, {
         *refusal() {
           const { first, result } = yield* planUndo(deps, caller, count)
           return first === undefined ? say(result) : undefined
         },
         *run() {
           const { first, result } = yield* planUndo(deps, caller, count)
-          if (first !== undefined) yield* withdrawFrom(first.sessionId, first.ord)
-          rewound(first?.sessionId)
+          if (first !== undefined) {
+            yield* withdrawFrom(first.sessionId, first.ord)
+            yield* afterRewind(deps, caller, first.sessionId)
+          }
           return say(result)
         },
-      }))
+      })
     },
 
     retry(caller, say) {
       const key = `retry:${uuid7(clock())}`
-      return changeWithin(deps, caller, (rewound) => ({
+      return deps.sessions.changeConversation(caller.sessionKey, {
         *refusal() {
           const plan = yield* planRetry(deps, caller)
           return plan.kind === 'again' ? undefined : say(plan)
         },
         *run(now) {
           const plan = yield* planRetry(deps, caller)
-          if (plan.kind === 'again') yield* queueAgain(caller, plan, key, now)
-          rewound(plan.kind === 'again' ? plan.from?.sessionId : undefined)
+          if (plan.kind === 'again') {
+            yield* queueAgain(caller, plan, key, now)
+            if (plan.from !== undefined) yield* afterRewind(deps, caller, plan.from.sessionId)
+          }
           return say({ kind: plan.kind })
         },
-      }))
+      })
     },
 
     branch(caller, title, say) {
@@ -193,59 +197,35 @@ function* readConversation(key: SessionKey): Transaction<Conversation | undefine
   return { sessionId: state.session_id, entries: yield* readTranscript(state.session_id) }
 }
 
-/** A change within the current session. @param change calls its parameter with the session that lost messages */
-async function changeWithin(
+function afterRewind(
   deps: ConversationDeps,
   { sessionKey, source }: ConversationCaller,
-  change: (rewound: (sessionId: string | undefined) => void) => ConversationChange,
-): Promise<CommandReply> {
-  let rewoundId: string | undefined
-  const reply = await deps.sessions.changeConversation(
-    sessionKey,
-    change((sessionId) => {
-      rewoundId = sessionId
-    }),
-  )
-  return {
-    write: reply.write,
-    committed() {
-      if (rewoundId !== undefined) deps.sessionRewound({ sessionKey, source, sessionId: rewoundId })
-      reply.committed()
-    },
-    abandoned: reply.abandoned,
-  }
+  sessionId: string,
+): Transaction<void> {
+  return afterCommit(() => deps.sessionRewound({ sessionKey, source, sessionId }))
 }
 
 /** A change after which another session may be the current one. */
-async function changeSession(
+function changeSession(
   deps: ConversationDeps,
   { sessionKey, source }: ConversationCaller,
   reason: ReplacedSession['reason'],
   refusal: ConversationChange['refusal'],
   change: (now: number) => Transaction<{ readonly text: string; readonly newSessionId?: string }>,
-): Promise<CommandReply> {
-  let replaced: ReplacedSession | undefined
-  const reply = await deps.sessions.changeConversation(sessionKey, {
-    *refusal() {
-      replaced = undefined
-      return yield* refusal()
-    },
+): Promise<TransactionPart<string>> {
+  return deps.sessions.changeConversation(sessionKey, {
+    refusal,
     *run(now) {
       const before = yield* findSessionState(sessionKey)
       const { text, newSessionId } = yield* change(now)
       const oldSessionId = before?.session_id ?? null
-      replaced = newSessionId === undefined ? undefined : { sessionKey, source, oldSessionId, newSessionId, reason }
+      if (newSessionId !== undefined)
+        yield* afterCommit(() =>
+          deps.sessions.sessionReplaced({ sessionKey, source, oldSessionId, newSessionId, reason }),
+        )
       return text
     },
   })
-  return {
-    write: reply.write,
-    committed() {
-      if (replaced !== undefined) deps.sessions.sessionReplaced(replaced)
-      reply.committed()
-    },
-    abandoned: reply.abandoned,
-  }
 }
 
 type UndoDeps = Pick<ConversationDeps, 'isShared'>

@@ -2,10 +2,10 @@
  * What owners do to the gateway with a command: choose the home channel, and restart. Loaded with the first such command.
  */
 import type { GatewayAdmin } from '../../commands/gateway.ts'
-import { storedReply, textReply } from '../../commands/reply.ts'
+import { textReply } from '../../commands/reply.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
 import { clearHomeChannel, setHomeChannel } from '../delivery/home-channels.ts'
-import { prepareRestart, type RestartDeps } from '../lifecycle/restart.ts'
+import { type RestartDeps, storeRestart } from '../lifecycle/restart.ts'
 
 export interface GatewayAdminDeps extends RestartDeps {
   /** When this process started, ms. */
@@ -20,18 +20,20 @@ const minRetryMs = 3_000
 export function createGatewayAdmin(deps: GatewayAdminDeps): GatewayAdmin {
   let refusedAt: number | undefined
   return {
-    setHome: (source) =>
-      storedReply(function* (now) {
+    setHome: (source) => ({
+      *write(now) {
         yield* setHomeChannel(targetOf(source), nameOf(source), now)
         return `🏠 This chat is now the home channel of ${source.platform}. Messages that belong to no other chat come here. \`/sethome off\` ends it.`
-      }),
-    clearHome: (source) =>
-      storedReply(function* () {
+      },
+    }),
+    clearHome: (source) => ({
+      *write() {
         const found = yield* clearHomeChannel(targetOf(source))
         return found
           ? `${source.platform} has the home channel of the configuration again, if there is one.`
           : `No chat was chosen as the home channel of ${source.platform}.`
-      }),
+      },
+    }),
     restart(source, sentAt) {
       const { restart, startedAt } = deps
       if (restart === undefined)
@@ -42,17 +44,12 @@ export function createGatewayAdmin(deps: GatewayAdminDeps): GatewayAdmin {
         refusedAt ??= deps.clock()
         return textReply('The gateway has started since you wrote this. Send `/restart` again to restart it once more.')
       }
-      const request = prepareRestart(deps, targetOf(source))
       return {
         *write(now) {
-          yield* request.write(now)
+          yield* storeRestart(deps, targetOf(source), now)
           return '🔄 The gateway restarts. What I am doing now has a moment to end; the rest goes on afterwards.'
         },
-        committed() {
-          request.committed()
-          restart()
-        },
-        abandoned: request.rolledBack,
+        committed: restart,
       }
     },
   }

@@ -192,7 +192,6 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
           return says
         },
         committed: () => deps.engine.wake(sessionKey, 'turn'),
-        abandoned: () => undefined,
       }
     },
   }

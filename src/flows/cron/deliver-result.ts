@@ -5,7 +5,7 @@ import type { JobRun } from '../../cron/run-end.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { Target } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
-import { prepareDelivery, storeDelivery } from '../delivery/deliver.ts'
+import { prepareDelivery } from '../delivery/deliver.ts'
 import type { PermittedChatsDeps } from '../delivery/permitted-chats.ts'
 import { formatTarget } from '../delivery/resolve-target.ts'
 import { distinctTargets } from '../delivery/resolve-targets.ts'
@@ -33,7 +33,7 @@ export async function deliverResult(
   for (const target of targets) {
     const key = `cron:${job.id}:${slot}:${formatTarget(target)}`
     const content = { key, text, kind: 'reply' as const, authority }
-    await storeDelivery(deps.store, prepareDelivery(deps.outbox, target, content), deps.clock())
+    await deps.store.commit(prepareDelivery(deps.outbox, target, content), deps.clock)
   }
   return problems.join('; ')
 }

@@ -14,6 +14,7 @@ import { extractMedia } from '../../outbox/extract-media.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { chatOf } from '../../outbox/queries.ts'
 import type { Turn } from '../../sessions/turn.ts'
+import { afterCommit, enlist, type TransactionPart } from '../../store/transaction-part.ts'
 import { mediaProblem, prepareDelivery } from './deliver.ts'
 import { type ListedTarget, type ListTargetsDeps, listAllTargets } from './list-targets.ts'
 import { writeLocalOutput } from './local-output.ts'
@@ -70,17 +71,19 @@ export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, ca
         text,
         media,
         authority,
-        ...(turn.sessionKey === undefined ? {} : { sessionKey: turn.sessionKey }),
+        sessionKey: turn.sessionKey,
       })
       deps.failpoint('send:prepared')
-      const committed = () => {
-        deps.failpoint('send:stored')
-        message.committed()
+      const write: TransactionPart = {
+        *write(now) {
+          yield* afterCommit(() => deps.failpoint('send:stored'))
+          yield* enlist(message, now)
+        },
       }
       const isConnected = deps.adapter(target) !== undefined
       const note = isConnected ? {} : { note: `${target.platform} is not connected; it is sent when it is` }
       return {
-        write: { ...message, committed },
+        write,
         target: formatTarget(target),
         ...named(found.name),
         ...note,

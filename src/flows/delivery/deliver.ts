@@ -4,8 +4,8 @@
  */
 import type { Authority } from '../../message/authority.ts'
 import type { Target } from '../../message/source.ts'
-import type { Outbox, PreparedReply, Reply } from '../../outbox/outbox.ts'
-import type { Store } from '../../store/store.ts'
+import type { Outbox, Reply } from '../../outbox/outbox.ts'
+import { combine, type TransactionPart } from '../../store/transaction-part.ts'
 
 export interface DeliveryContent {
   /** Never used twice: a second delivery with the same key sends nothing. */
@@ -16,48 +16,22 @@ export interface DeliveryContent {
   /** Paths or addresses of files. */
   readonly media?: readonly string[]
   /** Who causes it; may be sent only files that this person may read. */
-  readonly authority?: Authority
-  readonly sessionKey?: string
+  readonly authority?: Authority | undefined
+  readonly sessionKey?: string | undefined
 }
 
-/** Prepares the message and its files. The caller yields `write` in its transaction. Never throws. */
+/** Prepares the message and its files. Never throws. */
 export function prepareDelivery(
   outbox: Pick<Outbox, 'prepare'>,
   target: Target,
   { key, text, kind, media = [], authority, sessionKey }: DeliveryContent,
-): PreparedReply {
-  const common = {
-    target,
-    isUnsolicited: true,
-    ...(authority === undefined ? {} : { authority }),
-    ...(sessionKey === undefined ? {} : { sessionKey }),
-  }
-  const parts: PreparedReply[] = []
+): TransactionPart {
+  const common = { target, isUnsolicited: true, authority, sessionKey }
+  const parts: TransactionPart[] = []
   if (text.trim() !== '') parts.push(outbox.prepare({ ...common, key, kind, text }))
   if (media.length > 0)
     parts.push(outbox.prepare({ ...common, key: `${key}:media`, kind: 'reply', text: media.map(mediaTag).join('\n') }))
-  return {
-    *write(now) {
-      for (const part of parts) yield* part.write(now)
-    },
-    committed() {
-      for (const part of parts) part.committed()
-    },
-    rolledBack() {
-      for (const part of parts) part.rolledBack()
-    },
-  }
-}
-
-/** Stores a delivery on its own. Rejects `store/…`. */
-export async function storeDelivery(store: Store, prepared: PreparedReply, now: number): Promise<void> {
-  try {
-    await store.run(() => prepared.write(now))
-  } catch (error) {
-    prepared.rolledBack()
-    throw error
-  }
-  prepared.committed()
+  return combine(parts)
 }
 
 /** Why a path cannot be sent; undefined if it can be written in a tag. */

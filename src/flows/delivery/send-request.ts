@@ -16,7 +16,7 @@ import { forgetDeadTarget } from '../../outbox/dead-targets.ts'
 import type { DeliveryState } from '../../outbox/delivery-state.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { chatOf } from '../../outbox/queries.ts'
-import { mediaProblem, prepareDelivery, storeDelivery } from './deliver.ts'
+import { mediaProblem, prepareDelivery } from './deliver.ts'
 import { writeLocalOutput } from './local-output.ts'
 import { type Destination, formatTarget, type ResolveTargetDeps, resolveTarget } from './resolve-target.ts'
 import { waitForDelivery } from './wait-for-delivery.ts'
@@ -115,7 +115,7 @@ async function sendTo(
   if (force) await deps.store.run(() => forgetDeadTarget(chatOf(chat)))
   const key = `send:${chosen === undefined ? uuid7(now) : keyOf(chosen, chat)}`
   const content = { key, text, kind: 'notice' as const, media, authority: tokenAuthority }
-  await storeDelivery(deps.store, prepareDelivery(deps.outbox, chat, content), now)
+  await deps.store.commit(prepareDelivery(deps.outbox, chat, content), deps.clock)
   const fields = { platform: chat.platform, chat: chat.chatId, key }
   deps.log.info({ event: 'delivery.requested', ...fields }, 'a script sends a message')
   const state = await waitForDelivery(deps, key, deps.adapter(chat) === undefined ? 0 : wait * 1_000, signal)

@@ -2,11 +2,11 @@
  * Sends a file that a tool has made to the chat of the turn. It is stored together with the result of the call, so that it is sent
  * once even if the process ends in between. Loaded with the first one.
  */
-import type { ResultWrite } from '../../agent/tools/tool.ts'
 import { targetOf } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { shownFileKey } from '../../outbox/queries.ts'
 import type { Turn } from '../../sessions/turn.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
 import { mediaTag } from './deliver.ts'
 
 /** @param turn of a person who waits in a chat */
@@ -15,7 +15,7 @@ export function showFile(
   { id, sessionKey, event, authority }: Pick<Turn, 'id' | 'sessionKey' | 'event' | 'authority'>,
   callId: string,
   { path, isVoice }: { readonly path: string; readonly isVoice: boolean },
-): ResultWrite {
+): TransactionPart {
   const { source, messageId } = event
   return outbox.prepare({
     key: `${shownFileKey(id)}${callId}`,
@@ -25,6 +25,6 @@ export function showFile(
     authority,
     kind: 'reply',
     text: `${isVoice ? '[[audio_as_voice]]\n' : ''}${mediaTag(path)}`,
-    ...(messageId === undefined ? {} : { replyTo: messageId }),
+    replyTo: messageId,
   })
 }

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { ProcessEntry } from '../../agent/environments/environment.ts'
-import type { CommandWatches, ResultWrite, WatchedNews } from '../../agent/tools/tool.ts'
+import type { CommandWatches, WatchedNews } from '../../agent/tools/tool.ts'
 import { acceptEvent } from '../../inbox/queries.ts'
 import { serializeEvent } from '../../inbox/stored-event.ts'
 import { brand } from '../../lib/ids.ts'
@@ -22,6 +22,7 @@ import { changeSessionSetting, readSessionSettings, type SessionSettings } from 
 import type { Turn } from '../../sessions/turn.ts'
 import type { Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
 import { createOutputWatch } from './output-watch.ts'
 
 export interface CommandReportsDeps {
@@ -115,7 +116,7 @@ export function createCommandReports(deps: CommandReportsDeps): CommandReports {
       watch.isStored = true
       settle(watch)
     }
-    const write: ResultWrite = {
+    const write: TransactionPart = {
       write: () => storeCommand(watch),
       committed: stored,
       // The command runs all the same.
@@ -198,7 +199,7 @@ export function createCommandReports(deps: CommandReportsDeps): CommandReports {
       watch.claims -= 1
       settle(watch)
     }
-    const told = (): ResultWrite => ({
+    const told = (): TransactionPart => ({
       *write() {
         yield* removeCommand(watch)
       },

@@ -6,10 +6,11 @@ import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { formatDuration } from '../../lib/duration.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Target } from '../../message/source.ts'
-import type { Outbox, PreparedReply, Reply } from '../../outbox/outbox.ts'
+import type { Outbox, Reply } from '../../outbox/outbox.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
 import { exec, query, rows, sql, type Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
+import { afterCommit, enlist } from '../../store/transaction-part.ts'
 import { findHomeChannels } from '../delivery/home-channels.ts'
 import type { TurnNotices } from '../turn/turn-notices.ts'
 
@@ -44,40 +45,24 @@ const selectInterrupted = query((db, _: Record<never, never>) =>
 )
 
 /**
- * Stores that a restart was asked for, with the notices to the home channels. The caller yields `write` in its transaction and
- * then starts the restart.
+ * Stores that a restart was asked for, with the notices to the home channels. The caller starts the restart after its commit.
  * @param requester the chat that asked and is told by its caller; null for a signal
  */
-export function prepareRestart(deps: RestartDeps, requester: Target | null): PreparedReply {
-  const notices = createNotices(deps)
-  return {
-    *write(now) {
-      notices.rolledBack()
-      yield* exec(insertRequest, { target: requester === null ? null : JSON.stringify(requester), now })
-      const told = requester === null ? [] : [requester]
-      yield* notices.writeToHomes({ told, key: `restart:${now}:before`, text: startsText, now })
-    },
-    committed() {
-      notices.committed()
-      deps.log.info(
-        { event: 'gateway.restart_requested', platform: requester?.platform ?? '' },
-        'a restart is requested',
-      )
-    },
-    rolledBack: notices.rolledBack,
-  }
+export function* storeRestart(deps: RestartDeps, requester: Target | null, now: number): Transaction<void> {
+  yield* exec(insertRequest, { target: requester === null ? null : JSON.stringify(requester), now })
+  const told = requester === null ? [] : [requester]
+  yield* tellHomes(deps, { told, key: `restart:${now}:before`, text: startsText, now })
+  yield* afterCommit(() =>
+    deps.log.info(
+      { event: 'gateway.restart_requested', platform: requester?.platform ?? '' },
+      'a restart is requested',
+    ),
+  )
 }
 
 /** For a restart that no command asked for. Rejects `store/…`. */
 export async function requestRestart(deps: RestartDeps): Promise<void> {
-  const request = prepareRestart(deps, null)
-  try {
-    await deps.store.run(() => request.write(deps.clock()))
-  } catch (error) {
-    request.rolledBack()
-    throw error
-  }
-  request.committed()
+  await deps.store.run(() => storeRestart(deps, null, deps.clock()))
 }
 
 const startsText = '🔄 The gateway restarts.'
@@ -93,24 +78,15 @@ export async function reportRestart(
   deps: RestartDeps & { readonly notices: Pick<TurnNotices, 'resumed'> },
 ): Promise<void> {
   const { store, clock, log } = deps
-  const notices = createNotices(deps)
-  let reported: boolean
-  try {
-    reported = await store.run(function* () {
-      notices.rolledBack()
-      const requests = yield* rows(selectRequests, {})
-      const now = clock()
-      const recent = requests.filter(({ requested_at }) => now - requested_at <= maxReportDelayMs)
-      yield* writeReport(notices, recent, now)
-      yield* exec(deleteRequests, { id: requests.at(-1)?.id ?? 0 })
-      return recent.length > 0
-    })
-  } catch (error) {
-    notices.rolledBack()
-    throw error
-  }
+  const reported = await store.run(function* () {
+    const requests = yield* rows(selectRequests, {})
+    const now = clock()
+    const recent = requests.filter(({ requested_at }) => now - requested_at <= maxReportDelayMs)
+    yield* writeReport(deps, recent, now)
+    yield* exec(deleteRequests, { id: requests.at(-1)?.id ?? 0 })
+    return recent.length > 0
+  })
   if (!reported) return
-  notices.committed()
   log.info({ event: 'gateway.restarted' }, 'the gateway was restarted')
   for (const { id, payload } of await store.run(() => rows(selectInterrupted, {})))
     await deps.notices.resumed(parseStoredEvent(payload), id)
@@ -121,14 +97,14 @@ interface RestartRequest {
   readonly requested_at: number
 }
 
-function* writeReport(notices: Notices, requests: readonly RestartRequest[], now: number): Transaction<void> {
+function* writeReport(deps: RestartDeps, requests: readonly RestartRequest[], now: number): Transaction<void> {
   const since = requests[0]?.requested_at
   if (since === undefined) return
   const text = `✅ The gateway was restarted (${formatDuration(Math.max(0, now - since))}).`
   const key = `restart:${since}:after`
   const told = distinct(requests.flatMap(({ target }): Target[] => (target === null ? [] : [JSON.parse(target)])))
-  for (const target of told) yield* notices.write({ key: `${key}:${keyOf(target)}`, target, kind: 'notice', text }, now)
-  yield* notices.writeToHomes({ told, key, text, now })
+  for (const target of told) yield* tell(deps, { key: `${key}:${keyOf(target)}`, target, kind: 'notice', text }, now)
+  yield* tellHomes(deps, { told, key, text, now })
 }
 
 interface HomeNotice {
@@ -139,40 +115,19 @@ interface HomeNotice {
   readonly now: number
 }
 
-/** The notices of one transaction, also of one that fails before its end. */
-interface Notices {
-  write(reply: Reply, now: number): Transaction<void>
-  /** To each home channel that wants it. */
-  writeToHomes(notice: HomeNotice): Transaction<void>
-  committed(): void
-  /** May be called twice. */
-  rolledBack(): void
+/** To each home channel that wants it. */
+function* tellHomes(deps: RestartDeps, { told, key, text, now }: HomeNotice): Transaction<void> {
+  const accounts = deps.accountDirectory.list().filter(({ silentRestarts }) => silentRestarts !== true)
+  const homes = (yield* findHomeChannels(accounts)).map(({ target }) => target)
+  for (const target of distinct(homes)) {
+    if (told.some((other) => keyOf(other) === keyOf(target))) continue
+    const notice = { key: `${key}:${keyOf(target)}`, target, kind: 'notice', text, isUnsolicited: true } as const
+    yield* tell(deps, notice, now)
+  }
 }
 
-function createNotices({ outbox, accountDirectory }: RestartDeps): Notices {
-  const prepared: PreparedReply[] = []
-  function* write(reply: Reply, now: number): Transaction<void> {
-    const notice = outbox.prepare(reply)
-    prepared.push(notice)
-    yield* notice.write(now)
-  }
-  return {
-    write,
-    *writeToHomes({ told, key, text, now }) {
-      const accounts = accountDirectory.list().filter(({ silentRestarts }) => silentRestarts !== true)
-      const homes = (yield* findHomeChannels(accounts)).map(({ target }) => target)
-      for (const target of distinct(homes)) {
-        if (told.some((one) => keyOf(one) === keyOf(target))) continue
-        yield* write({ key: `${key}:${keyOf(target)}`, target, kind: 'notice', text, isUnsolicited: true }, now)
-      }
-    },
-    committed() {
-      for (const notice of prepared.splice(0)) notice.committed()
-    },
-    rolledBack() {
-      for (const notice of prepared.splice(0)) notice.rolledBack()
-    },
-  }
+function tell({ outbox }: RestartDeps, notice: Reply, now: number): Transaction<void> {
+  return enlist(outbox.prepare(notice), now)
 }
 
 function distinct(targets: readonly Target[]): readonly Target[] {

@@ -19,7 +19,7 @@ import type { Target } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { PlatformAutomation } from '../../platforms/automation.ts'
 import type { Cron } from '../cron/cron.ts'
-import { prepareDelivery, storeDelivery } from '../delivery/deliver.ts'
+import { prepareDelivery } from '../delivery/deliver.ts'
 import type { ResolveTargetDeps } from '../delivery/resolve-target.ts'
 import { distinctTargets, resolveTargets } from '../delivery/resolve-targets.ts'
 import { runScript } from '../environments/run-script.ts'
@@ -56,7 +56,7 @@ export function createPlatformAutomation(deps: PlatformAutomationDeps, platform:
     },
     async send(target, { key, text }) {
       // A notice: strangers have written what is in it.
-      await storeDelivery(store, prepareDelivery(outbox, target, { key, text, kind: 'notice' }), clock())
+      await store.commit(prepareDelivery(outbox, target, { key, text, kind: 'notice' }), clock)
     },
     async runScript(script, input, signal) {
       const folder = join(home.root, 'cache')

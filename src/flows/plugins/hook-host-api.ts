@@ -126,7 +126,7 @@ async function resolveTaskTarget(deps: HookServicesDeps, text: string | undefine
 }
 
 async function sendMessage(deps: HookServicesDeps, hook: string, to: string, text: string): Promise<void> {
-  const [{ resolveTarget }, { prepareDelivery, storeDelivery }] = await Promise.all([
+  const [{ resolveTarget }, { prepareDelivery }] = await Promise.all([
     import('../delivery/resolve-target.ts'),
     import('../delivery/deliver.ts'),
   ])
@@ -140,7 +140,7 @@ async function sendMessage(deps: HookServicesDeps, hook: string, to: string, tex
   }
   const { target } = found
   const content = { key: `${hookMessagePrefix}${uuid7(now)}`, kind: 'notice' as const, text }
-  await storeDelivery(deps.store, prepareDelivery(deps.outbox, target, content), now)
+  await deps.store.commit(prepareDelivery(deps.outbox, target, content), deps.clock)
   const { state, error } = await deps.store.run(() => findDeliveryState(content.key))
   if (state === 'dropped') throw new HermesError('hooks/no-target', `(${error})`)
   const fields = { hook, platform: target.platform, chat: target.chatId }

@@ -9,7 +9,6 @@ import type { ChosenModel } from '../../agent/models/chosen-model.ts'
 import { type CompletionDeps, complete } from '../../agent/models/completion.ts'
 import type { RequestInput } from '../../agent/models/provider.ts'
 import type { TurnInfo } from '../../agent/support/agent-hooks.ts'
-import type { ResultWrite } from '../../agent/tools/tool.ts'
 import type { Inbox } from '../../inbox/inbox.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { brand, uuid7 } from '../../lib/ids.ts'
@@ -93,7 +92,7 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
         { id: `plugin_${id}`, name, arguments: argumentsText(args) },
         limit === undefined ? signal : AbortSignal.any([signal, limit]),
       )
-      if (result.write !== undefined) await storeWrite(deps, result.write)
+      if (result.write !== undefined) await deps.store.commit(result.write, deps.clock)
       // The result of a failed tool describes the error. A tool that was not run has no result.
       if (result.ok || result.summary === result.result) return result.result
       throw new HermesError('plugins/tool-refused', `${name}: ${result.summary}`)
@@ -224,17 +223,6 @@ async function countCompletion(
       'the tokens of a call could not be stored',
     )
   }
-}
-
-/** What a tool stores with its result. A call of a plugin stores no result. Rejects `store/…`. */
-async function storeWrite({ store, clock }: PluginHostApiDeps, part: ResultWrite): Promise<void> {
-  try {
-    await store.run(() => part.write(clock()))
-  } catch (error) {
-    part.rolledBack()
-    throw error
-  }
-  part.committed()
 }
 
 const noopListener: ProgressListener = {

@@ -1,7 +1,7 @@
 /**
  * The operations of commands and platforms on a session: stop its turn, start a new session, read its status.
  */
-import { type CommandReply, textReply } from '../../commands/reply.ts'
+import { textReply } from '../../commands/reply.ts'
 import type { SessionCompressor, SessionReset, SessionStatus, StopOutcome } from '../../commands/session.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { EventResults } from '../../inbox/event-results.ts'
@@ -24,6 +24,7 @@ import { findSessionState, revokeEpoch, startNewSession } from '../../sessions/s
 import { endTurn, findOpenTurn, type OpenTurn, requestTurnStop } from '../../sessions/turns.ts'
 import { row, type Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
+import { afterCommit, type TransactionPart } from '../../store/transaction-part.ts'
 
 export interface SessionServicesDeps {
   readonly store: Store
@@ -66,7 +67,7 @@ export interface SessionServices {
    * Prepares a change of the conversation: the running turn is stopped, and no other begins before the change is stored. A
    * change that is refused stops nothing.
    */
-  changeConversation(key: SessionKey, change: ConversationChange): Promise<CommandReply>
+  changeConversation(key: SessionKey, change: ConversationChange): Promise<TransactionPart<string>>
   /** Notifies hooks and plugins of a replaced session after it is stored. */
   sessionReplaced(replaced: ReplacedSession): void
 }
@@ -120,6 +121,11 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     deps.emit('agent:end', { ...context, response: '', response_full: '', model: '', provider: '' })
   }
 
+  function announceAbandoned(key: SessionKey, abandoned: AbandonedTurn): void {
+    for (const seq of abandoned.seqs) turnResults.publish(seq, stoppedResult)
+    if (deps.emitsEvents(parseStoredEvent(abandoned.payload).source)) emitAgentEnd(key, abandoned)
+  }
+
   return {
     stopTurn: (key, ofPerson) => (ofPerson === undefined ? stopTurn(key, true) : stopTurnOf(key, ofPerson)),
 
@@ -171,26 +177,20 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         goOn()
         throw error
       }
-      let abandoned: AbandonedTurn | undefined
       return {
         *write(now) {
-          abandoned = undefined
           const refusal = yield* change.refusal()
           if (refusal !== undefined) return refusal
-          abandoned = yield* abandonOpenTurn(key, now)
+          const abandoned = yield* abandonOpenTurn(key, now)
           const state = yield* findSessionState(key)
           if (abandoned !== undefined && state !== undefined)
             yield* revokeEpoch({ sessionKey: key, epoch: state.epoch })
-          return yield* change.run(now)
+          const text = yield* change.run(now)
+          if (abandoned !== undefined) yield* afterCommit(() => announceAbandoned(key, abandoned))
+          return text
         },
-        committed() {
-          if (abandoned !== undefined) {
-            for (const seq of abandoned.seqs) turnResults.publish(seq, stoppedResult)
-            if (deps.emitsEvents(parseStoredEvent(abandoned.payload).source)) emitAgentEnd(key, abandoned)
-          }
-          goOn()
-        },
-        abandoned: goOn,
+        committed: goOn,
+        rolledBack: goOn,
       }
     },
 

@@ -12,11 +12,11 @@ import { messageOf } from '../../lib/errors.ts'
 import { brand } from '../../lib/ids.ts'
 import type { BackgroundDelegation } from '../../message/event.ts'
 import type { SessionId } from '../../message/ids.ts'
-import type { PreparedReply } from '../../outbox/outbox.ts'
 import { readSessionSettings } from '../../sessions/session-state.ts'
 import { freezePrompt, readFrozenPrompt } from '../../sessions/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import type { Store } from '../../store/store.ts'
+import { enlist, type TransactionPart } from '../../store/transaction-part.ts'
 import type { ModelTurn } from '../models/agent-models.ts'
 import type { AgentServices } from '../tools/agent-services.ts'
 import type { TurnRunResult } from '../turn/output.ts'
@@ -35,7 +35,7 @@ export interface DelegatedTurns {
   /** Builds the prompt of a new sub-agent and stores it for all its attempts. */
   freezePrompt(turn: Turn): Promise<string>
   /** Prepares the message with the result. A message of the same task is stored once. */
-  prepareHandIn(turn: Turn, result: TurnRunResult): PreparedReply
+  prepareHandIn(turn: Turn, result: TurnRunResult): TransactionPart
   /** Stores the message of a sub-agent that was ended before it began. Rejects `store/…`. */
   handInUnstarted(task: HandedInTask): Promise<void>
 }
@@ -75,9 +75,8 @@ export function createDelegatedTurns(deps: DelegatedTurnsDeps): DelegatedTurns {
       const task = { id: turn.event.task?.id ?? '', delegation, authority: turn.authority }
       const prepared = prepareHandIn(deps, task, outcomeOf(result, delegation))
       return {
-        ...prepared,
+        write: (now) => enlist(prepared, now),
         committed() {
-          prepared.committed()
           // What it has left running ends with it.
           agentServices
             .openSubagentWorkspace(turn.sessionId, turn.id, turn)
@@ -93,8 +92,7 @@ export function createDelegatedTurns(deps: DelegatedTurnsDeps): DelegatedTurns {
     },
     async handInUnstarted(task) {
       const prepared = prepareHandIn(deps, task, { status: 'interrupted', summary: 'It was stopped before it began.' })
-      await store.run(() => prepared.write(deps.clock()))
-      prepared.committed()
+      await store.commit(prepared, deps.clock)
     },
   }
 }

@@ -13,7 +13,7 @@ import type { Authority } from '../../message/authority.ts'
 import type { BackgroundDelegation, MessageEvent, SubagentReport } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
-import type { PreparedReply } from '../../outbox/outbox.ts'
+import { combine, type TransactionPart } from '../../store/transaction-part.ts'
 import type { TurnRunResult } from '../turn/output.ts'
 
 export interface HandInDeps {
@@ -61,11 +61,10 @@ export function outcomeOf(
 }
 
 /** A person whose access was taken away gets no answer, and none is paid for. */
-export function prepareHandIn(deps: HandInDeps, task: HandedInTask, outcome: Outcome): PreparedReply {
+export function prepareHandIn(deps: HandInDeps, task: HandedInTask, outcome: Outcome): TransactionPart {
   const { delegation, id } = task
   const key = brand<SessionKey>(delegation.sessionKey)
-  if (!deps.hasAccess({ source: delegation.source }))
-    return { write: writeNothing, committed: () => undefined, rolledBack: () => undefined }
+  if (!deps.hasAccess({ source: delegation.source })) return combine([])
   const event = toEvent(deps, task, outcome)
   const { platform, account, chatId } = event.source
   const payload = serializeEvent(event, deps.settings().inbox.max_message_kb * 1_024)
@@ -82,13 +81,7 @@ export function prepareHandIn(deps: HandInDeps, task: HandedInTask, outcome: Out
       )
       deps.wake(key)
     },
-    rolledBack: () => undefined,
   }
-}
-
-// biome-ignore lint/correctness/useYield: a transaction without a query
-function* writeNothing() {
-  return undefined
 }
 
 /** Bytes that the fields beside the text may need. */

@@ -5,14 +5,7 @@
 import type { MemoryAccess } from '../../agent/memory/contract.ts'
 import type { AuxiliaryCaller } from '../../agent/models/auxiliary.ts'
 import type { LoadedTools } from '../../agent/tools/registry.ts'
-import type {
-  ChatMessages,
-  ResultWrite,
-  ScheduleJob,
-  ToolContext,
-  VisionAccess,
-  WebAccess,
-} from '../../agent/tools/tool.ts'
+import type { ChatMessages, ScheduleJob, ToolContext, VisionAccess, WebAccess } from '../../agent/tools/tool.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import type { Authority } from '../../message/authority.ts'
 import { isAttended, type MessageEvent } from '../../message/event.ts'
@@ -20,6 +13,7 @@ import type { SessionKey } from '../../message/ids.ts'
 import type { ToolCall } from '../../message/transcript.ts'
 import type { RoleSettings } from '../../platforms/config.ts'
 import type { Turn, TurnInfoFactory } from '../../sessions/turn.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { SendingTurn } from '../delivery/chat-messages.ts'
 import type { AgentModels } from '../models/agent-models.ts'
 import type { SessionRecallService } from '../sessions/session-recall.ts'
@@ -35,7 +29,7 @@ export interface ToolAccessDeps extends Pick<WebAccessDeps, 'redact' | 'log'> {
   /** Messages to other chats, for the tool `send_message`. Without it, it sends nothing. */
   chatMessages?(turn: SendingTurn, callId: string): ChatMessages
   /** Sends a file that a tool has made to the chat of the turn. Without it, tools only name their files. */
-  showFile?: (turn: ShowingTurn, callId: string, file: ShownFile) => Promise<ResultWrite>
+  showFile?: (turn: ShowingTurn, callId: string, file: ShownFile) => Promise<TransactionPart>
   /** Opens the search of earlier conversations, for the tool `session_search`. */
   openRecall?(): Promise<SessionRecallService>
   /** The memory of a turn, for the tool `memory`. Without it, there is none. */

@@ -138,14 +138,9 @@ function shellAccess(
 ): Pick<ToolContext, 'shell' | 'storeDirectory'> {
   const access = shell === undefined ? {} : { shell }
   if (sessionKey === undefined) return access
-  const ignore = () => undefined
   return {
     ...access,
-    storeDirectory: (path) => ({
-      write: () => changeSessionSetting(sessionKey, 'directory', path),
-      committed: ignore,
-      rolledBack: ignore,
-    }),
+    storeDirectory: (path) => ({ write: () => changeSessionSetting(sessionKey, 'directory', path) }),
   }
 }
 

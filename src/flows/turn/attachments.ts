@@ -7,9 +7,9 @@ import { raceAbort } from '../../lib/timers.ts'
 import { needsDownload } from '../../media/attachment-downloader.ts'
 import { type Attachment, type MessageEvent, needsTranscript, parseCommand } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
-import type { PreparedReply } from '../../outbox/outbox.ts'
 import { type RunningTurns, StopRequested } from '../../sessions/running-turns.ts'
 import type { Turn } from '../../sessions/turn.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { UnpreparedMessage } from './claim.ts'
 import type { TurnJournal } from './journal.ts'
 
@@ -22,7 +22,7 @@ export interface AttachmentsDeps {
   prepareNotice(
     message: Pick<UnpreparedMessage, 'seq' | 'event'>,
     files: readonly Attachment[],
-  ): Promise<PreparedReply | undefined>
+  ): Promise<TransactionPart | undefined>
   /** Whether recordings are transcribed. */
   transcribes(): boolean
   /** Resolves with each attachment and its transcript or why there is none. Rejects with the signal's reason. */
@@ -41,7 +41,7 @@ export interface AttachmentsDeps {
 export interface Transcribed {
   readonly files: readonly Attachment[]
   /** What the chat is told. */
-  readonly notice?: PreparedReply
+  readonly notice?: TransactionPart
 }
 
 export type PrepareMessage = (key: SessionKey, message: UnpreparedMessage, stopSignal: AbortSignal) => Promise<void>

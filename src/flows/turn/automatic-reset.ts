@@ -6,11 +6,12 @@ import { formatDuration } from '../../lib/duration.ts'
 import { hasWaitingUser, type MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { targetOf } from '../../message/source.ts'
-import type { Outbox, PreparedReply } from '../../outbox/outbox.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
 import type { SessionsConfig } from '../../sessions/config.ts'
 import { dueReset, findSessionActivity, type ResetReason, resetPolicyFor } from '../../sessions/reset-policy.ts'
 import { startNewSession } from '../../sessions/session-state.ts'
 import type { Transaction } from '../../store/query.ts'
+import { afterCommit, enlist } from '../../store/transaction-part.ts'
 import type { ReplacedSession } from '../sessions/session-services.ts'
 
 export interface AutomaticResetDeps {
@@ -31,60 +32,43 @@ export type ResetIfDue = (
   now: number,
 ) => Transaction<AppliedReset | null>
 
-/** The reset of one claim. `ended` is called once, after the transaction. */
-export interface ClaimedReset {
-  readonly resetIfDue: ResetIfDue
-  ended(isStored: boolean): void
-}
-
 export interface AppliedReset {
   readonly reason: ResetReason
   /** For the model, behind the message. */
   readonly note: string
 }
 
-export function createClaimedReset(deps: AutomaticResetDeps): ClaimedReset {
-  let notice: PreparedReply | undefined
-  let replaced: ReplacedSession | undefined
-  return {
-    *resetIfDue(sessionKey, event, newSessionId, acceptedAt, now) {
-      notice?.rolledBack()
-      notice = undefined
-      replaced = undefined
-      // A task has one session for its whole life.
-      if (event.task !== undefined) return null
-      const { source } = event
-      const policy = resetPolicyFor(deps.settings(), source)
-      if (policy.mode === 'none') return null
-      const writtenAt = timeOfWriting(event, acceptedAt)
-      const activity = yield* findSessionActivity(sessionKey)
-      const reason = activity === undefined ? null : dueReset(policy, activity.lastAt, writtenAt)
-      if (activity === undefined || reason === null || deps.hasRunningCommand(activity.sessionId)) return null
-      const { platform, userId = '' } = source
-      const options = { key: sessionKey, source: JSON.stringify(source), platform, userId, newSessionId, now }
-      yield* startNewSession(options, '', reason)
-      replaced = { sessionKey, source, oldSessionId: activity.sessionId, newSessionId, reason }
-      const pause = formatDuration(writtenAt - activity.lastAt)
-      if (policy.notify && !policy.notify_exclude_platforms.includes(platform) && hasWaitingUser(event)) {
-        const why = reason === 'idle' ? `the last one ended ${pause} ago` : 'a new day has begun'
-        const text = `🔄 This is a new conversation, because ${why}. \`/resume\` returns to the earlier one.`
-        notice = deps.outbox.prepare({
-          key: `reset:${newSessionId}`,
-          target: targetOf(source),
-          sessionKey,
-          kind: 'notice',
-          text,
-        })
-        yield* notice.write(now)
-      }
-      const note = `[Note of the gateway: a new conversation began automatically (reason: ${reason}; last activity ${pause} ago). You cannot see the earlier one.]`
-      return { reason, note }
-    },
-    ended(isStored) {
-      if (!isStored) return notice?.rolledBack()
-      if (replaced !== undefined) deps.sessionReplaced(replaced)
-      notice?.committed()
-    },
+export function createResetIfDue(deps: AutomaticResetDeps): ResetIfDue {
+  return function* (sessionKey, event, newSessionId, acceptedAt, now) {
+    // A task has one session for its whole life.
+    if (event.task !== undefined) return null
+    const { source } = event
+    const policy = resetPolicyFor(deps.settings(), source)
+    if (policy.mode === 'none') return null
+    const writtenAt = timeOfWriting(event, acceptedAt)
+    const activity = yield* findSessionActivity(sessionKey)
+    const reason = activity === undefined ? null : dueReset(policy, activity.lastAt, writtenAt)
+    if (activity === undefined || reason === null || deps.hasRunningCommand(activity.sessionId)) return null
+    const { sessionId: oldSessionId, lastAt } = activity
+    const { platform, userId = '' } = source
+    const options = { key: sessionKey, source: JSON.stringify(source), platform, userId, newSessionId, now }
+    yield* startNewSession(options, '', reason)
+    yield* afterCommit(() => deps.sessionReplaced({ sessionKey, source, oldSessionId, newSessionId, reason }))
+    const pause = formatDuration(writtenAt - lastAt)
+    if (policy.notify && !policy.notify_exclude_platforms.includes(platform) && hasWaitingUser(event)) {
+      const why = reason === 'idle' ? `the last one ended ${pause} ago` : 'a new day has begun'
+      const text = `🔄 This is a new conversation, because ${why}. \`/resume\` returns to the earlier one.`
+      const notice = {
+        key: `reset:${newSessionId}`,
+        target: targetOf(source),
+        sessionKey,
+        kind: 'notice',
+        text,
+      } as const
+      yield* enlist(deps.outbox.prepare(notice), now)
+    }
+    const note = `[Note of the gateway: a new conversation began automatically (reason: ${reason}; last activity ${pause} ago). You cannot see the earlier one.]`
+    return { reason, note }
   }
 }
 

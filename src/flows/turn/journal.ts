@@ -22,7 +22,6 @@ import {
   type Usage,
 } from '../../message/transcript.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
-import type { PreparedReply } from '../../outbox/outbox.ts'
 import type { SessionsConfig } from '../../sessions/config.ts'
 import type { SteeredMessages } from '../../sessions/running-turns.ts'
 import { addSessionUsage, checkFence, revokeEpoch } from '../../sessions/session-state.ts'
@@ -45,8 +44,9 @@ import {
   wasEffectStarted,
 } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
-import type { Store } from '../../store/store.ts'
-import type { ClaimedReset } from './automatic-reset.ts'
+import type { Retry, Store } from '../../store/store.ts'
+import { combine, enlist, type TransactionPart } from '../../store/transaction-part.ts'
+import type { ResetIfDue } from './automatic-reset.ts'
 import { type Claim, type ClaimRules, claimNextTurn, type MergeFollowing } from './claim.ts'
 import type { Steered } from './steer.ts'
 
@@ -60,7 +60,7 @@ export interface TurnJournalDeps extends ClaimRules {
   /** A voice message is to be steered into a running turn, and is not transcribed yet. Must not throw. */
   prepareSteered?(turn: Turn, message: Steered['unprepared'][number]): void
   /** Ends sessions by themselves. `open` is for one claim, and called only when the settings end sessions. */
-  readonly reset?: { settings(): SessionsConfig; open(): Promise<ClaimedReset> }
+  readonly reset?: { settings(): SessionsConfig; open(): Promise<ResetIfDue> }
   /** Takes secrets out of a text that people read. */
   withhold?(text: string): string
   /** Takes known secrets, and what looks like one, out of a text. */
@@ -76,17 +76,20 @@ export interface TurnJournal {
    * Stores the paths, the failures or the transcripts of attachments, with what the chat is told about them. A message that no longer
    * waits is left unchanged.
    */
-  storeAttachments(seq: number, files: readonly Attachment[], notice?: PreparedReply): Promise<void>
+  storeAttachments(seq: number, files: readonly Attachment[], notice?: TransactionPart): Promise<void>
   /** Stores like `storeAttachments`, for a message whose attempt has not begun. */
-  storeEarly(seq: number, files: readonly Attachment[], notice?: PreparedReply): Promise<void>
+  storeEarly(seq: number, files: readonly Attachment[], notice?: TransactionPart): Promise<void>
   /** Stores the skills that a message names; '' for none. A message that no longer waits is left unchanged. */
   storeSkills(seq: number, skills: string): Promise<void>
   /** What the agent loop writes while it works. */
   journalOf(turn: Turn, prepareInterim?: PrepareInterim): TurnWrites
   /** Ends the attempt of a turn that goes on when the agent does. Rejects `store/fenced` when superseded. */
   pause(turn: Turn): Promise<void>
-  /** Ends the turn: transcript, outbox rows and inbox in one transaction. Rejects `store/fenced` when superseded. */
-  finish(turn: Turn, completion: TurnCompletion): Promise<FinishedTurn>
+  /**
+   * Ends the turn: transcript, outbox rows and inbox in one transaction. Rejects `store/fenced` when superseded.
+   * @param reply written last
+   */
+  finish(turn: Turn, completion: TurnCompletion, reply?: TransactionPart, retry?: Retry): Promise<FinishedTurn>
 }
 
 export interface TurnWrites extends Journal {
@@ -105,7 +108,7 @@ export interface FinishedTurn {
  * Prepares the text of a response with tool calls as a message of its own, which is stored together with the response.
  * Resolves with null when the text is not shown. `ord` is the ordinal of the response.
  */
-export type PrepareInterim = (text: string, ord: number) => Promise<PreparedReply | null>
+export type PrepareInterim = (text: string, ord: number) => Promise<TransactionPart | null>
 
 export interface TurnCompletion extends FinalTurnState {
   readonly text: string
@@ -122,8 +125,6 @@ export interface TurnCompletion extends FinalTurnState {
   readonly deadLetter?: boolean
   /** The model cannot process the messages of the turn, so later requests must not contain them. */
   readonly leavesTranscript?: boolean
-  /** Writes the rows of the reply into the same transaction. */
-  writeReply(now: number): Transaction<void>
 }
 
 export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
@@ -134,7 +135,8 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
     const ids = { turn: uuid7(now), session: sessionIdAt(now) }
     const reset = deps.reset !== undefined && endsSessions(deps.reset.settings()) ? deps.reset.open() : undefined
     if (reset === undefined) return await store.run(() => claimNextTurn(deps, key, ids, now, merge))
-    return await claimWithReset(deps, await reset, (rules) => claimNextTurn(rules, key, ids, now, merge))
+    const resetIfDue = await reset
+    return await store.run(() => claimNextTurn({ ...deps, resetIfDue }, key, ids, now, merge))
   }
 
   async function claimMerged(key: SessionKey) {
@@ -146,18 +148,12 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
     return merged?.kind === 'unmerged' ? null : merged
   }
 
-  async function storeFiles(write: () => Transaction<void>, notice: PreparedReply | undefined): Promise<void> {
+  async function storeFiles(write: () => Transaction<void>, notice: TransactionPart | undefined): Promise<void> {
     const now = clock()
-    try {
-      await store.run(function* () {
-        yield* write()
-        if (notice !== undefined) yield* notice.write(now)
-      })
-    } catch (error) {
-      notice?.rolledBack()
-      throw error
-    }
-    notice?.committed()
+    await store.run(function* () {
+      yield* write()
+      if (notice !== undefined) yield* enlist(notice, now)
+    })
   }
 
   return {
@@ -191,17 +187,13 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
         async recordAssistantMessage(message, usage, isFinalText) {
           const ord = ordinals.reserve(message)
           const reply = isFinalText ? await prepareInterim(message.content, ord) : null
-          const now = clock()
-          try {
-            await runWithProgress(function* () {
+          await runWithProgress({
+            parts: reply === null ? [] : [reply],
+            *write(now) {
               yield* appendAssistantMessage(turn, ord, message, usage, now)
-              if (reply !== null) yield* reply.write(now)
-            })
-          } catch (error) {
-            reply?.rolledBack()
-            throw error
-          }
-          reply?.committed()
+              if (reply !== null) yield* enlist(reply, now)
+            },
+          })
         },
         async takeSteered() {
           const steer = await import('./steer.ts')
@@ -224,19 +216,19 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
           })
         },
         async recordToolResult(call, content, how, part, images, line) {
-          const now = clock()
           const shownLine = line === undefined ? null : toStoredLine(line, deps)
           const result = { content, ...(images && { images }) }
-          const write = function* () {
-            yield* appendToolResult(turn, ordinals.of(call), { call, result, how, line: shownLine }, now)
-            if (part !== undefined) yield* part.write(now)
+          const whole: TransactionPart = {
+            parts: part === undefined ? [] : [part],
+            *write(now) {
+              yield* appendToolResult(turn, ordinals.of(call), { call, result, how, line: shownLine }, now)
+              if (part !== undefined) yield* enlist(part, now)
+            },
           }
           try {
             // That a call was interrupted is no progress.
-            await (how === 'interrupted' ? store.run(write) : runWithProgress(write))
-            part?.committed()
+            await (how === 'interrupted' ? store.commit(whole, clock) : runWithProgress(whole))
           } catch (error) {
-            part?.rolledBack()
             if (isHermesError(error, 'store/fenced'))
               await store.run(() => storeLateResult(turn.id, call.id, content, clock()))
             throw error
@@ -250,7 +242,17 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
         yield* checkFence(turn.fence)
         yield* pauseAttempt(turn.seq)
       }),
-    finish: (turn, completion) => store.run(() => finishTurn(turn, completion, clock())),
+    finish(turn, completion, reply = combine([]), retry) {
+      const whole: TransactionPart<FinishedTurn> = {
+        parts: [reply],
+        *write(now) {
+          const finished = yield* finishTurn(turn, completion, now)
+          yield* enlist(reply, now)
+          return finished
+        },
+      }
+      return store.commit(whole, clock, retry)
+    },
   }
 }
 
@@ -262,31 +264,20 @@ function endsSessions({ session_reset, reset_by_type, reset_by_platform }: Sessi
   )
 }
 
-async function claimWithReset<Claimed>(
-  deps: TurnJournalDeps,
-  { resetIfDue, ended }: ClaimedReset,
-  claim: (rules: ClaimRules) => Transaction<Claimed>,
-): Promise<Claimed> {
-  try {
-    const claimed = await deps.store.run(() => claim({ ...deps, resetIfDue }))
-    ended(true)
-    return claimed
-  } catch (error) {
-    ended(false)
-    throw error
-  }
-}
-
 /** Runs transactions that are progress. The first one of a turn with failed attempts resets their count. */
-function createProgressWriter({ store, onProgress }: TurnJournalDeps, turn: Turn) {
+function createProgressWriter({ store, clock, onProgress }: TurnJournalDeps, turn: Turn) {
   let isFirst = turn.hasFailedAttempts || turn.outageSince !== null
-  return async (transaction: () => Transaction<void>): Promise<void> => {
-    if (!isFirst) return await store.run(transaction)
-    await store.run(function* () {
-      yield* transaction()
-      yield* recordProgress(turn.seq)
-      yield* endOutage(turn.id)
-    })
+  return async (part: TransactionPart): Promise<void> => {
+    if (!isFirst) return await store.commit(part, clock)
+    const whole: TransactionPart = {
+      parts: [part],
+      *write(now) {
+        yield* enlist(part, now)
+        yield* recordProgress(turn.seq)
+        yield* endOutage(turn.id)
+      },
+    }
+    await store.commit(whole, clock)
     isFirst = false
     onProgress(turn.sessionKey)
   }
@@ -361,7 +352,6 @@ function* finishTurn(turn: Turn, completion: TurnCompletion, now: number): Trans
   if (completion.deadLetter === true || completion.leavesTranscript === true)
     yield* supersedeTurn(turn.sessionId, turn.id)
   yield* addSessionUsage(turn.sessionId, usage, now)
-  yield* completion.writeReply(now)
   return { result, seqs }
 }
 

@@ -20,12 +20,13 @@ import { type SessionSource, type Target, targetOf } from '../../message/source.
 import type { Usage } from '../../message/transcript.ts'
 import type { CutOffReason, TurnStatus } from '../../message/turn-result.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
-import type { DraftAddress, Outbox, PreparedReply, Reply } from '../../outbox/outbox.ts'
+import type { DraftAddress, Outbox, Reply } from '../../outbox/outbox.ts'
 import { interimReplyKey } from '../../outbox/queries.ts'
 import type { PlatformAdapter, TurnActivity } from '../../platforms/adapter.ts'
 import type { SessionSettings } from '../../sessions/session-state.ts'
 import type { TranscriptEntry } from '../../sessions/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'
+import { enlist, type TransactionPart } from '../../store/transaction-part.ts'
 import { type DisplayConfig, type DisplaySettings, displaySettings } from './config.ts'
 import type { PrepareInterim, TurnCompletion } from './journal.ts'
 import type { ModelOutages, TroubleWatch } from './model-outages.ts'
@@ -67,7 +68,7 @@ export interface TurnProgress {
   visibleText(): string
   readonly prepareInterim: PrepareInterim
   /** Prepares the reply that ends the turn, in place of the draft. */
-  prepareReply(result: TurnRunResult): Promise<PreparedReply>
+  prepareReply(result: TurnRunResult): Promise<TransactionPart>
   /** Sends the voice of an answer whose text is stored, where the person wants to hear it. Never rejects. */
   speak(result: TurnRunResult): Promise<void>
   /** Ends the draft of a turn that continues later. */
@@ -145,9 +146,8 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
       const reply = toInterimReply(turn, interim, ord, (await draft?.close()) ?? null)
       const prepared = outbox.prepare({ ...reply, isContinuation: part > 0 })
       return {
-        ...prepared,
+        write: (now) => enlist(prepared, now),
         committed() {
-          prepared.committed()
           text = ''
           lastOrd = ord
           part += 1
@@ -341,7 +341,7 @@ export interface ReplyContent extends Pick<TurnCompletion, 'state' | 'text' | 'm
 }
 
 /** How a turn ends. */
-export type TurnRunResult = Omit<TurnCompletion, 'writeReply'> &
+export type TurnRunResult = TurnCompletion &
   ReplyContent & {
     readonly iterations: number
     /** `agent:start` was emitted, so `agent:end` is due. */

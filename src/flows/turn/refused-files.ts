@@ -5,14 +5,15 @@
 import { type Attachment, hasWaitingUser, type MessageEvent } from '../../message/event.ts'
 import { targetOf } from '../../message/source.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
-import type { Outbox, PreparedReply } from '../../outbox/outbox.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
 
 /** `undefined` when there is nothing to tell, or no person who reads it. */
 export function prepareRefusedFilesNotice(
   outbox: Pick<Outbox, 'prepare'>,
   { seq, event }: { readonly seq: number; readonly event: MessageEvent },
   files: readonly Attachment[],
-): PreparedReply | undefined {
+): TransactionPart | undefined {
   if (event.task !== undefined || !hasWaitingUser(event)) return undefined
   const lines = files.flatMap(describeFile)
   if (lines.length === 0) return undefined
@@ -21,7 +22,7 @@ export function prepareRefusedFilesNotice(
     target: targetOf(event.source),
     kind: 'notice',
     text: lines.join('\n'),
-    ...(event.messageId === undefined ? {} : { replyTo: event.messageId }),
+    replyTo: event.messageId,
   })
 }
 

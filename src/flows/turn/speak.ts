@@ -14,7 +14,6 @@ import { extractMedia } from '../../outbox/extract-media.ts'
 import type { Outbox, Reply } from '../../outbox/outbox.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import type { Store } from '../../store/store.ts'
-import { storeDelivery } from '../delivery/deliver.ts'
 import type { MediaServices } from '../models/media-services.ts'
 
 export interface SpeakDeps {
@@ -42,7 +41,7 @@ export async function speakAnswer(deps: SpeakDeps, turn: Turn, answer: string, s
     const { source, messageId } = event
     const replyTo = messageId === undefined ? {} : { replyTo: messageId }
     const common = { target: targetOf(source), turnId: id, sessionKey, authority, isContinuation: true, ...replyTo }
-    await storeDelivery(store, outbox.prepare({ ...common, ...spoken }), clock())
+    await store.commit(outbox.prepare({ ...common, ...spoken }), clock)
   } catch (error) {
     log.warn({ event: 'tts.not_stored', turn: turn.id, err: error }, 'the voice of an answer could not be sent')
   }

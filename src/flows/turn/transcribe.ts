@@ -9,15 +9,16 @@ import { linkAbortSignal } from '../../lib/timers.ts'
 import { type Attachment, isAttended, type MessageEvent, needsTranscript } from '../../message/event.ts'
 import { targetOf } from '../../message/source.ts'
 import { toLabel, toMarkdownLabel } from '../../message/untrusted-text.ts'
-import type { Outbox, PreparedReply } from '../../outbox/outbox.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
 import type { Store } from '../../store/store.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { MediaServices } from '../models/media-services.ts'
 import type { Transcribed } from './attachments.ts'
 
 export interface TranscribeDeps {
   readonly media: Pick<MediaServices, 'endpoint' | 'transcribe'>
   readonly outbox: Pick<Outbox, 'prepare' | 'showTyping'>
-  readonly store: Pick<Store, 'run'>
+  readonly store: Pick<Store, 'commit'>
   /** `stt_echo_transcripts` */
   readonly echoes: () => boolean
   /** Takes secrets out of a text. */
@@ -120,17 +121,13 @@ async function announceDelay(deps: TranscribeDeps, { seq, event }: Message, ende
   await deps.sleep(patienceMs, ended)
   if (ended.aborted) return
   const text = `🎙️ I am still listening to your recording (${formatDuration(patienceMs)} so far). Send /stop to cancel.`
-  const notice = prepareNotice(deps, event, `stt:${seq}:long`, text)
   try {
-    await store.run(() => notice.write(clock()))
-    notice.committed()
+    await store.commit(prepareNotice(deps, event, `stt:${seq}:long`, text), clock)
   } catch (error) {
-    notice.rolledBack()
     log.warn({ event: 'stt.notice_failed', seq, err: error }, 'a chat was not told that a transcript takes longer')
   }
 }
 
-function prepareNotice({ outbox }: TranscribeDeps, event: MessageEvent, key: string, text: string): PreparedReply {
-  const replyTo = event.messageId === undefined ? {} : { replyTo: event.messageId }
-  return outbox.prepare({ key, target: targetOf(event.source), kind: 'notice', text, ...replyTo })
+function prepareNotice({ outbox }: TranscribeDeps, event: MessageEvent, key: string, text: string): TransactionPart {
+  return outbox.prepare({ key, target: targetOf(event.source), kind: 'notice', text, replyTo: event.messageId })
 }

@@ -47,15 +47,8 @@ export interface TurnNotices {
 export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): TurnNotices {
   async function notify(event: MessageEvent, key: string, text: string): Promise<void> {
     if (!hasReader(event)) return
-    const replyTo = event.messageId === undefined ? {} : { replyTo: event.messageId }
-    const notice = outbox.prepare({ key, target: targetOf(event.source), kind: 'notice', text, ...replyTo })
-    try {
-      await store.run(() => notice.write(clock()))
-    } catch (error) {
-      notice.rolledBack()
-      throw error
-    }
-    notice.committed()
+    const { source, messageId: replyTo } = event
+    await store.commit(outbox.prepare({ key, target: targetOf(source), kind: 'notice', text, replyTo }), clock)
   }
 
   return {

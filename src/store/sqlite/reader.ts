@@ -39,7 +39,7 @@ export function openReader(path: string): StoreReader {
       return withStoreErrors(() => {
         db.exec('begin')
         try {
-          return runTransaction(transaction(), statements)
+          return runTransaction(transaction(), statements, refusePart)
         } finally {
           db.exec('rollback')
         }
@@ -49,6 +49,10 @@ export function openReader(path: string): StoreReader {
     checkIntegrity: () => checkIntegrity(db),
     close: () => db.close(),
   }
+}
+
+function refusePart(): never {
+  throw new Error('what is only read is not committed, and nothing can follow it')
 }
 
 function checkIntegrity(db: DatabaseSync): readonly string[] {

@@ -3,7 +3,15 @@
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import { Placeholder, type Query, type QueryParams, type QueryStep, type RawRows, type Transaction } from '../query.ts'
+import {
+  type PartStep,
+  Placeholder,
+  type Query,
+  type QueryParams,
+  type QueryStep,
+  type RawRows,
+  type Transaction,
+} from '../query.ts'
 import type { Database } from '../schema.ts'
 
 interface PreparedStatement {
@@ -56,11 +64,23 @@ export function createStatements(db: DatabaseSync): Statements {
 }
 
 /** Runs a transaction body synchronously on one connection. Throws its error. */
-export function runTransaction<Result>(transaction: Transaction<Result>, statements: Statements): Result {
+export function runTransaction<Result>(
+  transaction: Transaction<Result>,
+  statements: Statements,
+  onPart: (step: PartStep) => void,
+): Result {
   let step = transaction.next()
-  while (!step.done) step = transaction.next(statements.run(step.value))
+  while (!step.done) {
+    const { value } = step
+    if ('part' in value) {
+      onPart(value)
+      step = transaction.next(noRows)
+    } else step = transaction.next(statements.run(value))
+  }
   return step.value
 }
+
+const noRows: readonly never[] = []
 
 function bindPlaceholder(placeholder: Placeholder, params: QueryParams): SQLInputValue {
   const value = params[placeholder.name]

@@ -4,7 +4,8 @@
  */
 import { HermesError, toError } from '../../lib/errors.ts'
 import { fileIdOf } from '../../lib/file-fingerprint.ts'
-import type { Transaction } from '../query.ts'
+import { createStore } from '../commit.ts'
+import type { PartStep, Transaction } from '../query.ts'
 import type { Store } from '../store.ts'
 import { type MigrationReport, openDatabase, toStoreError } from './connection.ts'
 import { createStatements, runTransaction } from './statements.ts'
@@ -25,6 +26,11 @@ export interface SqliteStoreDeps {
   readonly onRecovery?: () => void
   /** Called when an existing database was brought to the newest schema. */
   readonly onMigrated?: (report: MigrationReport) => void
+  /**
+   * Receives an error of what follows a commit or a rollback. Must not throw. By default it is an uncaught error, because the
+   * transaction is stored and its caller must not try again.
+   */
+  readonly onPartError?: (error: unknown) => void
 }
 
 interface QueuedTransaction {
@@ -46,6 +52,7 @@ export function createSqliteStore({
   onFailure,
   onRecovery,
   onMigrated,
+  onPartError = throwUncaught,
 }: SqliteStoreDeps): Store {
   const db = openDatabase(path, { busyTimeoutMs, onMigrated })
   const findReplacedFile = detectReplacedFiles([path, ...guardedBy])
@@ -118,31 +125,41 @@ export function createSqliteStore({
     db.close()
   }
 
-  return {
-    run<Result>(transaction: () => Transaction<Result>): Promise<Result> {
-      return new Promise((resolve, reject) => {
-        if (closing !== undefined) throw new Error('the store is closed')
-        let result: { value: Result } | undefined
-        waiting.push({
-          run: () => {
-            result = { value: runTransaction(transaction(), statements) }
-          },
-          settle: (failure) => {
-            if (failure !== undefined) reject(failure)
-            else if (result !== undefined) resolve(result.value)
-          },
-        })
-        if (scheduled) return
-        scheduled = true
-        setImmediate(flush)
+  function execute<Result>(transaction: () => Transaction<Result>, onPart: (step: PartStep) => void): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (closing !== undefined) throw new Error('the store is closed')
+      let result: { value: Result } | undefined
+      waiting.push({
+        run: () => {
+          result = { value: runTransaction(transaction(), statements, onPart) }
+        },
+        settle: (failure) => {
+          if (failure !== undefined) reject(failure)
+          else if (result !== undefined) resolve(result.value)
+        },
       })
-    },
-
-    close() {
-      closing ??= close()
-      return closing
-    },
+      if (scheduled) return
+      scheduled = true
+      setImmediate(flush)
+    })
   }
+
+  return createStore(
+    {
+      execute,
+      close() {
+        closing ??= close()
+        return closing
+      },
+    },
+    onPartError,
+  )
+}
+
+function throwUncaught(error: unknown): void {
+  queueMicrotask(() => {
+    throw error
+  })
 }
 
 /**

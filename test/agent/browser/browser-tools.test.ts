@@ -193,7 +193,7 @@ describe('the browser tools', { skip: browserSkip }, async () => {
       writeWithResult: () => undefined,
       async showFile({ path }: { path: string }) {
         files.push(path)
-        return { write: () => assert.fail(), committed: () => undefined, rolledBack: () => undefined }
+        return { write: () => assert.fail() }
       },
       vision: async () => ({
         async analyze(request: object, canShow: boolean) {

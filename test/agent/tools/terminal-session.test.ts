@@ -6,7 +6,8 @@ import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createSessionResourcePool } from '../../../src/agent/environments/session-resources.ts'
-import type { ResultWrite, ToolContext } from '../../../src/agent/tools/tool.ts'
+import type { ToolContext } from '../../../src/agent/tools/tool.ts'
+import type { TransactionPart } from '../../../src/store/transaction-part.ts'
 import { ownerAuthority } from '../../kit/authority.ts'
 import { noFiles } from '../environments/no-files.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
@@ -161,12 +162,8 @@ test('a command does not run elsewhere when its directory is gone', async () => 
 test('the directory is stored with the result of the command', async () => {
   await using bench = await createWorkbench()
   const stored: (string | null)[] = []
-  const write: ResultWrite = {
-    write: () => undefined as never,
-    committed: () => undefined,
-    rolledBack: () => undefined,
-  }
-  const writes: ResultWrite[] = []
+  const write: TransactionPart = { write: () => undefined as never }
+  const writes: TransactionPart[] = []
   const storing: Partial<ToolContext> = {
     storeDirectory(path) {
       stored.push(path)

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createGatewayAdmin } from '../../../src/flows/commands/gateway-admin.ts'
-import { prepareRestart, reportRestart } from '../../../src/flows/lifecycle/restart.ts'
+import { reportRestart, storeRestart } from '../../../src/flows/lifecycle/restart.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { inboxFor } from '../../inbox/support.ts'
 
@@ -16,8 +16,6 @@ test('where the clock of the platform is behind, the second /restart is taken', 
     *write() {
       // Nothing is stored.
     },
-    committed: () => undefined,
-    rolledBack: () => undefined,
   }
   const admin = createGatewayAdmin({
     store,
@@ -31,11 +29,7 @@ test('where the clock of the platform is behind, the second /restart is taken', 
     },
   })
   const source = { platform: 'irc', account: 'default', chatId: 'a', chatType: 'dm' } as const
-  const restart = async () => {
-    const reply = admin.restart(source, 10_000)
-    await store.run(() => reply.write(now))
-    reply.committed()
-  }
+  const restart = () => store.commit(admin.restart(source, 10_000), () => now)
   // The messages that the platform delivers again arrive together.
   await restart()
   await restart()
@@ -67,12 +61,11 @@ test('a report that cannot be stored takes all of its notices back, and the next
     notices: { resumed: () => assert.fail('no turn was interrupted') },
   }
   for (const chatId of ['a', 'b']) {
-    const request = prepareRestart(deps, { platform: 'irc', account: 'default', chatId })
-    await store.run(() => request.write(1_000))
+    await store.run(() => storeRestart(deps, { platform: 'irc', account: 'default', chatId }, 1_000))
   }
   isDiskFull = true
   await assert.rejects(reportRestart(deps), /the disk is full/)
-  assert.deepEqual(seen.splice(0), ['takes back a', 'takes back b'])
+  assert.deepEqual(seen.splice(0), ['takes back b', 'takes back a'])
   isDiskFull = false
   await reportRestart(deps)
   assert.deepEqual(seen, ['sends a', 'sends b'])

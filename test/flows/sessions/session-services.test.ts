@@ -61,8 +61,7 @@ test('everybody who waits for an abandoned turn learns that it was stopped, also
       return 'changed'
     },
   })
-  await store.run(() => reply.write(2))
-  reply.committed?.()
+  await store.commit(reply, () => 2)
   assert.deepEqual(
     (await Promise.all(waiting)).map(({ status }) => status),
     ['stopped', 'stopped'],

@@ -46,9 +46,7 @@ function conversationOf(t: TestContext, more: Partial<HandInDeps> = {}) {
     async handIn(
       ...outcome: Parameters<typeof prepareHandIn> extends [unknown, unknown, ...infer Rest] ? Rest : never
     ) {
-      const prepared = prepareHandIn(deps, task, ...outcome)
-      await store.run(() => prepared.write(1))
-      prepared.committed()
+      await store.commit(prepareHandIn(deps, task, ...outcome), () => 1)
     },
     events: async () => (await store.run(listOpenTurnEvents)).map(({ payload }) => parseStoredEvent(payload)),
   }

@@ -18,17 +18,13 @@ import { findSessionState, startNewSession } from '../../../src/sessions/session
 import { freezePrompt, readTranscript } from '../../../src/sessions/transcript.ts'
 import type { Turn } from '../../../src/sessions/turn.ts'
 import { requestTurnStop, sessionsWithOpenTurns } from '../../../src/sessions/turns.ts'
-import { query, row, type Transaction } from '../../../src/store/query.ts'
+import { query, row } from '../../../src/store/query.ts'
 import { ownerAuthority } from '../../kit/authority.ts'
 import { createManualClock } from '../../kit/manual-clock.ts'
 import { openStore } from '../../kit/open-store.ts'
 
 const key = brand<SessionKey>('agent:main:chat:dm:c')
 const cost: Usage = { inputTokens: 100, outputTokens: 7, cachedInputTokens: 0, cacheWriteTokens: 0 }
-
-function* nothing(): Transaction<void> {
-  // A turn without a reply.
-}
 
 function ending(more: Partial<TurnCompletion> = {}): TurnCompletion {
   return {
@@ -39,7 +35,6 @@ function ending(more: Partial<TurnCompletion> = {}): TurnCompletion {
     text: 'yes',
     ord: 0,
     usage: cost,
-    writeReply: nothing,
     ...more,
   }
 }
@@ -201,11 +196,13 @@ test('the end of a turn is stored atomically: response, message, usage and reply
     ending({
       message: { role: 'assistant', content: 'yes' },
       ord: 1,
-      *writeReply(now) {
+    }),
+    {
+      *write(now) {
         received = now
         yield* freezePrompt('reply', { text: 'written with the turn' })
       },
-    }),
+    },
   )
   assert.deepEqual(outcome, {
     status: 'done',
@@ -234,11 +231,13 @@ test('when the reply cannot be stored, nothing of the end is stored and the turn
       ending({
         message: { role: 'assistant', content: 'yes' },
         ord: 1,
+      }),
+      {
         // biome-ignore lint/correctness/useYield: fails before it writes
-        *writeReply() {
+        *write() {
           throw new Error('no room')
         },
-      }),
+      },
     ),
     /no room/,
   )

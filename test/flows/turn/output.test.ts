@@ -155,8 +155,7 @@ test('what a native draft has shown of an interrupted turn is sent, and nothing 
     await flushEventLoop()
     const ended = { ord: 0, usage: noUsage, model: '', provider: '', iterations: 0, announced: true }
     const reply = await progress.prepareReply({ ...ended, ...interruptedResult(turn, 'One, two', 2) })
-    await store.run(() => reply.write(1))
-    reply.committed()
+    await store.commit(reply, () => 1)
     await outbox.whenIdle()
     progress.close()
     assert.deepEqual(sender.texts(), shows ? ['One, two\n\n*(interrupted)*'] : [])

@@ -1,13 +1,13 @@
 /**
- * The dependencies of the approvals, and the work that follows once a transaction is committed.
+ * What the approvals need of the gateway, and what listeners learn of a question.
  */
 import type { Logger } from '../lib/log.ts'
 import type { Role } from '../message/authority.ts'
 import type { MessageEvent } from '../message/event.ts'
-import type { HookEventListener, HookEvents } from '../message/hook-events.ts'
+import type { HookEventListener } from '../message/hook-events.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource, Target } from '../message/source.ts'
-import type { Outbox, PreparedReply, Reply } from '../outbox/outbox.ts'
+import type { Outbox } from '../outbox/outbox.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import type { ApprovalSubject } from './question.ts'
@@ -43,7 +43,7 @@ export interface QuestionsDeps {
   /** Whether gateway events of this platform are emitted. */
   emitsEvents(source: SessionSource): boolean
   /** Notified after the commit; undefined without plugins. */
-  readonly plugins?: ApprovalListener
+  readonly plugins?: ApprovalListener | undefined
   /** Whether a turn is open. Its questions are cancelled afterwards. */
   turnIsOpen(turnId: string): Transaction<boolean>
   /** Called for each resolved question, after the commit. */
@@ -65,72 +65,3 @@ export interface ApprovalInfo {
 }
 
 export type ApprovalChoice = 'once' | 'session' | 'always' | 'deny' | 'timeout' | 'cancelled'
-
-type ApprovalEvent = {
-  [Name in 'approval:requested' | 'approval:resolved']: [name: Name, context: HookEvents[Name]]
-}['approval:requested' | 'approval:resolved']
-
-/** The work to do after the commit of one transaction, or to undo after its rollback. */
-export interface AfterCommit {
-  /** Sends a reply with the transaction. */
-  send(reply: Reply, now: number): Transaction<void>
-  wake(sessionKey: SessionKey): void
-  /** A question was answered. */
-  answered(): void
-  /** A question was resolved, with or without an answer. */
-  readonly resolved: (id: string) => void
-  /** Emits a gateway event of this source. */
-  readonly emit: (source: SessionSource, ...event: ApprovalEvent) => void
-  /** Notifies plugins. */
-  notifyPlugins(notify: (plugins: ApprovalListener) => void): void
-  /** The transaction starts, or starts again: discards the work of an earlier attempt. */
-  begin(): void
-  committed(): void
-  abandoned(): void
-}
-
-export function createAfterCommit(deps: QuestionsDeps): AfterCommit {
-  let replies: PreparedReply[] = []
-  let sessionsToWake = new Set<SessionKey>()
-  let answered = false
-  let resolvedIds: string[] = []
-  let events: ApprovalEvent[] = []
-  let notifications: ((plugins: ApprovalListener) => void)[] = []
-
-  function abandoned(): void {
-    for (const reply of replies) reply.rolledBack()
-    replies = []
-    sessionsToWake = new Set()
-    answered = false
-    resolvedIds = []
-    events = []
-    notifications = []
-  }
-
-  return {
-    *send(reply, now) {
-      const prepared = deps.outbox.prepare(reply)
-      replies.push(prepared)
-      yield* prepared.write(now)
-    },
-    wake: (sessionKey) => void sessionsToWake.add(sessionKey),
-    answered() {
-      answered = true
-    },
-    resolved: (id) => void resolvedIds.push(id),
-    emit(source, ...event) {
-      if (deps.emitsEvents(source)) events.push(event)
-    },
-    notifyPlugins: (notify) => void notifications.push(notify),
-    begin: abandoned,
-    committed() {
-      if (answered) deps.failpoint('question:answered')
-      for (const reply of replies) reply.committed()
-      for (const [name, context] of events) deps.emit(name, context)
-      for (const notify of notifications) if (deps.plugins !== undefined) notify(deps.plugins)
-      for (const id of resolvedIds) deps.onResolved?.(id)
-      for (const sessionKey of sessionsToWake) deps.wake(sessionKey)
-    },
-    abandoned,
-  }
-}
