@@ -19,13 +19,14 @@ COPY . .
 # The image keeps only the bundled packages, the one module that the page loads without a bundle, and what controls a browser
 # (browser.cdp_url; there is none in the image).
 RUN test -e node_modules/.hermes/complete && \
+    node src/packages/write-sdk-types.ts && \
     mkdir -p kept/marked/lib hooks plugins .cache && \
     cp -r node_modules/.hermes kept/ && \
     cp node_modules/marked/package.json node_modules/marked/LICENSE* kept/marked/ && \
     cp node_modules/marked/lib/marked.esm.js kept/marked/lib/ && \
     cp -r node_modules/playwright-core kept/ && \
     rm -rf kept/playwright-core/types kept/playwright-core/lib/vite kept/playwright-core/lib/tools && \
-    rm -rf node_modules package-lock.json .npmrc && \
+    rm -rf node_modules package-lock.json .npmrc tsconfig.json && \
     mv kept node_modules && \
     chmod -R a=rX,u+w . && \
     chmod a+x src/main.mjs && \

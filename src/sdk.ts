@@ -2,8 +2,7 @@
  * The public API (`#sdk`): everything that hooks, plugins and platforms may import of the gateway.
  *
  * Each export is deliberate. `docs/reference/sdk.md` is generated from this file and its declarations, and a test compares
- * the two, so that a change of the API shows in a review. An export that is renamed keeps its old name in
- * `sdk-deprecated.ts` for one minor version.
+ * the two, so that a change of the API shows in a review. An export that is renamed keeps its old name for one minor version.
  */
 
 // Messages
@@ -261,7 +260,3 @@ export { formatTable, type TableStyle, tableWidth } from './lib/text-table.ts'
 export { backoffMs, type LinkedSignal, linkAbortSignal, raceAbort, sleep, withTimeout } from './lib/timers.ts'
 export { type EarlierMessage, formatEarlierMessages } from './message/earlier-messages.ts'
 export { createLineFilter, type ReservedLines } from './message/untrusted-text.ts'
-
-// Deprecated names
-
-export * from './sdk-deprecated.ts'

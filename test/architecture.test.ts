@@ -137,7 +137,7 @@ const folderOrder: Readonly<Record<string, readonly (readonly string[])[]>> = {
 }
 
 /** The public API and the programs that set it up re-export or register files of several modules. */
-const outsideOrder = new Set(['sdk.ts', 'sdk-deprecated.ts', 'packages'])
+const outsideOrder = new Set(['sdk.ts', 'packages'])
 
 /** The folder of `src` that a file belongs to, or the file itself at the top of `src`. */
 function moduleOf(path: string): string | undefined {
@@ -305,7 +305,7 @@ test('every import keeps to the layers, the modules and the places of packages',
 
 test('the top of src holds only the entries: gateway, turn, sdk and main', () => {
   const top = [...source.keys()].filter((path) => /^src\/[^/]+$/.test(path))
-  assert.deepEqual(top, ['src/gateway.ts', 'src/main.mjs', 'src/sdk-deprecated.ts', 'src/sdk.ts', 'src/turn.ts'])
+  assert.deepEqual(top, ['src/gateway.ts', 'src/main.mjs', 'src/sdk.ts', 'src/turn.ts'])
 })
 
 test('every package that runs is bundled: an image has no other', () => {
@@ -386,7 +386,7 @@ const rules: Readonly<Record<string, { readonly pattern: RegExp; readonly except
     // A line that ends with `() {` begins a function of a shell script in a template.
     pattern: /^(?:[\w$]+(?:\.[\w$]+)*\((?!\) \{$)|await |void |new |for (?:await )?\(|if \(|while \(|process\.)/m,
     except:
-      /-(?:thread|worker|child)\.(?:ts|mjs)$|^src\/(?:main|hosts\/node\/[\w-]+|agent\/sandbox\/inside\/[\w-]+)\.mjs$|^platforms\/web\/page\//,
+      /-(?:thread|worker|child)\.(?:ts|mjs)$|^src\/(?:main|hosts\/node\/[\w-]+|agent\/sandbox\/inside\/[\w-]+)\.mjs$|^src\/packages\/write-sdk-types\.ts$|^platforms\/web\/page\//,
   },
   // Elsewhere a fact about a provider is a member of its entry in the catalogue. The import names the providers of other products,
   // and the offline demonstration is no vendor.

@@ -12,8 +12,7 @@ import { middlewarePoints, middlewareTypes } from './generated/middleware.ts'
 import { pluginContext, pluginTypes } from './generated/plugin-context.ts'
 import { pluginHooks } from './generated/plugin-hooks.ts'
 import { pluginManifest } from './generated/plugin-manifest.ts'
-import { sdkApi, sdkDeprecated } from './generated/sdk-api.ts'
-import { sdkTypes } from './generated/sdk-declarations.ts'
+import { sdkApi } from './generated/sdk-api.ts'
 import { securityControls } from './generated/security-controls.ts'
 import { sessionKeys } from './generated/session-keys.ts'
 import { slashCommands } from './generated/slash-commands.ts'
@@ -44,7 +43,6 @@ export async function generatedPages(): Promise<readonly GeneratedPage[]> {
     'plugin-manifest': pluginManifest(),
     'plugin-types': pluginTypes(),
     'sdk-api': sdkApi(),
-    'sdk-deprecated': sdkDeprecated(),
     'security-controls': securityControls(),
     'session-keys': sessionKeys(),
     'slash-commands': slashCommands(),
@@ -54,7 +52,6 @@ export async function generatedPages(): Promise<readonly GeneratedPage[]> {
   const whole: readonly GeneratedPage[] = [
     { path: 'docs/reference/configuration.md', text: config.page },
     { path: 'docs/reference/configuration.schema.json', text: config.schema },
-    { path: 'types/sdk.d.ts', text: sdkTypes() },
   ]
   const filled = filesOf('docs')
     .filter((path) => path.endsWith('.md') && !whole.some((page) => page.path === path))

@@ -9,6 +9,7 @@ import { writeFileAtomic } from '../../lib/files.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 
 const sdkTypes = fileURLToPath(new URL('../../../types/sdk.d.ts', import.meta.url))
+const sdkSources = fileURLToPath(new URL('../../sdk.ts', import.meta.url))
 
 /**
  * `tsconfig.sdk.json` refers to this installation and is written again each time, because an installation can move.
@@ -24,6 +25,7 @@ export function writeTypescriptConfig({ typescriptConfigFile, sdkConfigFile }: H
 }
 
 function sdkConfig(): object {
+  const hasTypes = existsSync(sdkTypes)
   const nodeTypes = packageDirectory('@types/node')
   const zod = packageDirectory('zod')
   return {
@@ -43,9 +45,10 @@ function sdkConfig(): object {
       skipLibCheck: true,
       // Absent in an installation without packages for development. Then `node:` modules have no types.
       ...(nodeTypes === null ? { types: [] } : { types: ['node'], typeRoots: [dirname(nodeTypes)] }),
-      ...(zod === null ? {} : { paths: { zod: [zod] } }),
+      // An installation without packages for development has the sources alone.
+      paths: { ...(zod !== null && { zod: [zod] }), ...(!hasTypes && { '#sdk': [sdkSources] }) },
     },
-    files: [sdkTypes],
+    files: hasTypes ? [sdkTypes] : [],
   }
 }
 

@@ -5,7 +5,8 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
+import { sdkTypes, writeSdkTypes } from '../../../src/packages/sdk-declarations.ts'
 import { readPage } from '../../docs/pages.ts'
 import { root as repository, textOf } from '../../docs/repository.ts'
 import { writeFiles } from '../../plugins/loader-support.ts'
@@ -21,6 +22,8 @@ function compile(home: string): Promise<string[]> {
     })
   })
 }
+
+before(writeSdkTypes)
 
 test('a new plugin, a new hook and a platform have types in an editor, and a mistake is an error', async (t) => {
   const { root } = homeWith(t)
@@ -90,4 +93,15 @@ test('the settings of the owner stay, and those of a moved installation are writ
   assert.equal((await runInProcess(root, ['plugins', 'new', 'mine'])).code, 0)
   assert.match(readFileSync(own, 'utf8'), /plugins\/mine/)
   assert.deepEqual(JSON.parse(readFileSync(sdk, 'utf8')).files, [join(repository, 'types/sdk.d.ts')])
+})
+
+test('the types of #sdk have what it exports and what that refers to, and no module behind it', () => {
+  const modules = [...sdkTypes().matchAll(/^declare module 'hermes-gateway:([^']+)'/gm)].map(([, name = '']) => name)
+  for (const name of ['sdk', 'platforms/adapter', 'plugins/contract']) assert.ok(modules.includes(name), name)
+  const internal =
+    /^(?:api|app|approvals|cli|clients|config|cron|engine|flows|http|inbox|outbox|pairing|sessions|store)\//
+  assert.deepEqual(
+    modules.filter((name) => internal.test(name)),
+    [],
+  )
 })

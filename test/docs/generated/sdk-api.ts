@@ -3,8 +3,8 @@
  * comments. Each change of the API changes the page.
  */
 import { posix } from 'node:path'
+import { sdkDeclarations } from '../../../src/packages/sdk-declarations.ts'
 import { textOf } from '../repository.ts'
-import { sdkDeclarations } from './sdk-declarations.ts'
 
 const entry = 'src/sdk.ts'
 
@@ -33,15 +33,7 @@ export function sdkApi(): string {
     .join('\n\n')
 }
 
-/** A table of deprecated and current names. */
-export function sdkDeprecated(): string {
-  const rows = exportedNames(textOf('src/sdk-deprecated.ts'))
-    .sort((a, b) => a.name.localeCompare(b.name))
-    .map(({ name, declaredAs }) => `| \`${name}\` | \`${declaredAs}\` |`)
-  return ['| Deprecated | Use |', '|---|---|', ...rows].join('\n')
-}
-
-/** A comment `// Title` begins a group. `export *` belongs to no group. */
+/** A comment `// Title` begins a group. */
 function groupsIn(source: string): readonly Group[] {
   return source
     .split(/^\/\/ /m)

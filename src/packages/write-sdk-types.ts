@@ -1,0 +1,11 @@
+/**
+ * Writes `types/sdk.d.ts` at the installation (`npm ci`), and in an image that has the sources. An installation without packages
+ * for development has no compiler: its editors read the types of `#sdk` in the sources.
+ */
+import { existsSync } from 'node:fs'
+import { writeSdkTypes } from './sdk-declarations.ts'
+
+const compiler = new URL('../../node_modules/typescript', import.meta.url)
+const sources = new URL('../sdk.ts', import.meta.url)
+
+if (existsSync(compiler) && existsSync(sources)) writeSdkTypes()
