@@ -8,6 +8,7 @@ import type { AgentTools } from './agent/loop/agent-tools.ts'
 import type { AgentTurnInput, SubagentWorkspace } from './agent/loop/agent-turn.ts'
 import type { ChosenModel } from './agent/models/chosen-model.ts'
 import type { ModelError, Provider } from './agent/models/provider.ts'
+import type { TurnInfoFactory } from './agent/models/turn-info.ts'
 import type { ToolContext } from './agent/tools/tool.ts'
 import type { SessionCompression } from './flows/compression/session-compression.ts'
 import type { StartSubagents } from './flows/tasks/background-subagents.ts'
@@ -42,7 +43,7 @@ import {
   TurnInterrupted,
   TurnPaused,
 } from './sessions/running-turns.ts'
-import { isFirstTurn, type Turn, type TurnInfoFactory, turnStartIndex } from './sessions/turn.ts'
+import { isFirstTurn, type Turn, turnStartIndex } from './sessions/turn.ts'
 import type { Retry } from './store/store.ts'
 import { afterCommit, enlist, type TransactionPart } from './store/transaction-part.ts'
 

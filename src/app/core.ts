@@ -2,6 +2,7 @@
  * The parts of the gateway that are composed before the agent and that other compositions use.
  */
 import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
+import type { TurnInfoFactory } from '../agent/models/turn-info.ts'
 import type { TurnInfo } from '../agent/support/agent-hooks.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -19,7 +20,6 @@ import type { SessionKey } from '../message/ids.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
 import type { RunningTurns } from '../sessions/running-turns.ts'
-import type { TurnInfoFactory } from '../sessions/turn.ts'
 import type { PairingControl } from './compose-pairing.ts'
 import type { PluginRegistries } from './compose-plugin-registries.ts'
 

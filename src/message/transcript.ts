@@ -114,3 +114,9 @@ function addCost(a: Usage, b: Usage): Pick<Usage, 'cost' | 'unpricedTokens'> {
   const unpriced = unpricedTokens(a) + unpricedTokens(b)
   return { cost: (a.cost ?? 0) + (b.cost ?? 0), ...(unpriced === 0 ? {} : { unpricedTokens: unpriced }) }
 }
+
+/**
+ * `pure`: only reads; runs again after a crash. `idempotent`: running twice equals running once.
+ * `effect`: never runs twice; after a crash its result is reported as unknown.
+ */
+export type ToolMode = 'pure' | 'idempotent' | 'effect'

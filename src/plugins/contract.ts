@@ -7,8 +7,8 @@
 
 import type { z } from 'zod'
 import type { EnvironmentFactory, EnvironmentKind } from '../agent/environments/kind.ts'
-import type { ToolMode } from '../agent/tools/tool.ts'
 import type { LogFields, Logger } from '../lib/log.ts'
+import type { ToolMode } from '../message/transcript.ts'
 import type {
   Awaitable,
   ExecutionOptions,

@@ -3,11 +3,12 @@
  * again after each change of the configuration, so the definitions are stored here.
  */
 import { z } from 'zod'
-import type { ToolDefinition, ToolMode } from '../agent/tools/tool.ts'
+import type { ToolDefinition } from '../agent/tools/tool.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { isRecord } from '../lib/json.ts'
 import type { Logger } from '../lib/log.ts'
 import { withTimeout } from '../lib/timers.ts'
+import type { ToolMode } from '../message/transcript.ts'
 import type { Fields, Registration } from '../middleware/contract.ts'
 import type { PluginTool } from './contract.ts'
 

@@ -1,11 +1,8 @@
 /**
- * A turn that is claimed and may run, and what plugins learn about it.
+ * A turn that is claimed and may run.
  */
-
-import type { ChosenModel } from '../agent/models/chosen-model.ts'
-import type { TurnInfo } from '../agent/support/agent-hooks.ts'
 import type { Authority } from '../message/authority.ts'
-import type { BackgroundDelegation, MessageEvent } from '../message/event.ts'
+import type { MessageEvent } from '../message/event.ts'
 import type { SessionId, SessionKey, TurnId } from '../message/ids.ts'
 import type { ResetReason } from './reset-policy.ts'
 import type { Fence, SessionSettings } from './session-state.ts'
@@ -42,40 +39,6 @@ export interface Turn {
   readonly toolNames?: readonly string[] | undefined
   /** The conversation so far. The messages of this turn come last. */
   readonly transcript: readonly TranscriptEntry[]
-}
-
-export type TurnInfoFactory = (
-  turn: Pick<Turn, 'id' | 'sessionId' | 'sessionKey' | 'event' | 'authority'>,
-  chosen: ChosenModel,
-) => TurnInfo
-
-/** @param routeOf `<platform>_<chat_type>`, or the route of a background task; '' on the command line. */
-export function createTurnInfoFactory(routeOf: (event: MessageEvent) => string): TurnInfoFactory {
-  return ({ id, sessionId, sessionKey, event, authority }, { provider, model }) => ({
-    sessionId,
-    sessionKey,
-    turnId: id,
-    taskId: event.task?.id ?? sessionId,
-    platform: event.source.platform,
-    route: routeOf(event),
-    senderId: event.source.userId ?? '',
-    role: authority.role,
-    ...(authority.userId === undefined ? {} : { causedBy: `${authority.platform}:${authority.userId}` }),
-    parentSessionId: event.task?.delegation?.sessionId ?? '',
-    ...(event.task?.delegation && subagentFieldsOf(event.task.delegation, sessionId)),
-    model,
-    provider: provider.name,
-    baseUrl: provider.baseUrl,
-    apiMode: provider.apiMode,
-  })
-}
-
-/** What a sub-agent in the background uses counts for the turn that has started it, too. */
-function subagentFieldsOf(
-  { turnId: rootTurnId, subagentId, role, depth, goal }: BackgroundDelegation,
-  sessionId: string,
-): Pick<TurnInfo, 'rootTurnId' | 'subagent'> {
-  return { rootTurnId, subagent: { sessionId, subagentId, role, depth, goal } }
 }
 
 /** An interrupted turn may be the first one, too: the messages of its earlier attempt are its own. */

@@ -1,7 +1,7 @@
 /**
  * Queries and transactions for turns and their tool calls.
  */
-import type { ToolMode } from '../agent/tools/tool.ts'
+import type { ToolMode } from '../message/transcript.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { TurnState } from '../store/schema.ts'
 

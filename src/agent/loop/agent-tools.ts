@@ -3,9 +3,9 @@
  */
 
 import type { JsonObject } from '../../lib/json.ts'
-import type { ToolCall } from '../../message/transcript.ts'
+import type { ToolCall, ToolMode } from '../../message/transcript.ts'
 import type { ToolSchema } from '../models/provider.ts'
-import type { ApprovalNeed, ToolContext, ToolFacts, ToolMode } from '../tools/tool.ts'
+import type { ApprovalNeed, ToolContext, ToolFacts } from '../tools/tool.ts'
 
 export interface AgentTools {
   /** Sorted by name, so that the bytes of the request are stable. */

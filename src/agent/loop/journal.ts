@@ -1,10 +1,9 @@
 /**
  * The interfaces through which the agent loop persists and publishes its progress. `src/flows/turn/` implements them.
  */
-import type { AssistantMessage, ImagePart, ToolCall, Usage } from '../../message/transcript.ts'
+import type { AssistantMessage, ImagePart, ToolCall, ToolMode, Usage } from '../../message/transcript.ts'
 import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { ModelTrouble } from '../models/request-model.ts'
-import type { ToolMode } from '../tools/tool.ts'
 
 export interface Journal {
   /**

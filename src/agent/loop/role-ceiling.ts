@@ -3,8 +3,8 @@
  * first turn that has one.
  */
 import type { Authority } from '../../message/authority.ts'
+import type { ToolMode } from '../../message/transcript.ts'
 import type { RegisteredTool } from '../tools/registry.ts'
-import type { ToolMode } from '../tools/tool.ts'
 import type { AgentTools } from './agent-tools.ts'
 
 export interface CeilingDeps {

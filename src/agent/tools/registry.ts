@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
+import type { ToolMode } from '../../message/transcript.ts'
 import type { ToolSchema } from '../models/provider.ts'
 import {
   type ArgumentsErrorCode,
@@ -16,7 +17,7 @@ import {
 import { storedCharsOf, summarizeResult, truncateMiddle } from '../support/result-json.ts'
 import { builtInTools, loadBuiltInTools } from './built-in-tools.ts'
 import type { ToolServices } from './services.ts'
-import type { ApprovalNeed, ToolContext, ToolDefinition, ToolFacts, ToolMode } from './tool.ts'
+import type { ApprovalNeed, ToolContext, ToolDefinition, ToolFacts } from './tool.ts'
 
 export interface ToolRegistryOptions {
   /** For the built-in tools. Absent: there are none. */

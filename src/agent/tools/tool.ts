@@ -1,24 +1,17 @@
 /**
  * The contract of a tool: a function the model may call.
  */
-
 import type { z } from 'zod'
 import type { JsonObject } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
-import type { ImagePart } from '../../message/transcript.ts'
+import type { ImagePart, ToolMode } from '../../message/transcript.ts'
 import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { BrowserAccess } from '../browser/contract.ts'
 import type { Environment, ProcessEntry, ProcessTable, ShellState } from '../environments/environment.ts'
 import type { MemoryAccess } from '../memory/contract.ts'
 import type { SubagentResult, SubagentRole } from '../support/subagent-result.ts'
 import type { TodoStore } from '../support/todo-list.ts'
-
-/**
- * `pure`: only reads; runs again after a crash. `idempotent`: running twice equals running once.
- * `effect`: never runs twice; after a crash its result is reported as unknown.
- */
-export type ToolMode = 'pure' | 'idempotent' | 'effect'
 
 export interface ToolContext {
   readonly sessionId: string

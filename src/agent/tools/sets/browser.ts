@@ -3,9 +3,10 @@
  * call.
  */
 import { z } from 'zod'
+import type { ToolMode } from '../../../message/transcript.ts'
 import type { BrowserAccess, ConversationPages } from '../../browser/contract.ts'
 import { toErrorJson, toResultJson } from '../../support/result-json.ts'
-import { defineToolCode, type ToolCode, type ToolContext, type ToolMode } from '../tool.ts'
+import { defineToolCode, type ToolCode, type ToolContext } from '../tool.ts'
 
 /** Limits the longest results, beside the limit of all tools. */
 const maxResultChars = 40_000
