@@ -17,7 +17,6 @@ import {
   undoCommand,
   usageCommand,
 } from '../commands/built-in/conversation.ts'
-import { cronCommand } from '../commands/built-in/cron.ts'
 import { reloadMcpCommand, restartCommand, sethomeCommand } from '../commands/built-in/gateway.ts'
 import {
   commandsCommand,
@@ -44,7 +43,7 @@ import {
   voiceCommand,
   yoloCommand,
 } from '../commands/built-in/session.ts'
-import { agentsCommand, backgroundCommand } from '../commands/built-in/task.ts'
+import { agentsCommand, backgroundCommand, cronCommand } from '../commands/built-in/task.ts'
 import type { BusyServices } from '../commands/busy.ts'
 import type { CheckpointServices } from '../commands/checkpoint.ts'
 import type { ConversationChoices } from '../commands/choices.ts'
@@ -55,7 +54,7 @@ import type { TaskServices } from '../commands/tasks.ts'
 import { lazy } from '../lib/lazy.ts'
 import type { VisibleSessions } from '../store/sqlite/visible-sessions.ts'
 import type { AgentRuntime } from './compose-agent.ts'
-import type { ModelAccess } from './compose-model-access.ts'
+import type { ModelAccess } from './compose-commands.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 

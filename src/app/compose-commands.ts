@@ -2,16 +2,18 @@
  * Composes what runs the slash commands of a session.
  */
 
+import type { CurrentModel, ModelPlace, ModelServices } from '../commands/model.ts'
 import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
 import type { AgentCommandDeps } from '../flows/commands/agent-commands.ts'
 import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/commands/command-dispatcher.ts'
 import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
+import type { AgentServices } from '../flows/tools/agent-services.ts'
 import { lazy } from '../lib/lazy.ts'
 import { toShortLine } from '../lib/redact.ts'
 import type { SessionKey } from '../message/ids.ts'
+import { readSessionSettings } from '../sessions/session-state.ts'
 import { builtInCommands, type CommandGateway } from './built-in-commands.ts'
 import type { AgentRuntime } from './compose-agent.ts'
-import { composeModelAccess } from './compose-model-access.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
@@ -94,6 +96,35 @@ function composeAgentCommands(
       log,
     }
     return runAgentCommand(deps, turn, args, signal)
+  }
+}
+
+/** The models of conversations, for commands and platforms. */
+export interface ModelAccess {
+  /** For `/model`. */
+  services(): Promise<ModelServices>
+  /** The model that answers in a conversation. */
+  modelOf(place: ModelPlace): Promise<Pick<CurrentModel, 'model' | 'provider' | 'contextLength'>>
+}
+
+/** The code is loaded where a conversation may have a model of its own. */
+function composeModelAccess(
+  { options, store, accountDirectory, settings }: AppContext,
+  agentServices: AgentServices,
+  withhold: (text: string) => string,
+): ModelAccess {
+  const services = lazy(async () => {
+    const { createModelServices } = await import('../flows/commands/model-commands.ts')
+    return createModelServices({ store, models: agentServices, home: options.home, settings, withhold })
+  })
+  return {
+    services,
+    async modelOf({ sessionKey, source }) {
+      const chosen = await store.run(() => readSessionSettings(sessionKey))
+      const isConfigured = chosen.model === undefined && accountDirectory.policyOf(source).models === undefined
+      if (isConfigured) return { ...agentServices.describe(), contextLength: settings().context_length }
+      return await (await services()).current({ sessionKey, source })
+    },
   }
 }
 

@@ -9,7 +9,6 @@ import type { ConversationChoices } from '../choices.ts'
 import { defineCommand } from '../command.ts'
 import type { AgentPause } from '../gateway.ts'
 import type { SessionCompressor, SessionReset, StopControl, StopOutcome, TypedAnswers, YoloSwitch } from '../session.ts'
-import { toTitle } from './title.ts'
 
 export const newCommand = defineCommand({
   name: 'new',
@@ -19,6 +18,7 @@ export const newCommand = defineCommand({
   changesForAll: true,
   destructiveEffect: 'ends this conversation: I will not remember it in the next one.',
   async run({ sessionKey, source, args }, session: SessionReset) {
+    const { toTitle } = await import('./title.ts')
     const title = toTitle(session.withhold(args))
     await session.reset(sessionKey, source, title)
     return title === '' ? '✨ New conversation. What can I do for you?' : `✨ New conversation: ${title}`
