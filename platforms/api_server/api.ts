@@ -46,7 +46,7 @@ export async function serve(name: keyof typeof handlers, deps: ApiDeps, request:
 }
 
 function modelOf(context: CompletionDeps['context']): string {
-  const { model, provider } = context.info()
+  const { model, provider } = context.gateway.info()
   return model || provider
 }
 

@@ -3,8 +3,8 @@
  */
 import type { PlatformContext } from '#sdk'
 
-export function capabilities({ context }: { readonly context: Pick<PlatformContext, 'info'> }): Response {
-  const { model, provider, version } = context.info()
+export function capabilities({ context }: { readonly context: Pick<PlatformContext, 'gateway'> }): Response {
+  const { model, provider, version } = context.gateway.info()
   return Response.json({
     object: 'hermes.api_server.capabilities',
     platform: 'hermes-gateway',

@@ -89,7 +89,7 @@ export async function streamResult(
 }
 
 function toCompletion(context: PlatformContext, chat: ChatRequest, seq: number): Completion {
-  const { model, provider } = context.info()
+  const { model, provider } = context.gateway.info()
   return {
     id: `chatcmpl-${seq}`,
     created: Math.floor(context.clock() / 1000),

@@ -39,7 +39,7 @@ export interface OpenedExchange {
   readonly message: InboundMessage
 }
 
-type Context = Pick<PlatformContext, 'records' | 'findResult' | 'platform' | 'account' | 'clock' | 'info'>
+type Context = Pick<PlatformContext, 'records' | 'turns' | 'platform' | 'account' | 'clock' | 'gateway'>
 
 const keyOf = (id: string) => `exchange ${id}`
 const maxChain = 1_000
@@ -98,7 +98,7 @@ export async function openExchange(
   const id = String(await records.insert(`key ${key}`, newId))
   const known = id === newId ? undefined : await readExchange(records, id)
   const start = known === undefined ? await chooseSession(context, request, id, freshSession) : undefined
-  const { model, provider } = context.info()
+  const { model, provider } = context.gateway.info()
   const candidate: Exchange = {
     id,
     kind,
@@ -156,7 +156,7 @@ async function chooseSession(
 
 async function findContinued(context: Context, previousId: string): Promise<Exchange> {
   const previous = await findExchange(context, previousId.startsWith('run_') ? 'run' : 'response', previousId)
-  const result = previous === undefined ? null : await context.findResult(previous.seq)
+  const result = previous === undefined ? null : await context.turns.findResult(previous.seq)
   if (previous === undefined || result === null)
     throw new ApiError(400, `Previous response with id '${previousId.slice(0, 100)}' not found.`, {
       param: 'previous_response_id',
@@ -176,7 +176,7 @@ async function textsUpTo(context: Context, last: Exchange): Promise<ChatMessage[
   const parts: ChatMessage[][] = []
   let at: Exchange | undefined = last
   while (at !== undefined && parts.length < maxChain) {
-    const result: TurnResult | null | undefined = at.seq === null ? null : await context.findResult(at.seq)
+    const result: TurnResult | null | undefined = at.seq === null ? null : await context.turns.findResult(at.seq)
     const content: string = result?.status === 'done' ? result.text : '[no answer]'
     parts.push([...at.messages, { role: 'assistant', content }])
     at = at.previousId === null ? undefined : await readExchange(context.records, at.previousId)

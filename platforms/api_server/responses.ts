@@ -90,7 +90,7 @@ export async function getResponse({ context }: Pick<CompletionDeps, 'context'>, 
       code: 'unsupported_value',
     })
   const exchange = await findExchange(context, 'response', id)
-  const result = exchange === undefined ? null : await context.findResult(exchange.seq)
+  const result = exchange === undefined ? null : await context.turns.findResult(exchange.seq)
   if (exchange === undefined || result === null) throw notFound(id)
   return Response.json(responseObject(exchange, result))
 }

@@ -67,7 +67,7 @@ export function createRuns(deps: RunDeps): Runs {
 
   async function follow(run: AcceptedRun, log: RunLog, release: () => void): Promise<void> {
     try {
-      const result = await context.waitForResult(run.seq, closed)
+      const result = await context.turns.waitForResult(run.seq, closed)
       log.append(endOf(result))
     } catch (error) {
       if (!closed.aborted)
@@ -127,7 +127,7 @@ export function createRuns(deps: RunDeps): Runs {
 
   async function find(id: string): Promise<{ readonly run: AcceptedRun; readonly result: TurnResult | undefined }> {
     const run = await findExchange(context, 'run', id)
-    const result = run === undefined ? null : await context.findResult(run.seq)
+    const result = run === undefined ? null : await context.turns.findResult(run.seq)
     if (run !== undefined && result !== null) return { run, result }
     throw new ApiError(404, `Run with id '${id.slice(0, 100)}' not found.`, { param: 'run_id', code: 'run_not_found' })
   }
@@ -148,7 +148,7 @@ export function createRuns(deps: RunDeps): Runs {
 
   /** Null when the gateway has its message no longer. */
   async function describe(run: AcceptedRun): Promise<object | null> {
-    const result = await context.findResult(run.seq)
+    const result = await context.turns.findResult(run.seq)
     return result === null ? null : await runObject(context, run, result)
   }
 
@@ -199,7 +199,7 @@ export function createRuns(deps: RunDeps): Runs {
       }
       if (action === 'clarify') return await answerClarify(context, run, await request.bytes())
       if (result !== undefined) return Response.json({ run_id: id, status: runStatus(result) })
-      await context.stop(run.seq)
+      await context.turns.stop(run.seq)
       return Response.json({ run_id: id, status: 'stopping' })
     },
   }

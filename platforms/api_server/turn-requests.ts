@@ -37,7 +37,7 @@ export function createTurnRequests(
 
   async function stop(seq: number): Promise<void> {
     try {
-      await context.stop(seq)
+      await context.turns.stop(seq)
     } catch (error) {
       context.log.error(
         { event: 'api_server.stop_failed', seq, err: error },
@@ -82,7 +82,7 @@ export function createTurnRequests(
     async resultOf({ seq, signal, onDisconnect }) {
       let result: TurnResult
       try {
-        result = await context.waitForResult(seq, AbortSignal.any([signal, closed]))
+        result = await context.turns.waitForResult(seq, AbortSignal.any([signal, closed]))
       } catch (error) {
         if (closed.aborted) throw gatewayStopping()
         if (!signal.aborted) throw error

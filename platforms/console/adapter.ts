@@ -81,7 +81,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     // A question of an earlier process is not remembered yet.
     if (!askedMessages.has(message)) rememberQuestion(message, button)
     return Response.json(
-      await context.press({ source: sourceOf(context, chatId), buttonId: button, messageId: message }),
+      await context.questions.press({ source: sourceOf(context, chatId), buttonId: button, messageId: message }),
     )
   }
 
@@ -118,7 +118,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     const forget = () => {
       if (seqs.delete(seq) && seqs.size === 0) pendingSeqs.delete(chatId)
     }
-    context.waitForResult(seq, closing.signal).then(forget, forget)
+    context.turns.waitForResult(seq, closing.signal).then(forget, forget)
   }
 
   /** `seq` may belong to a message that was accepted before a restart. */
@@ -126,7 +126,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     const { chat, seq } = await parseBody(request)
     const seqs = new Set(pendingSeqs.get(parseId('chat', chat)))
     if (seq !== undefined) seqs.add(parseSeq(seq))
-    await Promise.all([...seqs].map((one) => context.stop(one)))
+    await Promise.all([...seqs].map((one) => context.turns.stop(one)))
     return Response.json({ stopped: seqs.size })
   }
 
@@ -144,7 +144,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     const enough = new AbortController()
     const until = AbortSignal.any([request.signal, closing.signal, enough.signal])
     try {
-      const ended = await withTimeout(context.waitForResult(seq, until), longPollMs)
+      const ended = await withTimeout(context.turns.waitForResult(seq, until), longPollMs)
       return ended.done ? Response.json(ended.value) : Response.json({ status: 'running' }, { status: 202 })
     } catch (error) {
       if (until.aborted || error instanceof HermesError) throw error
@@ -156,10 +156,10 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
 }
 
 /** What an ended tool call did: a `ToolView`. */
-async function viewToolCall({ toolCalls }: PlatformContext, request: Request): Promise<Response> {
+async function viewToolCall({ chats }: PlatformContext, request: Request): Promise<Response> {
   const query = new URL(request.url).searchParams
   const call = { turnId: query.get('turn') ?? '', callId: query.get('call') ?? '' }
-  const view = await toolCalls.view(parseId('chat', query.get('chat')), call, { whole: true })
+  const view = await chats.toolCalls.view(parseId('chat', query.get('chat')), call, { whole: true })
   if (view === undefined) throw new HermesError('http/not-found', 'There is no such tool call in this chat.')
   return Response.json(view)
 }

@@ -38,7 +38,7 @@ const maxRecent = 50
 
 const isFromAgent = ({ from }: ChatEntry) => from === 'agent'
 
-export function createHub({ history, log }: Pick<PlatformContext, 'history' | 'log'>) {
+export function createHub({ chats: stored, log }: Pick<PlatformContext, 'chats' | 'log'>) {
   const chats = new Map<string, Set<Terminal>>()
   const encoder = new TextEncoder()
   return { listen, publish }
@@ -66,7 +66,7 @@ export function createHub({ history, log }: Pick<PlatformContext, 'history' | 'l
   async function catchUp(chat: string, terminal: Terminal, after: string | null): Promise<void> {
     try {
       const query = after === null ? { limit: maxRecent } : { limit: maxMissed, ...(after === '' ? {} : { after }) }
-      const entries = await history(chat, query)
+      const entries = await stored.history(chat, query)
       const isMissed = ({ question }: ChatEntry) => (after === null ? question?.state === 'open' : true)
       for (const { id, kind, text, turnId, question } of entries.filter(isFromAgent).filter(isMissed)) {
         const fields = turnId === undefined ? { text } : { text, turnId }

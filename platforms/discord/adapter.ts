@@ -58,7 +58,7 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
       api,
       log,
       accept: context.accept,
-      press: context.press,
+      press: context.questions.press,
       applicationId: () => guildCache.botUser()?.applicationId,
       signal: closing.signal,
       ...(timing.deferAfterMs === undefined ? {} : { deferAfterMs: timing.deferAfterMs }),
@@ -76,9 +76,9 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
     log,
     onReady: ingest.onReady,
     onDispatch: ingest.onDispatch,
-    onActivity: context.received,
-    onHealth: context.health,
-    onRefused: context.refused,
+    onActivity: context.connection.received,
+    onHealth: context.connection.health,
+    onRefused: context.connection.refused,
   })
   const react = createStatusReactions({ api, rateLimited: context.rateLimited, signal: closing.signal, log })
 
@@ -124,9 +124,9 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
     const application = guildCache.botUser()?.applicationId
     if (application === undefined || closing.signal.aborted) return
     try {
-      await context.commandsComplete()
+      await context.menu.complete()
       const isChanged = await retryAfterRateLimit(closing.signal, () =>
-        registerCommands(api, application, context.commands(), closing.signal),
+        registerCommands(api, application, context.menu.commands(), closing.signal),
       )
       if (isChanged) log.info({ event: 'discord.commands_registered' }, 'slash commands were registered')
     } catch (error) {

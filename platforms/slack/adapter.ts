@@ -120,7 +120,7 @@ function createAccount(context: PlatformContext, options: SlackOptions): Account
     stopping: stopping.signal,
     onRefused(error) {
       // Before the account is connected, `connect` rejects with the same error.
-      if (account.identity !== undefined) context.refused(`bot_token: ${error}`)
+      if (account.identity !== undefined) context.connection.refused(`bot_token: ${error}`)
     },
   })
   const account: Account = {
@@ -149,11 +149,11 @@ async function heldRoles({ call, identity }: Account, { userId }: SessionSource,
 async function connect(account: Account, sender: Sender, signal: AbortSignal): Promise<void> {
   const { context, options, call, stopping } = account
   const identity = await fetchIdentity(call, signal)
-  const cursors = await context.cursors()
+  const cursors = await context.catchUp.cursors()
   account.identity = identity
   account.names.set(identity.botUserId, identity.botName ?? identity.botUserId)
   const threads = createJoinedThreads({
-    history: (chatId, query) => context.history(chatId, query),
+    history: (chatId, query) => context.chats.history(chatId, query),
     cursorKeys: cursors.keys(),
     log: context.log,
   })
@@ -164,14 +164,14 @@ async function connect(account: Account, sender: Sender, signal: AbortSignal): P
   if (options.transport.mode === 'http') openRoute(account, ingest, options.transport.signingSecret)
   else await openSocket(account, ingest, catchUp, signal)
   stopping.signal.throwIfAborted()
-  context.received()
+  context.connection.received()
   context.log.info(
     { event: 'slack.signed_in', workspace: identity.teamName, mode: options.transport.mode },
     'signed in to Slack',
   )
   catchUp.run()
   // `!name` is a command only for known names, and those of skills are read here.
-  context.commandsComplete().catch((error: unknown) => {
+  context.menu.complete().catch((error: unknown) => {
     context.log.warn({ event: 'slack.commands_failed', err: error }, 'not all names of commands are known')
   })
 }
@@ -190,7 +190,7 @@ function createInbound(
     identity,
     rules: options.rules,
     isCommand: (name) =>
-      context.commands().some((command) => command.name === name || command.aliases?.includes(name) === true),
+      context.menu.commands().some((command) => command.name === name || command.aliases?.includes(name) === true),
     hasJoinedThread: threads.has,
     nameOf: names.get,
     now: context.clock,
@@ -208,10 +208,10 @@ function createInbound(
   })
   const catchUp = createCatchUp({
     call,
-    cursors: () => context.cursors(),
+    cursors: () => context.catchUp.cursors(),
     ingestStored: ingest.ingestStored,
     isForBot: ingest.isForBot,
-    limit: () => context.catchUpLimit(),
+    limit: () => context.catchUp.limit(),
     reportSkipped: (place, counts) => reportSkipped({ context, send: sender.send, signal }, place, counts),
     clock: context.clock,
     random: Math.random,
@@ -223,7 +223,8 @@ function createInbound(
 }
 
 function openRoute({ context }: Account, ingest: Ingest, signingSecret: string): void {
-  const { account, received: onActivity, health, clock, log } = context
+  const { account, connection, clock, log } = context
+  const { received: onActivity, health } = connection
   context.route(
     createWebhookRoute({ account, signingSecret, ingest, clock, log, health, onActivity, ephemeralResponse }),
   )
@@ -234,11 +235,11 @@ async function openSocket(account: Account, ingest: Ingest, catchUp: CatchUp, si
   const socket = createSocketConnection({
     open: transport.openSocket,
     events: {
-      onActivity: () => context.received(),
+      onActivity: () => context.connection.received(),
       onEnvelope: (envelope) => handleEnvelope(account, envelope, ingest),
     },
-    health: (state, reason) => context.health(state, reason),
-    onUnauthorised: (error) => context.refused(`app_token: ${error}`),
+    health: (state, reason) => context.connection.health(state, reason),
+    onUnauthorised: (error) => context.connection.refused(`app_token: ${error}`),
     onDisconnected: catchUp.hold,
     onReconnected: catchUp.run,
     sleep,

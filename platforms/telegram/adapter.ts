@@ -121,9 +121,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       getUpdates: ({ offset, timeout }, signal) =>
         api.call('getUpdates', { offset, timeout, limit: 100, allowed_updates: allowedUpdates }, signal),
       ingest,
-      health: context.health,
-      refused: context.refused,
-      received: context.received,
+      ...context.connection,
       sleep,
       now,
       random: Math.random,
@@ -139,11 +137,11 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   ): Promise<void> {
     const { secret, url } = webhook
     const { webhookPath: path } = options
-    context.route(createWebhookRoute({ path, secret, ingest, received: context.received }))
+    context.route(createWebhookRoute({ path, secret, ingest, received: context.connection.received }))
     await setWebhook(api, webhook, until).catch(throwConnectError)
     const fetchInfo = (signal: AbortSignal) => fetchWebhookInfo(api, signal)
-    const { health, received, clock } = context
-    tasks.push(watchWebhook({ url, fetchInfo, health, received, sleep, clock }, stopping.signal))
+    const { connection, clock } = context
+    tasks.push(watchWebhook({ url, fetchInfo, sleep, clock, ...connection }, stopping.signal))
   }
 
   function removeWebhook(until: AbortSignal): Promise<void> {
@@ -159,8 +157,8 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   async function registerCommands(): Promise<void> {
     if (stopping.signal.aborted) return
     try {
-      await context.commandsComplete()
-      const changed = await setBotCommands(api, context.commands(), stopping.signal)
+      await context.menu.complete()
+      const changed = await setBotCommands(api, context.menu.commands(), stopping.signal)
       if (changed) context.log.info({ event: 'telegram.commands_updated' }, 'command menu updated')
     } catch (error) {
       if (stopping.signal.aborted) return

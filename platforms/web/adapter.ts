@@ -25,12 +25,12 @@ const draftIntervalMs = 60
 
 export function createAdapter(context: PlatformContext): PlatformAdapter {
   const hub = createHub({
-    history: async (chatId, query) => (await context.history(chatId, query)).map(toWireEntry),
-    toolCalls: async (chatId, turnIds) => (await context.toolCalls.list(chatId, turnIds)).map(storedToolEvent),
-    info: () => context.info(),
+    history: async (chatId, query) => (await context.chats.history(chatId, query)).map(toWireEntry),
+    toolCalls: async (chatId, turnIds) => (await context.chats.toolCalls.list(chatId, turnIds)).map(storedToolEvent),
+    info: () => context.gateway.info(),
     clock: context.clock,
     modelOf: (chatId) =>
-      context.modelOf({ platform: context.platform, account: context.account, chatId, chatType: 'dm' }),
+      context.gateway.modelOf({ platform: context.platform, account: context.account, chatId, chatType: 'dm' }),
     log: context.log,
   })
   const files = createPageFiles(context)

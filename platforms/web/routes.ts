@@ -77,10 +77,10 @@ export function createRoutes({ context, hub, assets, files, closing }: RouteDeps
 
   /** For the list that the page shows while a command is typed. */
   async function commands(): Promise<Response> {
-    await context.commandsComplete()
+    await context.menu.complete()
     return jsonResponse(
       200,
-      context.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint })),
+      context.menu.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint })),
     )
   }
 
@@ -88,9 +88,9 @@ export function createRoutes({ context, hub, assets, files, closing }: RouteDeps
     const query = new URL(request.url).searchParams
     const chat = parseChatId(query.get('chat'))
     const before = parseEntryId('before', query.get('before'))
-    const { entries, more } = await readHistoryPage((limits) => context.history(chat, limits), before)
+    const { entries, more } = await readHistoryPage((limits) => context.chats.history(chat, limits), before)
     const turnIds = new Set(entries.flatMap(({ turnId }) => turnId ?? []))
-    const calls = turnIds.size === 0 ? [] : await context.toolCalls.list(chat, [...turnIds])
+    const calls = turnIds.size === 0 ? [] : await context.chats.toolCalls.list(chat, [...turnIds])
     return jsonResponse(200, { entries, tools: calls.map(storedToolEvent), more })
   }
 
@@ -99,7 +99,7 @@ export function createRoutes({ context, hub, assets, files, closing }: RouteDeps
     const query = new URL(request.url).searchParams
     const chat = parseChatId(query.get('chat'))
     const call = { turnId: parseCallPart('turn', query.get('turn')), callId: parseCallPart('call', query.get('call')) }
-    const view = await context.toolCalls.view(chat, call, { whole: query.has('whole') })
+    const view = await context.chats.toolCalls.view(chat, call, { whole: query.has('whole') })
     if (view === undefined) throw new HermesError('http/not-found', 'No more than its line is stored of this call.')
     return jsonResponse(200, view)
   }
@@ -121,7 +121,7 @@ export function createRoutes({ context, hub, assets, files, closing }: RouteDeps
   /** Tracks the message until its turn has ended, so that the stop button can find it. */
   function trackMessage(chat: string, seq: number): void {
     hub.chat(chat).messageStarted(seq)
-    context
+    context.turns
       .waitForResult(seq, closing)
       .catch((error: unknown) => {
         if (!closing.aborted)
@@ -142,7 +142,7 @@ export function createRoutes({ context, hub, assets, files, closing }: RouteDeps
       const key = `web:${chat}:stop-${crypto.randomUUID()}`
       await context.accept(eventOf(chat, '/stop'), [brand<EventKey>(key)])
       hub.wake(chat)
-    } else if (running !== undefined) await context.stop(running)
+    } else if (running !== undefined) await context.turns.stop(running)
     hub.prune(chat)
     return jsonResponse(202, { stopped: running !== undefined })
   }
@@ -150,7 +150,10 @@ export function createRoutes({ context, hub, assets, files, closing }: RouteDeps
   /** The result arrives as an entry in the streams of all pages. */
   async function press(request: Request): Promise<Response> {
     const { chat, button, entry } = await parsePress(request)
-    return jsonResponse(200, await context.press({ source: sourceOf(chat), buttonId: button, messageId: entry }))
+    return jsonResponse(
+      200,
+      await context.questions.press({ source: sourceOf(chat), buttonId: button, messageId: entry }),
+    )
   }
 
   function sourceOf(chatId: string): SessionSource {

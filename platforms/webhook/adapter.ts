@@ -35,7 +35,7 @@ export function createWebhooks(
     idempotentSends: true,
 
     async connect() {
-      const automation = await context.automation()
+      const automation = await context.gateway.automation()
       const routes = createRoutes({ options, home, log, isLocal: automation.listensLocally })
       deferred = createDeferred({
         ...{ deliveries: automation.deliveries, clock, setTimer, log },
@@ -50,7 +50,7 @@ export function createWebhooks(
       })
       context.route({ method: 'POST', path: '/webhooks/*', access: 'own', handle })
       const problems = await routes.problems()
-      if (problems.length > 0) context.health('degraded', problems.slice(0, 5).join('; '))
+      if (problems.length > 0) context.connection.health('degraded', problems.slice(0, 5).join('; '))
       await deferred.recover()
     },
 

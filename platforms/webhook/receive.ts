@@ -63,7 +63,7 @@ export function createReceive(deps: ReceiveDeps): (request: Request) => Promise<
       const headers = { 'retry-after': String(waitSeconds) }
       return answer(429, { error: 'The route accepts no more events in this minute.' }, headers)
     }
-    context.received()
+    context.connection.received()
     const payload = readPayload(new TextDecoder().decode(body), request.headers.get('content-type') ?? '')
     if (payload === undefined) return answer(400, { error: 'The body is neither a JSON object nor a form.' })
     return await take(route, request, body, payload, verified)

@@ -6,14 +6,13 @@
 import type { z } from 'zod'
 import type { Engine } from '../engine/engine.ts'
 import type { PairingAdmin } from '../flows/access/pairing-admin.ts'
-import type { PlatformContextDeps } from '../flows/platform/platform-context.ts'
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/dead-letters.ts'
 import { addDenial } from '../inbox/trace.ts'
 import { HermesError } from '../lib/errors.ts'
 import { brand } from '../lib/ids.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Outbox } from '../outbox/outbox.ts'
-import type { HttpRoute } from '../platforms/adapter.ts'
+import type { HttpRoute, PlatformMenu } from '../platforms/adapter.ts'
 import { rows } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import type { RememberedDeps } from './approval-routes.ts'
@@ -36,16 +35,13 @@ export interface AdminRoutesDeps {
   jobs(body: unknown): Promise<unknown>
   /** Answers a request of `apiPaths`; its code is loaded with the first one. */
   api(request: Request): Promise<Response>
-  readonly menu: CommandMenu
+  readonly menu: PlatformMenu
   readonly pause: { pause(reason: string): Promise<void>; resume(): Promise<boolean> }
   /** Starts the stop of the daemon. */
   shutdown(): void
   /** Announces and starts a restart. Rejects `http/bad-request` where there is no daemon, or `store/...`. */
   restart(): Promise<void>
 }
-
-/** The slash commands for users, complete when the promise has resolved. */
-export type CommandMenu = Pick<PlatformContextDeps, 'commands' | 'commandsComplete'>
 
 const maxListRows = 200
 
@@ -89,7 +85,7 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
   return [
     get('/api/status', async () => ({ ...deps.status(), homeChannels: await deps.homeChannels() })),
     get('/api/commands', async () => {
-      await deps.menu.commandsComplete()
+      await deps.menu.complete()
       return deps.menu.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint }))
     }),
     get('/api/inbox', () => store.run(() => rows(listUnfinishedEvents, { limit: maxListRows }))),

@@ -49,14 +49,22 @@ import type { CheckpointServices } from '../commands/checkpoint.ts'
 import type { ConversationChoices } from '../commands/choices.ts'
 import { bindCommand, type CommandDefinition } from '../commands/command.ts'
 import type { GatewayAdmin, GatewayStatus, InstallationReport, StatusReport } from '../commands/gateway.ts'
+import type { CurrentModel, ModelPlace, ModelServices } from '../commands/model.ts'
 import type { StopControl } from '../commands/session.ts'
 import type { TaskServices } from '../commands/tasks.ts'
 import { lazy } from '../lib/lazy.ts'
 import type { VisibleSessions } from '../store/sqlite/visible-sessions.ts'
 import type { AgentRuntime } from './compose-agent.ts'
-import type { ModelAccess } from './compose-commands.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
+
+/** The models of conversations, for commands and platforms. */
+export interface ModelAccess {
+  /** For `/model`. */
+  services(): Promise<ModelServices>
+  /** The model that answers in a conversation. */
+  modelOf(place: ModelPlace): Promise<Pick<CurrentModel, 'model' | 'provider' | 'contextLength'>>
+}
 
 /** The gateway as commands use it. */
 export interface CommandGateway {

@@ -2,7 +2,6 @@
  * Composes what runs the slash commands of a session.
  */
 
-import type { CurrentModel, ModelPlace, ModelServices } from '../commands/model.ts'
 import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
 import type { AgentCommandDeps } from '../flows/commands/agent-commands.ts'
 import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/commands/command-dispatcher.ts'
@@ -12,7 +11,7 @@ import { lazy } from '../lib/lazy.ts'
 import { toShortLine } from '../lib/redact.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { readSessionSettings } from '../sessions/session-state.ts'
-import { builtInCommands, type CommandGateway } from './built-in-commands.ts'
+import { builtInCommands, type CommandGateway, type ModelAccess } from './built-in-commands.ts'
 import type { AgentRuntime } from './compose-agent.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
@@ -97,14 +96,6 @@ function composeAgentCommands(
     }
     return runAgentCommand(deps, turn, args, signal)
   }
-}
-
-/** The models of conversations, for commands and platforms. */
-export interface ModelAccess {
-  /** For `/model`. */
-  services(): Promise<ModelServices>
-  /** The model that answers in a conversation. */
-  modelOf(place: ModelPlace): Promise<Pick<CurrentModel, 'model' | 'provider' | 'contextLength'>>
 }
 
 /** The code is loaded where a conversation may have a model of its own. */

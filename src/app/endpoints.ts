@@ -3,7 +3,7 @@
  * and nothing connects before `start` of each is called.
  */
 
-import { type AdminRoutesDeps, adminRoutes, type CommandMenu } from '../api/admin-routes.ts'
+import { type AdminRoutesDeps, adminRoutes } from '../api/admin-routes.ts'
 import { agentRoutes } from '../api/agent-routes.ts'
 import type { ApiDeps } from '../api/handle-request.ts'
 import { hookRoutes } from '../api/hook-routes.ts'
@@ -18,13 +18,13 @@ import { HermesError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
-import type { HttpRoute } from '../platforms/adapter.ts'
+import type { CommandEntry, HttpRoute, PlatformMenu } from '../platforms/adapter.ts'
+import type { PlatformAutomation } from '../platforms/automation.ts'
 import { loadPlatform } from '../platforms/registry.ts'
 import { createSupervisor, type Supervisor } from '../platforms/supervisor.ts'
 import { lockHome } from '../store/sqlite/lock.ts'
-import type { CommandGateway } from './built-in-commands.ts'
+import type { CommandGateway, ModelAccess } from './built-in-commands.ts'
 import type { AgentRuntime } from './compose-agent.ts'
-import type { ModelAccess } from './compose-commands.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 import type { GatewayOptions } from './options.ts'
@@ -280,15 +280,19 @@ function composeLazyApi(
 }
 
 /** What menus of commands show. */
-function menuOf({ commands, pluginRegistries }: Core, skills: AgentRuntime['skills']): CommandMenu {
+function menuOf({ commands, pluginRegistries }: Core, skills: AgentRuntime['skills']): PlatformMenu {
   return {
-    commands: () => [...commands.list(), ...skills.menu()],
-    async commandsComplete() {
+    commands: () => [...commands.list(), ...skills.menu()].map(toEntry),
+    async complete() {
       await pluginRegistries.loading?.done
       // After the plugins: a command of a plugin wins over a skill of its name.
       await skills.readMenu()
     },
   }
+}
+
+function toEntry({ name, description, argsHint, aliases, choices }: CommandEntry): CommandEntry {
+  return { name, description, argsHint, aliases, choices }
 }
 
 function composeSend(context: AppContext, { outbox }: Core): AdminRoutesDeps['send'] {
@@ -305,7 +309,7 @@ function composeAutomation(
   { options, settings, accountDirectory, platforms, store, clock }: AppContext,
   { outbox }: Core,
   { agentServices, skills, cron }: AgentRuntime,
-): PlatformContextDeps['automation'] {
+): (platform: string) => Promise<PlatformAutomation> {
   return async (platform) => {
     const { createPlatformAutomation } = await import('../flows/platform/platform-automation.ts')
     const deps = { store, accountDirectory, adapter: platforms.adapter, outbox, home: options.home, clock }
@@ -336,6 +340,7 @@ function platformContextDepsOf(
   const { options, settings, accountDirectory, store, problems, secrets, clock, log } = context
   const { home, version } = options
   const { agentServices, skills } = agentRuntime
+  const automation = composeAutomation(context, core, agentRuntime)
   return {
     home: home.root,
     store,
@@ -353,18 +358,17 @@ function platformContextDepsOf(
       picture: async (source) => (await files()).picture(source),
       open: async (name) => (await files()).open(name),
     },
-    info() {
-      const { model, provider } = agentServices.describe()
-      return { version, model, provider, degraded: problems.degraded() }
-    },
-    automation: composeAutomation(context, core, agentRuntime),
-    modelOf: async (source) => await models.modelOf({ source, sessionKey: accountDirectory.sessionKey(source) }),
+    gatewayFor: (platform) => ({
+      info: () => ({ version, ...agentServices.describe(), degraded: problems.degraded() }),
+      modelOf: (source) => models.modelOf({ source, sessionKey: accountDirectory.sessionKey(source) }),
+      automation: () => automation(platform),
+    }),
     async press(press) {
       // Who may answer depends on the role.
       if (accountDirectory.access(press).allowed) await accountDirectory.lookUpAuthority(press.source)
       return await core.approvals.questions.press(press)
     },
-    ...menuOf(core, skills),
+    menu: menuOf(core, skills),
     bypassesHooks: core.commands.bypassesHooks,
     catchUpLimit: () => settings().catch_up.max,
   }

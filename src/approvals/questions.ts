@@ -27,7 +27,7 @@ export interface Questions extends TypedAnswers {
    * answer; several approvals of tools may be open at the same time.
    */
   ask(question: Question): TransactionPart<string>
-  /** For `PlatformContext.press`. Throws `http/starting` or `store/...` when nothing was stored. */
+  /** For `PlatformQuestions.press`. Throws `http/starting` or `store/...` when nothing was stored. */
   press(press: ButtonPress): Promise<PressResult>
   /** Prepares an answer in plain words, see `isPlainAnswer`; the text is the reply. */
   answerPlain(sessionKey: SessionKey, event: MessageEvent): TransactionPart<string>

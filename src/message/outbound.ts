@@ -46,7 +46,7 @@ export interface AlbumFile {
   readonly attachment: OutboundAttachment
 }
 
-/** A button. A press is reported to `PlatformContext.press` with its id. */
+/** A button. A press is reported to `PlatformQuestions.press` with its id. */
 export interface Button {
   /** At most 64 bytes, letters, digits, `:`, `_` and `-`. */
   readonly id: string

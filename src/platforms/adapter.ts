@@ -72,7 +72,7 @@ export interface PlatformAdapter {
    */
   findChats?(name: string, signal: AbortSignal): Promise<readonly FoundChat[]>
   /**
-   * `PlatformContext.commands` has changed while the adapter is connected: updates the native menu in the background. Returns at
+   * `PlatformMenu.commands` has changed while the adapter is connected: updates the native menu in the background. Returns at
    * once. Without it the menu changes when the adapter connects again.
    */
   commandsChanged?(): void
@@ -212,7 +212,7 @@ export interface CommandEntry {
   /** For example `[name]`; '' when it takes none. */
   readonly argsHint: string
   /** Other names of the command, which are typed only. */
-  readonly aliases?: readonly string[]
+  readonly aliases?: readonly string[] | undefined
   /** The only arguments that it takes, for platforms whose menus list them. Absent when it takes any text. */
   readonly choices?: readonly string[] | undefined
 }
@@ -273,7 +273,7 @@ export interface ChatQuestion {
   readonly id: string
   /** `accepted`: a choice other than a refusal. `unanswered`: it has expired, or its turn has ended. */
   readonly state: 'open' | 'accepted' | 'refused' | 'unanswered'
-  /** For `PlatformContext.press`; empty unless it is open. */
+  /** For `PlatformQuestions.press`; empty unless it is open. */
   readonly buttons: readonly Button[]
 }
 
@@ -284,8 +284,11 @@ export interface HistoryQuery {
   readonly limit: number
 }
 
-/** The gateway's side of the contract, passed to each adapter. */
-export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
+/**
+ * The gateway's side of the contract, passed to each adapter: who the account is, how messages come in, and a port for each part of
+ * the gateway that an adapter may use. No function depends on `this`.
+ */
+export interface PlatformContext<Options = Readonly<Record<string, unknown>>> extends PlatformContextOf01 {
   readonly platform: string
   readonly account: string
   /** The account's section of the configuration, validated against plugin.yaml. */
@@ -312,19 +315,8 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
    * acknowledge it and reply nothing. `keys` identify the change, not the message.
    */
   change(change: MessageChange, keys: readonly [EventKey, ...EventKey[]]): Promise<AcceptResult>
-  /**
-   * Stores the press of a button. Resolves when the choice is on disk; show the result to the user within the platform's
-   * time limit. The gateway edits the message itself. Throws when nothing was stored.
-   */
-  press(press: ButtonPress): Promise<PressResult>
-  /** The read cursors of this account, by chat or thread. After an outage the adapter fetches newer messages. */
-  cursors(): Promise<ReadonlyMap<string, string>>
-  /** How many missed messages of one chat or thread are fetched (`catch_up.max`). The newest count; report an excess there. */
-  catchUpLimit(): number
-  /** The slash commands for users, in display order. */
-  commands(): readonly CommandEntry[]
-  /** Resolves when plugins that are still loading have registered their commands. Await it before a menu of `commands()` is published. */
-  commandsComplete(): Promise<void>
+  /** Serves HTTP under `/<prefix>`; see `HttpRoute`. */
+  route(route: HttpRoute): void
   /**
    * Runs another API call of the adapter (a reaction, a deletion) under the rate limiter of this chat and account. Waits for
    * a permit; rejects when the signal aborts. A `rate-limited` result is recorded, not retried. Must not be called within
@@ -335,42 +327,98 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
     signal: AbortSignal,
     call: (signal: AbortSignal) => Promise<SendResult>,
   ): Promise<SendResult>
+  /** What the adapter reports about its connection. */
+  readonly connection: PlatformConnection
+  /** How far this account has read. */
+  readonly catchUp: PlatformCatchUp
+  /** The turns of accepted events. */
+  readonly turns: PlatformTurns
+  /** What was said and done in a chat. */
+  readonly chats: PlatformChats
+  /** The questions that turns wait for. */
+  readonly questions: PlatformQuestions
+  /** The slash commands. */
+  readonly menu: PlatformMenu
+  /** The files of messages. */
+  readonly files: PlatformFiles
+  /** What the adapter has to remember over a restart. */
+  readonly records: PlatformRecords
+  /** The gateway as a whole. */
+  readonly gateway: PlatformGateway
+}
+
+export interface PlatformConnection {
+  /** Reports health while connected: `connected` again, or `degraded` with a reason. */
+  health(state: 'connected' | 'degraded', reason?: string): void
+  /** Reports that data arrived: an event, a poll response, a heartbeat. Health derives `receiving` from it. */
+  received(): void
+  /** Reports that the platform has rejected the account permanently. It is stopped until its configuration changes. */
+  refused(reason: string): void
+}
+
+export interface PlatformCatchUp {
+  /** The read cursors of this account, by chat or thread. After an outage the adapter fetches newer messages. */
+  cursors(): Promise<ReadonlyMap<string, string>>
+  /** How many missed messages of one chat or thread are fetched (`catch_up.max`). The newest count; report an excess there. */
+  limit(): number
+}
+
+export interface PlatformTurns {
   /** Waits until the turn or command of an accepted event has ended. Rejects when the signal aborts. */
   waitForResult(seq: number, signal: AbortSignal): Promise<TurnResult>
   /** The result of an accepted event so far: `undefined` until its turn has ended, null when the gateway has it no longer. */
   findResult(seq: number): Promise<TurnResult | null | undefined>
   /** Asks the turn that works on this event to stop. A no-op when it has ended. */
   stop(seq: number): Promise<void>
+}
+
+export interface PlatformChats {
   /** The stored messages of a chat, oldest first. */
   history(chatId: string, query: HistoryQuery): Promise<ChatEntry[]>
   /** What the agent did in the turns of a chat. */
   readonly toolCalls: ChatToolCalls
-  /** The questions that turns of a chat wait for, for adapters whose clients are programs. */
-  readonly questions: PlatformQuestions
-  /** What the adapter has to remember over a restart. */
-  readonly records: PlatformRecords
-  /** The files of messages. */
-  readonly files: PlatformFiles
-  /** Serves HTTP under `/<prefix>`; see `HttpRoute`. */
-  route(route: HttpRoute): void
-  /** Reports health while connected: `connected` again, or `degraded` with a reason. */
-  health(state: 'connected' | 'degraded', reason?: string): void
-  /** Reports that the platform has rejected the account permanently. It is stopped until its configuration changes. */
-  refused(reason: string): void
-  /** Reports that data arrived: an event, a poll response, a heartbeat. Health derives `receiving` from it. */
-  received(): void
-  /** What the adapter may cause besides messages. Its code is loaded with the first call. */
-  automation(): Promise<PlatformAutomation>
+}
+
+export interface PlatformMenu {
+  /** The slash commands for users, in display order. */
+  commands(): readonly CommandEntry[]
+  /** Resolves when plugins that are still loading have registered their commands. Await it before a menu of `commands()` is published. */
+  complete(): Promise<void>
+}
+
+export interface PlatformGateway {
   /** What a page may show of the daemon. */
   info(): GatewayInfo
   /** The model that answers in a conversation. It may have one of its own. */
   modelOf(source: SessionSource): Promise<Pick<GatewayInfo, 'model' | 'provider'>>
-  /** @deprecated Name of 0.1, removed in 0.3. Use `rateLimited`. */
+  /** What the adapter may cause besides messages. Its code is loaded with the first call. */
+  automation(): Promise<PlatformAutomation>
+}
+
+/** The names of 0.1 for what is in a port now, removed in 0.3. */
+export interface PlatformContextOf01 {
+  /** @deprecated Use `questions.press`. */
+  press: PlatformQuestions['press']
+  /** @deprecated Use `catchUp.cursors`. */
+  marks: PlatformCatchUp['cursors']
+  /** @deprecated Use `menu.commands`. */
+  commands: PlatformMenu['commands']
+  /** @deprecated Use `rateLimited`. */
   paced: PlatformContext['rateLimited']
-  /** @deprecated Name of 0.1, removed in 0.3. Use `cursors`. */
-  marks: PlatformContext['cursors']
-  /** @deprecated Name of 0.1, removed in 0.3. Use `waitForResult`. */
-  outcome: PlatformContext['waitForResult']
+  /** @deprecated Use `turns.waitForResult`. */
+  outcome: PlatformTurns['waitForResult']
+  /** @deprecated Use `turns.stop`. */
+  stop: PlatformTurns['stop']
+  /** @deprecated Use `chats.history`. */
+  history: PlatformChats['history']
+  /** @deprecated Use `connection.health`. */
+  health: PlatformConnection['health']
+  /** @deprecated Use `connection.refused`. */
+  refused: PlatformConnection['refused']
+  /** @deprecated Use `connection.received`. */
+  received: PlatformConnection['received']
+  /** @deprecated Use `gateway.info`. */
+  info: PlatformGateway['info']
 }
 
 /** The tool calls of turns. A call is told only of the chat whose message its turn works on. Both reject `store/…`. */
@@ -388,8 +436,13 @@ export interface ChatToolCalls {
   ): Promise<ToolView | undefined>
 }
 
-/** The questions of this account alone. Both reject `store/...`. */
+/** The questions of this account alone. All reject `store/...`. */
 export interface PlatformQuestions {
+  /**
+   * Stores the press of a button. Resolves when the choice is on disk; show the result to the user within the platform's
+   * time limit. The gateway edits the message itself. Throws when nothing was stored.
+   */
+  press(press: ButtonPress): Promise<PressResult>
   /** The open questions of a chat, the oldest first. */
   list(chatId: string): Promise<readonly OpenQuestion[]>
   /** Stores an answer as the press of a button does. Rejects as `press`. */

@@ -8,7 +8,7 @@ import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { backoffMs, linkAbortSignal, onAbort } from '../lib/timers.ts'
 import type { PlatformAccount } from './accounts.ts'
-import type { PlatformAdapter, PlatformContext, PlatformModule } from './adapter.ts'
+import type { PlatformAdapter, PlatformConnection, PlatformContext, PlatformModule } from './adapter.ts'
 
 export interface ConnectionHealth {
   readonly state: 'connecting' | 'connected' | 'failed' | 'disabled'
@@ -19,15 +19,9 @@ export interface ConnectionHealth {
 }
 
 /** The lifetime of one adapter. */
-export interface AdapterLifecycle {
+export interface AdapterLifecycle extends PlatformConnection {
   /** Aborts when this adapter is replaced or stopped; its HTTP routes are removed then. */
   readonly signal: AbortSignal
-  /** For `PlatformContext.health`. */
-  health(state: 'connected' | 'degraded', reason?: string): void
-  /** For `PlatformContext.received`. */
-  received(): void
-  /** For `PlatformContext.refused`. */
-  refused(reason: string): void
 }
 
 export interface ConnectionDeps {

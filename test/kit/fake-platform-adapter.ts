@@ -87,8 +87,8 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
         const response = await ask('GET', `/updates?after=${done}`, stopping.signal)
         if (!response.ok) throw new Error(`the fake platform answered ${response.status}`)
         const updates: FakeUpdate[] = await jsonOf(response)
-        if (can('receive')) context.received()
-        if (degraded) context.health('connected')
+        if (can('receive')) context.connection.received()
+        if (degraded) context.connection.health('connected')
         degraded = false
         for (const update of updates) {
           await ingest(update)
@@ -96,7 +96,7 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
         }
       } catch (error) {
         if (stopping.signal.aborted) return
-        if (!degraded) context.health('degraded', messageOf(error))
+        if (!degraded) context.connection.health('degraded', messageOf(error))
         degraded = true
         await sleep(retryMs, stopping.signal)
       }
@@ -109,7 +109,7 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
       case 'nothing':
         return
       case 'press': {
-        const answer = await context.press(parsed.press)
+        const answer = await context.questions.press(parsed.press)
         await ask('POST', `/presses/${update.update}`, stopping.signal, answer)
         return
       }

@@ -21,6 +21,7 @@ import type {
   QuestionAnswer,
 } from '../../src/platforms/adapter.ts'
 import type { PlatformAutomation } from '../../src/platforms/automation.ts'
+import { withNamesOf01 } from '../../src/platforms/context-of-0.1.ts'
 
 export interface IngestedEvent {
   readonly event: MessageEvent
@@ -146,7 +147,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     ...(options.isAllowed === undefined ? {} : { addresses: { isAllowed: options.isAllowed } }),
   })
 
-  const context: PlatformContext = {
+  const context = withNamesOf01({
     platform: options.platform ?? 'fake',
     account: options.account ?? 'default',
     options: options.options ?? {},
@@ -164,23 +165,6 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
       return accepted
     },
     acceptIfDelayed: (event, _keys, inOrder) => void record(overtaking, { event, inOrder }),
-    waitForResult(seq, signal) {
-      const known = results.get(seq)
-      if (known !== undefined) return Promise.resolve(known)
-      return new Promise((resolve, reject) => {
-        if (signal.aborted) reject(signal.reason)
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-        waiting.set(seq, [...(waiting.get(seq) ?? []), resolve])
-      })
-    },
-    findResult: async (seq) => results.get(seq),
-    async stop(seq) {
-      stopped.push(seq)
-    },
-    async history(_chatId, { after, limit }) {
-      const from = after === undefined ? 0 : history.findIndex(({ id }) => id === after) + 1
-      return history.slice(from).slice(-limit)
-    },
     async change(change, keys) {
       await simulateStore()
       if (refusal !== undefined) return { status: 'refused', reason: refusal }
@@ -189,18 +173,14 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
       record(changes, change)
       return { status: 'accepted', seq: changes.length }
     },
-    async press(press) {
-      await simulateStore()
-      record(presses, press)
-      return pressResult
-    },
-    cursors: async () => new Map(marks),
-    catchUpLimit: () => options.catchUpLimit ?? 1_000,
-    commands: () => commands,
-    commandsComplete: async () => undefined,
     rateLimited: (_target, signal, call) => call(signal),
     files,
     questions: {
+      async press(press) {
+        await simulateStore()
+        record(presses, press)
+        return pressResult
+      },
       list: async () => [...questions],
       async answer(answer) {
         record(answers, answer)
@@ -210,24 +190,48 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
       },
     },
     records: createMemoryRecords(),
-    toolCalls: { list: async () => [], view: async () => undefined },
     route: (route) => void routes.push(route),
-    received() {
-      received += 1
-      notifyChange()
+    connection: {
+      received() {
+        received += 1
+        notifyChange()
+      },
+      refused: (reason) => record(refusals, reason),
+      health: (state, reason) => record(healthReports, { state, reason }),
     },
-    refused: (reason) => record(refusals, reason),
-    health: (state, reason) => record(healthReports, { state, reason }),
-    info: () => ({ version: '0.0.0', model: 'test', provider: 'test', degraded: [] }),
-    automation: async () => {
-      if (options.automation === undefined) throw new Error('the test has set no automation')
-      return options.automation
+    catchUp: { cursors: async () => new Map(marks), limit: () => options.catchUpLimit ?? 1_000 },
+    turns: {
+      waitForResult(seq, signal) {
+        const known = results.get(seq)
+        if (known !== undefined) return Promise.resolve(known)
+        return new Promise((resolve, reject) => {
+          if (signal.aborted) reject(signal.reason)
+          signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+          waiting.set(seq, [...(waiting.get(seq) ?? []), resolve])
+        })
+      },
+      findResult: async (seq) => results.get(seq),
+      async stop(seq) {
+        stopped.push(seq)
+      },
     },
-    modelOf: async () => ({ model: 'test', provider: 'test' }),
-    paced: (target, signal, call) => context.rateLimited(target, signal, call),
-    marks: () => context.cursors(),
-    outcome: (seq, signal) => context.waitForResult(seq, signal),
-  }
+    chats: {
+      async history(_chatId, { after, limit }) {
+        const from = after === undefined ? 0 : history.findIndex(({ id }) => id === after) + 1
+        return history.slice(from).slice(-limit)
+      },
+      toolCalls: { list: async () => [], view: async () => undefined },
+    },
+    menu: { commands: () => commands, complete: async () => undefined },
+    gateway: {
+      info: () => ({ version: '0.0.0', model: 'test', provider: 'test', degraded: [] }),
+      modelOf: async () => ({ model: 'test', provider: 'test' }),
+      automation: async () => {
+        if (options.automation === undefined) throw new Error('the test has set no automation')
+        return options.automation
+      },
+    },
+  })
 
   return {
     context,

@@ -38,7 +38,7 @@ function createAdapter(context: PlatformContext): PlatformAdapter {
             [brand<EventKey>('notes:' + text)],
           )
           if (accepted.status === 'refused') return new Response(accepted.reason, { status: 403 })
-          const { status } = await context.waitForResult(accepted.seq, request.signal)
+          const { status } = await context.turns.waitForResult(accepted.seq, request.signal)
           return Response.json({ status, greeting: context.options['greeting'] })
         },
       })

@@ -28,17 +28,7 @@ import { channelContextOf } from './source.ts'
 export interface IngestDeps {
   readonly context: Pick<
     PlatformContext,
-    | 'platform'
-    | 'account'
-    | 'accept'
-    | 'acceptIfDelayed'
-    | 'change'
-    | 'rateLimited'
-    | 'cursors'
-    | 'catchUpLimit'
-    | 'clock'
-    | 'log'
-    | 'received'
+    'platform' | 'account' | 'accept' | 'acceptIfDelayed' | 'change' | 'rateLimited' | 'catchUp' | 'clock' | 'log'
   >
   readonly api: Api
   readonly guildCache: GuildCache
@@ -83,8 +73,8 @@ export function createIngest(deps: IngestDeps): Ingest {
     queue,
     signal,
     log,
-    cursors: context.cursors,
-    maxMessages: context.catchUpLimit,
+    cursors: context.catchUp.cursors,
+    maxMessages: context.catchUp.limit,
     reportSkipped,
     clock: context.clock,
     needsRoles: options.allowedRoles.length > 0,

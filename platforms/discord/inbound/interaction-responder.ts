@@ -17,7 +17,7 @@ export const fixedReplies = {
 export interface InteractionResponderDeps {
   readonly api: Pick<Api, 'callback' | 'finishCallback'>
   readonly accept: PlatformContext['accept']
-  readonly press: PlatformContext['press']
+  readonly press: PlatformContext['questions']['press']
   readonly applicationId: () => string | undefined
   readonly signal: AbortSignal
   readonly log: Logger

@@ -36,7 +36,7 @@ export interface SignatureFailures {
 export interface SignatureFailuresDeps {
   readonly clock: () => number
   readonly log: Logger
-  readonly health: PlatformContext['health']
+  readonly health: PlatformContext['connection']['health']
 }
 
 const logIntervalMs = 3_600_000

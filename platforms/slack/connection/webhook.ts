@@ -15,7 +15,7 @@ export interface WebhookDeps {
   readonly ingest: Pick<Ingest, 'ingest'>
   readonly clock: () => number
   readonly log: Logger
-  readonly health: PlatformContext['health']
+  readonly health: PlatformContext['connection']['health']
   /** Called for every authentic request. */
   onActivity(): void
   /** The response to a slash command. */

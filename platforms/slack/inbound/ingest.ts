@@ -48,7 +48,7 @@ export interface Ingest {
 }
 
 export interface IngestDeps {
-  readonly gateway: Pick<PlatformContext, 'accept' | 'acceptIfDelayed' | 'change' | 'press' | 'refused'>
+  readonly gateway: Pick<PlatformContext, 'accept' | 'acceptIfDelayed' | 'change' | 'questions' | 'connection'>
   readonly normalizeContext: NormalizeContext
   readonly threads: JoinedThreads
   readonly log: Logger
@@ -189,7 +189,7 @@ async function dispatch(deps: IngestDeps, incoming: InboundEvent): Promise<Inges
       deps.log.debug({ event: 'slack.event_ignored', reason: incoming.reason }, 'event ignored')
       return acknowledged
     case 'refused':
-      deps.gateway.refused(`bot_token: ${incoming.reason}`)
+      deps.gateway.connection.refused(`bot_token: ${incoming.reason}`)
       return acknowledged
     case 'message': {
       const { keys, cursor } = incoming
@@ -266,7 +266,7 @@ async function press(
   { press: pressed }: Extract<InboundEvent, { kind: 'press' }>,
 ): Promise<IngestResult> {
   try {
-    const { text } = await gateway.press(pressed)
+    const { text } = await gateway.questions.press(pressed)
     if (text !== '') void sendEphemeral(pressed.source, text)
   } catch (error) {
     log.warn({ event: 'slack.press_not_stored', err: error }, `button press could not be stored: ${messageOf(error)}`)

@@ -15,7 +15,7 @@ import type { NormalizeContext } from './message.ts'
 import { chatIdOf, type InboundEvent, normalize } from './normalize.ts'
 
 export interface IngestDeps {
-  readonly context: Pick<PlatformContext, 'accept' | 'acceptIfDelayed' | 'change' | 'press' | 'rateLimited' | 'log'>
+  readonly context: Pick<PlatformContext, 'accept' | 'acceptIfDelayed' | 'change' | 'questions' | 'rateLimited' | 'log'>
   readonly normalizeContext: NormalizeContext
   /** Shows a short text to the user who pressed a button. May throw; the user then sees nothing. */
   answerCallbackQuery(queryId: string, text: string, signal: AbortSignal): Promise<unknown>
@@ -95,7 +95,7 @@ async function ingestEvent(deps: IngestDeps, event: InboundEvent): Promise<void>
       await unlessTooLarge(deps.context.change(event.change, event.keys))
       return
     case 'press': {
-      const result = event.press === undefined ? unknownButtonResult : await deps.context.press(event.press)
+      const result = event.press === undefined ? unknownButtonResult : await deps.context.questions.press(event.press)
       void answerQuery(deps, event.queryId, result)
     }
   }

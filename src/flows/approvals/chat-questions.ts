@@ -2,7 +2,7 @@
  * The open questions of a chat, and answers to them, for adapters whose clients are programs. Loaded with the first of them.
  */
 import { waitingApprovals } from '../../approvals/queries.ts'
-import type { PlatformContext, PlatformQuestions } from '../../platforms/adapter.ts'
+import type { PlatformQuestions } from '../../platforms/adapter.ts'
 import { findOpenTurn, sessionKeyOfOpenTurn } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.ts'
 interface ChatQuestionsDeps {
   readonly store: Store
   readonly clock: () => number
-  readonly press: PlatformContext['press']
+  readonly press: PlatformQuestions['press']
   readonly owner: { readonly platform: string; readonly account: string }
 }
 
@@ -42,6 +42,7 @@ export function createChatQuestions({ store, clock, press, owner }: ChatQuestion
   }
 
   return {
+    press,
     list: (chatId) => store.run(() => list(chatId, clock())),
     answer: ({ source, id, answer, text }) =>
       press({

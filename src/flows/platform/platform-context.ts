@@ -3,7 +3,6 @@
  */
 
 import { join } from 'node:path'
-import type { CommandDefinition } from '../../commands/command.ts'
 import { listCursors } from '../../inbox/cursors.ts'
 import type { EventResults } from '../../inbox/event-results.ts'
 import type { Inbox } from '../../inbox/inbox.ts'
@@ -14,8 +13,18 @@ import type { ChatRef } from '../../message/chat-range.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
-import type { GatewayInfo, HttpRoute, PlatformContext } from '../../platforms/adapter.ts'
+import type {
+  HttpRoute,
+  PlatformCatchUp,
+  PlatformContext,
+  PlatformFiles,
+  PlatformGateway,
+  PlatformMenu,
+  PlatformQuestions,
+  PlatformRecords,
+} from '../../platforms/adapter.ts'
 import type { AdapterLifecycle } from '../../platforms/connection.ts'
+import { withNamesOf01 } from '../../platforms/context-of-0.1.ts'
 import type { Store } from '../../store/store.ts'
 import { chatHistory } from '../chat/chat-history.ts'
 import type { SessionServices } from '../sessions/session-services.ts'
@@ -26,23 +35,20 @@ export interface PlatformContextDeps {
   readonly inbox: Inbox
   readonly turnResults: EventResults
   readonly outbox: Pick<Outbox, 'rateLimited' | 'withhold'>
-  readonly sessions: SessionServices
+  readonly sessions: Pick<SessionServices, 'stopEvent'>
   readonly log: Logger
   readonly clock: () => number
   /** Serves a route until the returned function is called. */
   route(route: HttpRoute): () => void
   /** Takes secrets out of a text, besides those that the outbox knows. */
   redact(text: string): string
-  press: PlatformContext['press']
-  readonly files: PlatformContext['files']
-  commands(): readonly Pick<CommandDefinition, 'name' | 'description' | 'argsHint' | 'aliases' | 'choices'>[]
-  commandsComplete: PlatformContext['commandsComplete']
-  catchUpLimit: PlatformContext['catchUpLimit']
+  press: PlatformQuestions['press']
+  readonly files: PlatformFiles
+  readonly menu: PlatformMenu
+  catchUpLimit: PlatformCatchUp['limit']
   /** Whether the event is a command that neither hooks nor earlier messages may delay. */
   bypassesHooks(event: MessageEvent): boolean
-  info(): GatewayInfo
-  automation(platform: string): ReturnType<PlatformContext['automation']>
-  modelOf: PlatformContext['modelOf']
+  gatewayFor(platform: string): PlatformGateway
 }
 
 /** How long such a command keeps its place in the order of its chat. */
@@ -54,11 +60,9 @@ export function createPlatformContext(
   lifecycle: AdapterLifecycle,
 ): PlatformContext {
   const platform = account.platform.name
-  const chatRef = (chatId: string): ChatRef => ({ platform, account: account.account, chatId })
-  const cursors: PlatformContext['cursors'] = () =>
-    deps.store.run(() => listCursors({ platform, account: account.account }))
-  const waitForResult: PlatformContext['waitForResult'] = (seq, signal) => deps.turnResults.wait(seq, signal)
-  const log = deps.log.child({ platform, account: account.account })
+  const owner = { platform, account: account.account }
+  const chatRef = (chatId: string): ChatRef => ({ ...owner, chatId })
+  const log = deps.log.child(owner)
 
   const resultFolder = join(deps.home, 'cache', 'results')
   const toolResults = {
@@ -80,7 +84,7 @@ export function createPlatformContext(
     }
   }
 
-  return {
+  return withNamesOf01({
     platform,
     account: account.account,
     options: account.options,
@@ -92,55 +96,46 @@ export function createPlatformContext(
       if (deps.bypassesHooks(event)) void acceptLate(event, keys, inOrder)
     },
     change: deps.inbox.change,
-    press: deps.press,
-    files: deps.files,
-    cursors,
-    catchUpLimit: deps.catchUpLimit,
-    commands: () =>
-      deps.commands().map(({ name, description, argsHint, aliases, choices }) => {
-        return { name, description, argsHint, aliases, ...(choices === undefined ? {} : { choices }) }
-      }),
-    commandsComplete: deps.commandsComplete,
-    rateLimited: deps.outbox.rateLimited,
-    received: lifecycle.received,
-    refused: lifecycle.refused,
-    waitForResult,
-    findResult: deps.turnResults.find,
-    stop: (seq) => deps.sessions.stopEvent(seq),
-    history: (chatId, query) => deps.store.run(() => chatHistory(chatRef(chatId), query, join(deps.home, 'media'))),
-    toolCalls: {
-      async list(chatId, turnIds) {
-        const { listToolCalls } = await import('../chat/tool-results.ts')
-        return await listToolCalls(toolResults, chatRef(chatId), turnIds)
-      },
-      async view(chatId, call, { whole }) {
-        const { viewToolCall } = await import('../chat/tool-results.ts')
-        return await viewToolCall(toolResults, chatRef(chatId), call, whole)
-      },
-    },
-    questions: lazyQuestions(deps, { platform, account: account.account }),
-    records: lazyRecords(deps, { platform, account: account.account }),
     route(route) {
       onAbort(lifecycle.signal, deps.route(route))
     },
-    health: lifecycle.health,
-    info: deps.info,
-    automation: () => deps.automation(platform),
-    modelOf: deps.modelOf,
-    // Deprecated names of 0.1.
-    paced: deps.outbox.rateLimited,
-    marks: cursors,
-    outcome: waitForResult,
-  }
+    rateLimited: deps.outbox.rateLimited,
+    connection: { health: lifecycle.health, received: lifecycle.received, refused: lifecycle.refused },
+    catchUp: { cursors: () => deps.store.run(() => listCursors(owner)), limit: deps.catchUpLimit },
+    turns: {
+      waitForResult: deps.turnResults.wait,
+      findResult: deps.turnResults.find,
+      stop: (seq) => deps.sessions.stopEvent(seq),
+    },
+    chats: {
+      history: (chatId, query) => deps.store.run(() => chatHistory(chatRef(chatId), query, join(deps.home, 'media'))),
+      toolCalls: {
+        async list(chatId, turnIds) {
+          const { listToolCalls } = await import('../chat/tool-results.ts')
+          return await listToolCalls(toolResults, chatRef(chatId), turnIds)
+        },
+        async view(chatId, call, { whole }) {
+          const { viewToolCall } = await import('../chat/tool-results.ts')
+          return await viewToolCall(toolResults, chatRef(chatId), call, whole)
+        },
+      },
+    },
+    questions: lazyQuestions(deps, owner),
+    menu: deps.menu,
+    files: deps.files,
+    records: lazyRecords(deps, owner),
+    gateway: deps.gatewayFor(platform),
+  })
 }
 
 function lazyQuestions(
   { store, clock, press }: Pick<PlatformContextDeps, 'store' | 'clock' | 'press'>,
   owner: { readonly platform: string; readonly account: string },
-): PlatformContext['questions'] {
+): PlatformQuestions {
   const load = async () =>
     (await import('../approvals/chat-questions.ts')).createChatQuestions({ store, clock, press, owner })
   return {
+    press,
     list: async (chatId) => (await load()).list(chatId),
     answer: async (answer) => (await load()).answer(answer),
   }
@@ -150,7 +145,7 @@ function lazyQuestions(
 function lazyRecords(
   { store, clock }: Pick<PlatformContextDeps, 'store' | 'clock'>,
   owner: { readonly platform: string; readonly account: string },
-): PlatformContext['records'] {
+): PlatformRecords {
   const load = async () => (await import('./platform-records.ts')).createPlatformRecords({ store, clock, owner })
   return {
     get: async (key) => (await load()).get(key),

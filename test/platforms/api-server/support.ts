@@ -94,28 +94,32 @@ export async function startTestApi(
       accepted.push(play(seq, event))
       return { status: 'accepted', seq }
     },
-    async waitForResult(seq, signal) {
-      signal.throwIfAborted()
-      const aborted = Promise.withResolvers<never>()
-      const onAbort = () => aborted.reject(signal.reason)
-      signal.addEventListener('abort', onAbort, { once: true })
-      try {
-        return await Promise.race([outcomes.get(seq)?.promise ?? aborted.promise, aborted.promise])
-      } finally {
-        signal.removeEventListener('abort', onAbort)
-      }
+    turns: {
+      async waitForResult(seq, signal) {
+        signal.throwIfAborted()
+        const aborted = Promise.withResolvers<never>()
+        const onAbort = () => aborted.reject(signal.reason)
+        signal.addEventListener('abort', onAbort, { once: true })
+        try {
+          return await Promise.race([outcomes.get(seq)?.promise ?? aborted.promise, aborted.promise])
+        } finally {
+          signal.removeEventListener('abort', onAbort)
+        }
+      },
+      findResult: async (seq) => (outcomes.has(seq) ? results.get(seq) : null),
+      async stop(seq) {
+        stops.push(seq)
+        stopped.push(seq)
+        end(seq, { status: 'stopped', text: '' })
+      },
     },
-    findResult: async (seq) => (outcomes.has(seq) ? results.get(seq) : null),
-    async stop(seq) {
-      stops.push(seq)
-      stopped.push(seq)
-      end(seq, { status: 'stopped', text: '' })
-    },
-    history: async () => [],
+    chats: { ...recording.context.chats, history: async () => [] },
     route: (route) => void routes.push(server.route(route)),
-    health: () => undefined,
-    info: () => ({ version: '0', model: 'test-model', provider: 'demo', degraded: [] }),
-    modelOf: async () => ({ model: 'test-model', provider: 'demo' }),
+    gateway: {
+      ...recording.context.gateway,
+      info: () => ({ version: '0', model: 'test-model', provider: 'demo', degraded: [] }),
+      modelOf: async () => ({ model: 'test-model', provider: 'demo' }),
+    },
   }
 
   const adapter = createApiServer(context, options)

@@ -85,9 +85,9 @@ test('the command menu is set only when it has changed', async (t) => {
     upload: assert.fail,
     fileUrl: assert.fail,
   }
-  assert.equal(await setBotCommands(shown, gateway.context.commands(), signal), false)
+  assert.equal(await setBotCommands(shown, gateway.context.menu.commands(), signal), false)
   gateway.commands.push({ name: 'help', description: 'Lists the commands.', argsHint: '' })
-  assert.equal(await setBotCommands(shown, gateway.context.commands(), signal), true)
+  assert.equal(await setBotCommands(shown, gateway.context.menu.commands(), signal), true)
   assert.deepEqual(called, ['getMyCommands', 'getMyCommands', 'setMyCommands'])
 })
 

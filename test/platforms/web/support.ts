@@ -124,34 +124,44 @@ export async function startGateway({ mediaFolder = '' } = {}): Promise<Gateway> 
       for (const resolve of waiting.splice(0)) resolve(event)
       return { status: 'accepted', seq }
     },
-    waitForResult(seq, signal) {
-      const { promise, resolve, reject } = Promise.withResolvers<TurnResult>()
-      outcomes.set(seq, { promise, resolve })
-      signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true })
-      return promise
+    turns: {
+      ...recording.context.turns,
+      waitForResult(seq, signal) {
+        const { promise, resolve, reject } = Promise.withResolvers<TurnResult>()
+        outcomes.set(seq, { promise, resolve })
+        signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true })
+        return promise
+      },
+      async stop(seq) {
+        gateway.stopped.push(seq)
+      },
     },
-    async stop(seq) {
-      gateway.stopped.push(seq)
+    chats: {
+      async history(_chat, { after, before, limit }) {
+        if (gateway.failHistory !== undefined) throw gateway.failHistory
+        const end = before === undefined ? history.length : history.findIndex(({ id }) => id === before)
+        if (after === undefined) return history.slice(Math.max(0, end - limit), Math.max(0, end))
+        const start = history.findIndex(({ id }) => id === after) + 1
+        return history.slice(start, start + limit)
+      },
+      toolCalls: {
+        list: async (_chat, turnIds) => gateway.toolCalls.filter(({ turnId }) => turnIds.includes(turnId)),
+        view: async (_chat, { callId }, { whole }) => gateway.toolViews.get(callId)?.(whole),
+      },
     },
-    async history(_chat, { after, before, limit }) {
-      if (gateway.failHistory !== undefined) throw gateway.failHistory
-      const end = before === undefined ? history.length : history.findIndex(({ id }) => id === before)
-      if (after === undefined) return history.slice(Math.max(0, end - limit), Math.max(0, end))
-      const start = history.findIndex(({ id }) => id === after) + 1
-      return history.slice(start, start + limit)
-    },
-    toolCalls: {
-      list: async (_chat, turnIds) => gateway.toolCalls.filter(({ turnId }) => turnIds.includes(turnId)),
-      view: async (_chat, { callId }, { whole }) => gateway.toolViews.get(callId)?.(whole),
-    },
-    async press({ buttonId }) {
-      gateway.presses.push(buttonId)
-      return gateway.onPress(buttonId)
+    questions: {
+      ...recording.context.questions,
+      async press({ buttonId }) {
+        gateway.presses.push(buttonId)
+        return gateway.onPress(buttonId)
+      },
     },
     route: (route) => void routes.push(route),
-    health: () => undefined,
-    info: () => gateway.info,
-    modelOf: async () => gateway.model ?? gateway.info,
+    gateway: {
+      ...recording.context.gateway,
+      info: () => gateway.info,
+      modelOf: async () => gateway.model ?? gateway.info,
+    },
   }
   const adapter = createAdapter(context)
   const gateway: Gateway = {

@@ -64,9 +64,12 @@ export const interactionDefects: readonly Defect[] = [
   {
     breaks: ['a user who presses a stale button is notified'],
     create: withChangedContext((context) => ({
-      async press(press) {
-        await context.press(press)
-        return { status: 'taken', text: 'Noted.' }
+      questions: {
+        ...context.questions,
+        async press(press) {
+          await context.questions.press(press)
+          return { status: 'taken', text: 'Noted.' }
+        },
       },
     })),
   },

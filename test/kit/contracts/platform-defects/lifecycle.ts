@@ -85,9 +85,12 @@ export const lifecycleDefects: readonly Defect[] = [
     create: withChangedContext((context) => {
       let interrupted = false
       return {
-        health(state, reason) {
-          interrupted = true
-          context.health(state, reason)
+        connection: {
+          ...context.connection,
+          health(state, reason) {
+            interrupted = true
+            context.connection.health(state, reason)
+          },
         },
         accept: async (...args) => (interrupted ? { status: 'accepted', seq: 0 } : context.accept(...args)),
       }
@@ -95,7 +98,7 @@ export const lifecycleDefects: readonly Defect[] = [
   },
   {
     breaks: ['an adapter that can lose its connection calls `received`'],
-    create: withChangedContext(() => ({ received: () => undefined })),
+    create: withChangedContext(({ connection }) => ({ connection: { ...connection, received: () => undefined } })),
   },
   {
     breaks: ['connect rejects with a reason when the platform is unreachable'],

@@ -41,7 +41,8 @@ async function serve(t: TestContext) {
     ) {
       const base = { token: telegram.bot.token, api_root: telegram.url, webhook_url: url, webhook_secret: secret }
       const gateway = createRecordingContext({ platform: 'telegram', account, options: { ...base, ...options } })
-      const adapter = createAdapter({ ...gateway.context, health, route: (route) => void http.route(route) })
+      const connection = { ...gateway.context.connection, health }
+      const adapter = createAdapter({ ...gateway.context, connection, route: (route) => void http.route(route) })
       adapters.push(adapter)
       await adapter.connect(signal)
       return { gateway, adapter }
