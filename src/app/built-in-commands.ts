@@ -183,7 +183,7 @@ async function busyOf({ context, core }: CommandGateway): Promise<BusyServices> 
     import('../flows/busy/commands.ts'),
     core.busyArrivals(),
   ])
-  return createBusyServices({ store: context.store, arrivals, engine: core.engine, settings: context.settings })
+  return createBusyServices(context.store, arrivals, core.engine, context.settings)
 }
 
 async function choicesOf({ context, core, agent }: CommandGateway): Promise<ConversationChoices> {

@@ -243,11 +243,13 @@ function composeDrainNotices(
   { accountDirectory, settings, store, lifecycle, clock, log }: AppContext,
   { engine, outbox }: Pick<Core, 'engine' | 'outbox'>,
 ): (event: MessageEvent) => void {
-  const deps = { store, outbox, sessionKeyOf: accountDirectory.sessionKey, settings, clock, log }
+  const deps = { store, outbox, settings, clock, log }
   let loading: Promise<(event: MessageEvent) => Promise<void>> | undefined
   return (event) => {
     if (!lifecycle.isDraining() || engine.load().running === 0) return
-    loading ??= import('../flows/busy/drain-notices.ts').then(({ createDrainNotices }) => createDrainNotices(deps))
+    loading ??= import('../flows/busy/drain-notices.ts').then(({ createDrainNotices }) =>
+      createDrainNotices(deps, accountDirectory.sessionKey),
+    )
     loading
       .then((announce) => announce(event))
       .catch((error) => log.error({ event: 'inbox.drain_not_announced', err: error }, 'a notice could not be stored'))
@@ -352,11 +354,7 @@ function composeInbox(context: AppContext, parts: InboxParts): Inbox {
     clock,
     log,
     failpoint,
-    checkAccess: accountDirectory.access,
-    authorityOf: accountDirectory.lookUpAuthority,
-    editPolicyOf: accountDirectory.editPolicyOf,
-    emitsEvents: accountDirectory.emitsEvents,
-    sessionKeyOf: accountDirectory.sessionKey,
+    accounts: accountDirectory,
     maxMessageBytes: () => settings().inbox.max_message_kb * 1024,
     ...parts,
   })

@@ -35,9 +35,8 @@ export function* applyPress(
   if (question.state === 'waiting' && question.expiresAt > now) {
     // The answer itself follows as a message.
     if (choice.answer === 'other' && !isOwnWords) return { status: 'taken', text: choice.effect.says }
-    const reason = text.trim().slice(0, maxReasonChars).toWellFormed()
-    const added = { ...(reason === '' ? {} : { reason }), ...(messageId === undefined ? {} : { messageId }) }
-    yield* answerQuestion(deps, question, { choice, by: source, ...added }, now)
+    const reason = text.trim().slice(0, maxReasonChars).toWellFormed() || undefined
+    yield* answerQuestion(deps, question, { choice, by: source, reason, messageId }, now)
     return { status: 'taken', text: isOwnWords ? 'Thank you.' : choice.effect.says }
   }
   return yield* rejectLatePress(deps, question, messageId, now)
@@ -63,25 +62,25 @@ function* rejectLatePress(
 
 /** For a question about a command, whom `approver` names. For others the user who was asked, or any user of a shared session. */
 export function mayAnswer(
-  { isShared, roleOf }: QuestionsDeps,
+  { accounts }: QuestionsDeps,
   { source, approver }: StoredQuestion,
   by: SessionSource,
 ): boolean {
   const { userId = '', userIdAlt = '' } = source
   const isSame = (by.userId ?? '') === userId || (userIdAlt !== '' && by.userIdAlt === userIdAlt)
-  if (approver === undefined) return isSame || isShared(source)
+  if (approver === undefined) return isSame || accounts.isShared(source)
   if (approver === 'requester' && isSame) return true
   if (approver === 'other_owner' && isSame) return false
-  return roleOf(by) === 'owner'
+  return accounts.authorityOf(by).role === 'owner'
 }
 
 /** The same, as a sentence for the question and for the refusal of other people. */
 export function whoMayAnswer(
-  { isShared }: Pick<QuestionsDeps, 'isShared'>,
+  { accounts }: QuestionsDeps,
   { source, approver }: Pick<Question, 'source' | 'approver'>,
 ): string {
   if (approver !== undefined) return approverTexts[approver]
-  return isShared(source)
+  return accounts.isShared(source)
     ? 'Everyone who may write to the agent here may answer.'
     : 'Only the person who asked for it may answer.'
 }
@@ -127,8 +126,8 @@ export function* applyTypedAnswer(
       if (!all) return `This question takes:\n\n${typedHints(question, deps.commandPrefix(by.platform))}`
       continue
     }
-    const added = reason === '' ? {} : { reason }
-    if (yield* answerQuestion(deps, question, { choice, by, ...added }, now)) replies.push(choice.effect.says)
+    const given = { choice, by, reason: reason || undefined }
+    if (yield* answerQuestion(deps, question, given, now)) replies.push(choice.effect.says)
   }
   return replies.length === 0 ? nothingPending : replies.join('\n\n')
 }

@@ -1,8 +1,8 @@
 /**
  * What the approvals need of the gateway, and what listeners learn of a question.
  */
+import type { Accounts } from '../inbox/accounts.ts'
 import type { Logger } from '../lib/log.ts'
-import type { Role } from '../message/authority.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
 import type { SessionKey } from '../message/ids.ts'
@@ -14,6 +14,7 @@ import type { ApprovalSubject } from './question.ts'
 
 export interface QuestionsDeps {
   readonly store: Store
+  readonly accounts: Pick<Accounts, 'access' | 'authorityOf' | 'isShared'>
   readonly outbox: Pick<Outbox, 'prepare'>
   readonly clock: () => number
   /** Resolves after `ms` or when the signal aborts, never rejects. */
@@ -23,12 +24,6 @@ export interface QuestionsDeps {
   readonly newId: (now: number) => string
   /** False while the daemon starts or stops: presses are rejected then. */
   isOpen(): boolean
-  /** Whether the sender may talk to the agent in this chat. */
-  access(source: SessionSource): { readonly allowed: boolean; readonly reason: string }
-  /** The role of a person now. */
-  roleOf(source: SessionSource): Role
-  /** Several people write in the session of this source. */
-  isShared(source: SessionSource): boolean
   /** Whether messages to this target can have buttons; false while the platform is not connected. */
   showsButtons(target: Target): boolean
   /** The prefix of typed commands on this platform. */

@@ -65,11 +65,10 @@ function* applyDecision(
   }
   // The token says that it is an owner, and not which one.
   if (question.approver === 'other_owner') throw new HermesError('approvals/refused')
-  const added = reason === undefined ? {} : { reason }
-  yield* answerQuestion(deps, question, { choice, by, ...added }, now)
+  yield* answerQuestion(deps, question, { choice, by, reason }, now)
   if (!question.buttons) {
     // Where no buttons are removed, a message says it, as the reply to a typed answer does.
-    const text = resultLine({ kind: 'chosen', choice, by: toMarkdownLabel(by.userName ?? ''), ...added })
+    const text = resultLine({ kind: 'chosen', choice, by: toMarkdownLabel(by.userName ?? ''), reason })
     yield* enlist(deps.outbox.prepare({ ...replyAddress(question), key: `${replyKeyOf(id)}:decided`, text }), now)
   }
   return { choice, changed: true }

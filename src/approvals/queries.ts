@@ -64,9 +64,9 @@ export function* insertQuestion(id: string, question: Question, buttons: boolean
     text,
     unanswered,
     buttons,
-    ...(approver === undefined ? {} : { approver }),
-    ...(about === undefined ? {} : { about }),
-    ...(turnId === undefined ? {} : { turnId }),
+    approver,
+    about,
+    turnId,
   }
   yield* exec(insert, {
     id,
@@ -212,7 +212,7 @@ const closeQuestion = query(
 /** `answer` is null when the question ends without a choice. Returns false if it was resolved before. */
 export function* resolveQuestion(
   id: string,
-  answer: { readonly choice: string; readonly by: string; readonly reason?: string } | null,
+  answer: { readonly choice: string; readonly by: string; readonly reason?: string | undefined } | null,
   now: number,
 ): Transaction<boolean> {
   const closed = yield* row(closeQuestion, {

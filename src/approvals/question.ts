@@ -28,11 +28,11 @@ export interface Question {
   /** The platform's id of the message that caused the question. */
   readonly replyTo?: string | undefined
   /** Who may answer a question about a command; without it `source`, or any user of a shared session. */
-  readonly approver?: Approver
+  readonly approver?: Approver | undefined
   /** The turn that waits for the answer; by default that of `about`. The question is cancelled when it ends. */
-  readonly turnId?: string
+  readonly turnId?: string | undefined
   /** The action that needs approval, for plugins. Only for `approval`. */
-  readonly about?: ApprovalSubject
+  readonly about?: ApprovalSubject | undefined
 }
 
 /** The action that a user is asked to allow (contract §2.6, `pre_approval_request`). */

@@ -167,7 +167,7 @@ function publishRequested({ emit, emitsEvents, plugins }: QuestionsDeps, id: str
 async function press(deps: QuestionsDeps, pressed: ButtonPress): Promise<PressResult> {
   if (!deps.isOpen()) throw new HermesError('http/starting')
   const { platform, chatId: chat, userId: user = '' } = pressed.source
-  const decision = deps.access(pressed.source)
+  const decision = deps.accounts.access(pressed)
   if (!decision.allowed) {
     deps.log.info({ event: 'approval.press_refused', platform, chat, user, reason: decision.reason }, 'press refused')
     return { status: 'refused', text: 'You may not use this agent.' }

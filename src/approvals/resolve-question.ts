@@ -14,14 +14,19 @@ export interface UserAnswer {
   readonly choice: Choice
   readonly by: SessionSource
   /** The reason that the user added. */
-  readonly reason?: string
+  readonly reason?: string | undefined
   /** The message whose button was pressed. */
-  readonly messageId?: string
+  readonly messageId?: string | undefined
 }
 
 /** The choice and the user who made it, or why there is none. */
 export type QuestionResult =
-  | { readonly kind: 'chosen'; readonly choice: Pick<Choice, 'label'>; readonly by?: string; readonly reason?: string }
+  | {
+      readonly kind: 'chosen'
+      readonly choice: Pick<Choice, 'label'>
+      readonly by?: string
+      readonly reason?: string | undefined
+    }
   | { readonly kind: 'unanswered'; readonly says: string }
   | { readonly kind: 'replaced' | 'cancelled' }
 
@@ -38,8 +43,7 @@ export function* answerQuestion(
   now: number,
 ): Transaction<boolean> {
   const user = by.userId ?? ''
-  const added = reason === undefined ? {} : { reason }
-  if (!(yield* resolveQuestion(question.id, { choice: choice.answer, by: user, ...added }, now))) return false
+  if (!(yield* resolveQuestion(question.id, { choice: choice.answer, by: user, reason }, now))) return false
   yield* afterCommit(() => {
     deps.failpoint('question:answered')
     publishResolved(deps, question, 'answered', choice.answer, user)
@@ -50,7 +54,7 @@ export function* answerQuestion(
     else yield* grantUntilEnd(grantEndsWith, grant, user, now)
   }
   yield* applyEffect(deps, question, choice.effect, reason, now)
-  const result = { kind: 'chosen', choice, by: displayName(by), ...added } as const
+  const result = { kind: 'chosen', choice, by: displayName(by), reason } as const
   yield* removeButtons(deps, question, result, messageId, now)
   return true
 }

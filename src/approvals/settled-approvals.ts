@@ -3,17 +3,12 @@
  * `command_allowlist`, and the modes of turns that no user follows.
  */
 
+import { isOnAllowlist } from '../agent/command-policy/command-shape.ts'
 import type { ApprovalNeed } from '../agent/tools/tool.ts'
 import type { Role } from '../message/authority.ts'
 import { hasWaitingUser, type MessageEvent, mayBeAsked } from '../message/event.ts'
 import { commandLinePlatform } from '../message/source.ts'
 import type { ApprovalsConfig } from './config.ts'
-
-interface SettlementDeps {
-  readonly settings: () => ApprovalsConfig
-  /** Whether an entry of `command_allowlist` covers the command. */
-  isOnAllowlist(command: string, entries: readonly string[]): boolean
-}
 
 interface ApprovalSituation {
   readonly event: MessageEvent
@@ -29,11 +24,10 @@ interface ApprovalSituation {
 
 /** Returns what a user must still allow, or `deny` where no user can be asked. */
 export function settledByConfiguration(
-  { settings, isOnAllowlist }: SettlementDeps,
+  { approvals, command_allowlist }: ApprovalsConfig,
   needs: readonly ApprovalNeed[],
   { event, role, yolo, judged, edits }: ApprovalSituation,
 ): readonly ApprovalNeed[] | 'deny' {
-  const { approvals, command_allowlist } = settings()
   const unattended = unattendedModeOf(event, approvals)
   const isSettled = (need: ApprovalNeed): boolean => {
     // What a plugin requires, what only an owner may allow, and a command that could not be checked are always asked.

@@ -9,12 +9,6 @@ import type { ApprovalsConfig } from './config.ts'
 import { isGrantedInSession } from './queries.ts'
 import type { Questions } from './questions.ts'
 
-export interface SlashConfirmDeps {
-  readonly store: Store
-  readonly questions: Pick<Questions, 'ask'>
-  readonly settings: () => ApprovalsConfig
-}
-
 export interface DestructiveCommand {
   /** The canonical name. */
   readonly name: string
@@ -29,7 +23,11 @@ export interface DestructiveCommand {
 /** The confirmation question; undefined lets the command run. Rejects `store/...`. */
 export type SlashConfirm = (command: DestructiveCommand) => Promise<TransactionPart<string> | undefined>
 
-export function createSlashConfirm({ store, questions, settings }: SlashConfirmDeps): SlashConfirm {
+export function createSlashConfirm(
+  store: Store,
+  questions: Pick<Questions, 'ask'>,
+  settings: () => ApprovalsConfig,
+): SlashConfirm {
   return async ({ name, destroys, setting, event, sessionKey }) => {
     const { [setting]: isEnabled, timeout } = settings().approvals
     if (!isEnabled || isConfirmed(event)) return undefined

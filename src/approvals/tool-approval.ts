@@ -5,12 +5,11 @@
  */
 import { createHash } from 'node:crypto'
 import type { ApproveTool, ToolApprovalRequest } from '../agent/loop/tool-approval.ts'
+import type { Accounts } from '../inbox/accounts.ts'
 import type { Logger } from '../lib/log.ts'
 import { onAbort } from '../lib/timers.ts'
-import type { Role } from '../message/authority.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
-import type { SessionSource } from '../message/source.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import { enlist } from '../store/transaction-part.ts'
@@ -44,10 +43,7 @@ export interface ToolApprovalDeps {
   ): Transaction<{ readonly event: MessageEvent; readonly sessionKey: SessionKey } | undefined>
   /** What the user of a conversation has chosen about changes of files. */
   editsOf(sessionKey: SessionKey): Transaction<string | undefined>
-  /** The role of a person now. */
-  roleOf(source: SessionSource): Role
-  /** Whether an entry of `command_allowlist` covers the command. */
-  isOnAllowlist(command: string, entries: readonly string[]): boolean
+  readonly accounts: Pick<Accounts, 'authorityOf'>
   /** Adds an entry to `command_allowlist` of config.yaml. Does nothing if it is there. Throws `config/…`. */
   rememberCommand(shape: string): Promise<void>
   /** `HERMES_YOLO_MODE`, as it was when the process started. */
@@ -153,7 +149,7 @@ async function rememberAlways(
   if (question?.answer !== 'always') return
   const { userName: _, ...source } = question.source
   const by = question.answeredBy ? { ...source, userId: question.answeredBy } : source
-  if (deps.roleOf(by) !== 'owner') return
+  if (deps.accounts.authorityOf(by).role !== 'owner') return
   for (const need of needs) {
     const { shape } = need
     if (shape === undefined) continue
@@ -234,8 +230,8 @@ async function requestApproval(
     if (known?.state === 'waiting') return { kind: 'waiting', open }
     if (known !== undefined) return { kind: 'answered', question: known, open }
     const yolo = deps.yoloMode || (yield* isYolo(sessionId))
-    const role = open.event.authority?.role ?? deps.roleOf(open.event.source)
-    const remaining = settledByConfiguration(deps, request.needs, {
+    const role = (open.event.authority ?? deps.accounts.authorityOf(open.event.source)).role
+    const remaining = settledByConfiguration(deps.settings(), request.needs, {
       event: open.event,
       role,
       yolo,

@@ -20,12 +20,6 @@ import {
 } from './format-tool-call.ts'
 import type { Approver, Choice, Question } from './question.ts'
 
-interface QuestionTextDeps {
-  readonly settings: () => ApprovalsConfig
-  /** Removes secrets. */
-  readonly redact: Redact
-}
-
 interface QuestionContext {
   readonly event: MessageEvent
   readonly sessionKey: SessionKey
@@ -80,7 +74,7 @@ export function withoutChanges(request: ToolApprovalRequest): ToolApprovalReques
 }
 
 export function questionFor(
-  { redact, settings }: QuestionTextDeps,
+  { redact, settings }: { readonly redact: Redact; readonly settings: () => ApprovalsConfig },
   id: string,
   { info, args, needs }: ToolApprovalRequest,
   { event, sessionKey, approver }: QuestionContext,
@@ -107,7 +101,7 @@ export function questionFor(
     choices: choicesFor(needs, turn.sessionId),
     unanswered: { says: `\`${toolName}\` was not run.` },
     timeoutMs: settings().approvals.timeout * 1_000,
-    ...(messageId === undefined ? {} : { replyTo: messageId }),
+    replyTo: messageId,
     ...(needs.some((need) => need.source === 'policy') ? { approver } : {}),
     about: {
       command: formatCommand(toolName, args, redact),

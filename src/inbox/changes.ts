@@ -34,7 +34,7 @@ export function createChangeHandler(
 
   return async (change, keys) => {
     if (!deps.isOpen({ source: sourceOf(change) })) throw new HermesError('http/starting')
-    const decision = deps.checkAccess({ source: await findAuthor(change) })
+    const decision = deps.accounts.access({ source: await findAuthor(change) })
     if (!decision.allowed) {
       const { platform, chatId, userId } = sourceOf(change)
       log.debug(
@@ -52,7 +52,7 @@ export function createChangeHandler(
     }
     const accepted = await applyChange(change, keys)
     if (accepted.status === 'accepted')
-      deps.preDispatchHooks?.messageChanged(change, deps.sessionKeyOf(sourceOf(change)))
+      deps.preDispatchHooks?.messageChanged(change, deps.accounts.sessionKey(sourceOf(change)))
     return accepted
   }
 
@@ -78,13 +78,13 @@ export function createChangeHandler(
     // A plugin that skips or rewrites messages sees their edits, too.
     const dispatched = await preDispatch?.(received, keys)
     if (dispatched !== undefined && 'result' in dispatched) return dispatched.result
-    const event = await withAuthority(deps, dispatched?.event ?? received)
+    const event = await withAuthority(deps.accounts, dispatched?.event ?? received)
     const edit = {
       targetKey,
       keys,
       event,
       lane: deps.queueKindOf(event),
-      policy: deps.editPolicyOf(event.source),
+      policy: deps.accounts.editPolicyOf(event.source),
       withdrawnResult: notAnsweredResult,
       serialize: (amended: MessageEvent) => serializeEvent(amended, deps.maxMessageBytes()),
     }
@@ -118,7 +118,7 @@ export function createChangeHandler(
     const { source, reaction, messageId, timestamp } = change
     const event: MessageEvent = { source, text: reaction, messageType: 'text', messageId, timestamp }
     const row = {
-      sessionKey: deps.sessionKeyOf(source),
+      sessionKey: deps.accounts.sessionKey(source),
       lane: 'control',
       kind: 'reaction',
       platform: source.platform,
@@ -133,7 +133,7 @@ export function createChangeHandler(
       return stored
     })
     if (duplicate) return { status: 'duplicate', seq }
-    if (deps.emitsEvents(source))
+    if (deps.accounts.emitsEvents(source))
       deps.emit(change.added ? 'reaction:added' : 'reaction:removed', toReactionEvent(change))
     return { status: 'accepted', seq }
   }

@@ -2,18 +2,18 @@
  * What the inbox needs of the gateway.
  */
 import type { Logger } from '../lib/log.ts'
-import type { Authority } from '../message/authority.ts'
 import type { MessageChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
 import type { QueueKind, SessionKey } from '../message/ids.ts'
-import type { SessionSource } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
+import type { Accounts } from './accounts.ts'
 
 export interface InboxDeps {
   readonly store: Store
+  readonly accounts: Pick<Accounts, 'access' | 'lookUpAuthority' | 'editPolicyOf' | 'sessionKey' | 'emitsEvents'>
   readonly clock: () => number
   readonly log: Logger
   readonly maxMessageBytes: () => number
@@ -24,15 +24,8 @@ export interface InboxDeps {
   isOpen(event: Pick<MessageEvent, 'source' | 'internal'>): boolean
   /** Called after a message was stored. Returns at once and never throws. */
   onStored?(event: MessageEvent): void
-  /** Whether the user may talk to the agent in this chat (contract §3.10). */
-  checkAccess(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
   /** Called for a message whose sender has no access, before the platform is told. Rejects `store/…`. */
   onRefused?(event: MessageEvent, reason: string): Promise<void>
-  /** The role of a sender who has access. Never rejects. */
-  authorityOf(source: SessionSource): Authority | Promise<Authority>
-  /** The effect of edits for the account of this source. */
-  editPolicyOf(source: SessionSource): 'ignore' | 'amend' | 'rerun'
-  sessionKeyOf(source: SessionSource): SessionKey
   /** `control` for commands that act at once, `turn` for everything that waits in the queue of its session. */
   queueKindOf(event: MessageEvent): QueueKind
   /** The command that a message in plain words means (`reset_triggers`); other messages unchanged. */
@@ -54,8 +47,6 @@ export interface InboxDeps {
   /** Ends the turn of an event that was deleted while it waited for its next attempt. Rejects `store/…`. */
   stopEvent(seq: number): Promise<void>
   readonly emit: HookEventListener
-  /** Whether messages of this source cause gateway events. */
-  emitsEvents(source: SessionSource): boolean
   /** The plugin hooks that run before the access check; `undefined` without plugins. */
   readonly preDispatchHooks?: PreDispatchHooks
   /** Named points for crash tests; does nothing in production. */

@@ -51,12 +51,12 @@ export function createInbox(deps: InboxDeps): Inbox {
       const decision = decide(admitted)
       const { platform, account, chatId } = admitted.source
       if (!decision.allowed) return await refuse(admitted, decision.reason, cursor)
-      const event = await withAuthority(deps, deps.toCommand?.(admitted) ?? admitted)
+      const event = await withAuthority(deps.accounts, deps.toCommand?.(admitted) ?? admitted)
       // The platform may have been asked for roles meanwhile.
       const { allowed, reason } = decide(event)
       if (!allowed) return await refuse(event, reason, cursor)
       const payload = await serializeOrAdvance(event, cursor)
-      const sessionKey = deps.sessionKeyOf(event.source)
+      const sessionKey = deps.accounts.sessionKey(event.source)
       const lane = deps.queueKindOf(event)
       const kind = lane === 'control' && deps.isUrgent(event, sessionKey) ? urgentKind : event.messageType
       return await storeInQueue(event, { sessionKey, lane, kind, platform, account, chatId, payload }, keys, cursor)
@@ -66,7 +66,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 
   function decide(event: MessageEvent) {
-    return event.internal === true ? { allowed: true, reason: 'internal' } : deps.checkAccess(event)
+    return event.internal === true ? { allowed: true, reason: 'internal' } : deps.accounts.access(event)
   }
 
   async function refuse(event: MessageEvent, reason: string, cursor: ReadCursor | undefined): Promise<AcceptResult> {
@@ -133,12 +133,12 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 
   function emitReceived(event: MessageEvent, sessionKey: SessionKey): void {
-    if (event.internal === true || !deps.emitsEvents(event.source)) return
+    if (event.internal === true || !deps.accounts.emitsEvents(event.source)) return
     deps.emit('message:received', { ...toMessageContext(event), session_key: sessionKey })
   }
 
   function emitRefused(event: MessageEvent, reason: string): void {
-    if (deps.emitsEvents(event.source)) deps.emit('message:refused', { ...toMessageContext(event), reason })
+    if (deps.accounts.emitsEvents(event.source)) deps.emit('message:refused', { ...toMessageContext(event), reason })
   }
 
   /** For events that are not stored: they would otherwise be fetched again after every outage. */

@@ -60,7 +60,7 @@ export function createPreDispatch(deps: InboxDeps, hooks: PreDispatchHooks): Pre
     const known = await store.run(() => findKnown(keys))
     // `accept` handles the duplicate of an accepted message, including its cursor.
     if (known !== undefined) return known.isSkipped ? { result: { status: 'duplicate', seq: known.seq } } : { event }
-    const sessionKey = deps.sessionKeyOf(event.source)
+    const sessionKey = deps.accounts.sessionKey(event.source)
     const deciding = hooks.preDispatch(event, sessionKey)
     if (deps.bypassesHooks(event)) {
       // It rejects when the gateway stops before its plugins are loaded.

@@ -4,7 +4,7 @@
 import { HermesError } from '../lib/errors.ts'
 import type { Authority } from '../message/authority.ts'
 import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
-import type { InboxDeps } from './deps.ts'
+import type { Accounts } from './accounts.ts'
 
 /** @param payload JSON that the inbox has written, so its shape is known. */
 export function parseStoredEvent(payload: string): MessageEvent {
@@ -13,11 +13,11 @@ export function parseStoredEvent(payload: string): MessageEvent {
 
 /** The event with the authority of its sender. An adapter cannot bring one; what the gateway itself causes keeps its own. */
 export async function withAuthority(
-  { authorityOf }: Pick<InboxDeps, 'authorityOf'>,
+  accounts: Pick<Accounts, 'lookUpAuthority'>,
   event: MessageEvent,
 ): Promise<MessageEvent> {
   if (event.internal === true && event.authority !== undefined) return event
-  const authority = await authorityOf(event.source)
+  const authority = await accounts.lookUpAuthority(event.source)
   return isRestartRequest(event, authority) ? { ...event, authority, text: '/restart' } : { ...event, authority }
 }
 

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { z } from 'zod'
-import { isOnAllowlist } from '../../src/agent/command-policy/command-shape.ts'
 import type { ToolApprovalRequest } from '../../src/agent/loop/tool-approval.ts'
 import type { ApprovalNeed } from '../../src/agent/tools/tool.ts'
 import { createCompletionSignals } from '../../src/approvals/completion-signals.ts'
@@ -57,8 +56,7 @@ function open(t: TestContext, { approvals = {}, allowlist = [], owners = [], eve
     *editsOf() {
       return undefined
     },
-    roleOf: ({ userId = '' }) => (under.owners.has(userId) ? 'owner' : 'member'),
-    isOnAllowlist,
+    accounts: under.accounts,
     async rememberCommand(shape) {
       if (more.isConfigReadOnly === true) throw new Error('read-only')
       settings.command_allowlist.push(shape)

@@ -150,7 +150,8 @@ test('a confirmation in a private chat and a question of the agent do not say wh
 })
 
 test('a user without access may not press, and learns nothing about the question', async (t) => {
-  const { ask, press, states } = openQuestions(t, { access: () => ({ allowed: false, reason: 'on no list' }) })
+  const { ask, press, states, accounts } = openQuestions(t)
+  accounts.access = () => ({ allowed: false, reason: 'on no list' })
   await ask()
   for (const id of ['sc:once:q1', 'sc:once:q9']) {
     assert.deepEqual(await press(id), { status: 'refused', text: 'You may not use this agent.' })

@@ -64,6 +64,13 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
   /** Ids of users. */
   const owners = new Set<string>()
   let count = 0
+  const accounts: QuestionsDeps['accounts'] = {
+    access: () => ({ allowed: true, reason: '' }),
+    authorityOf: ({ platform, chatType, userId = '' }) => {
+      return { role: owners.has(userId) ? 'owner' : 'member', platform, chatType }
+    },
+    isShared: ({ chatId }) => shared.has(chatId),
+  }
   const deps: QuestionsDeps = {
     store,
     outbox: {
@@ -79,9 +86,7 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
       return `q${count}`
     },
     isOpen: () => true,
-    access: () => ({ allowed: true, reason: '' }),
-    isShared: ({ chatId }) => shared.has(chatId),
-    roleOf: ({ userId = '' }) => (owners.has(userId) ? 'owner' : 'member'),
+    accounts,
     showsButtons: () => true,
     commandPrefix: () => '/',
     // biome-ignore lint/correctness/useYield: nothing is stored
@@ -118,6 +123,7 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
     platformIds,
     shared,
     owners,
+    accounts,
     finish,
     ask: (asked: Partial<Question> = {}) => finish(questions.ask(slashQuestion(asked))),
     press: (buttonId: string, source: SessionSource = ada, messageId = 'm1') =>

@@ -43,8 +43,7 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
     *editsOf() {
       return undefined
     },
-    roleOf: () => 'member',
-    isOnAllowlist: () => false,
+    accounts: under.accounts,
     rememberCommand: async () => undefined,
     yoloMode: false,
     judge: async () => 'unclear',

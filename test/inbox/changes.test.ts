@@ -3,7 +3,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { listChatEvents } from '../../src/inbox/chat-history.ts'
 import { createEventResults } from '../../src/inbox/event-results.ts'
-import type { InboxDeps } from '../../src/inbox/inbox.ts'
 import { claimEvent, findQueueHead, finishEvent } from '../../src/inbox/queries.ts'
 import { parseStoredEvent } from '../../src/inbox/stored-event.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
@@ -11,7 +10,7 @@ import type { Role } from '../../src/message/authority.ts'
 import type { MessageChange, ReactionChange } from '../../src/message/change.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { Store } from '../../src/store/store.ts'
-import { inboxFor, keys, message } from './support.ts'
+import { type InboxChanges, inboxFor, keys, message } from './support.ts'
 
 const [original] = keys('k1')
 const done = {
@@ -39,7 +38,7 @@ async function claim(store: Store, turnId: string | null = 'turn 1') {
 }
 
 /** An inbox with one message, and its observable effects. */
-async function withMessage(t: TestContext, overrides: Partial<InboxDeps> = {}, first: MessageEvent = message('one')) {
+async function withMessage(t: TestContext, overrides: InboxChanges = {}, first: MessageEvent = message('one')) {
   const made = inboxFor(t, overrides)
   await made.inbox.accept(first, keys('k1'))
   const rows = (sql: string) => {
@@ -179,7 +178,7 @@ test('changes of a message that was never accepted are refused and not stored', 
 test('a user without access cannot change a message', async (t) => {
   let allowed = true
   const { inbox, waiting, notes, emitted } = await withMessage(t, {
-    checkAccess: () => ({ allowed, reason: 'a stranger' }),
+    access: () => ({ allowed, reason: 'a stranger' }),
   })
   allowed = false
   const refused = { status: 'refused', reason: 'a stranger' }
@@ -251,7 +250,7 @@ test('a message that is deleted after its claim is still answered; the deletion 
 
 test('if the platform does not report who deleted a message, access is checked for its author', async (t) => {
   const { inbox, stored } = await withMessage(t, {
-    checkAccess: ({ source }) => ({ allowed: source.userId === 'u', reason: 'by name' }),
+    access: ({ source }) => ({ allowed: source.userId === 'u', reason: 'by name' }),
   })
   const { userId: _, ...withoutUser } = message('').source
   assert.equal(
@@ -324,7 +323,7 @@ test('an edit has the authority of the person who edits, and an adapter brings n
   const { inbox, stored } = await withMessage(
     t,
     // The lookup of a role may take a moment.
-    { authorityOf: async ({ platform, chatType }) => ({ role, platform, chatType }) },
+    { lookUpAuthority: async ({ platform, chatType }) => ({ role, platform, chatType }) },
     message('one', { authority: forged }),
   )
   const storedRole = () => parseStoredEvent(stored()[0]?.payload ?? '{}').authority?.role

@@ -36,7 +36,7 @@ test('chats and accounts have separate cursors', async (t) => {
 
 test('a cursor advances with an accepted, a known, a refused and a too large message', async (t) => {
   let allowed = true
-  const { inbox, store } = inboxFor(t, { checkAccess: () => ({ allowed, reason: 'a stranger' }) })
+  const { inbox, store } = inboxFor(t, { access: () => ({ allowed, reason: 'a stranger' }) })
   const mark = async () => (await store.run(() => listCursors(bot))).get('c')
   await inbox.accept(message('one'), keys('k1'), { place: 'c', id: '1' })
   assert.equal(await mark(), '1')
@@ -53,13 +53,13 @@ test('a cursor advances with an accepted, a known, a refused and a too large mes
 })
 
 test('a refused user creates no cursor: without an accepted message no cursor exists', async (t) => {
-  const { inbox, store } = inboxFor(t, { checkAccess: () => ({ allowed: false, reason: 'a stranger' }) })
+  const { inbox, store } = inboxFor(t, { access: () => ({ allowed: false, reason: 'a stranger' }) })
   for (const place of ['c', 'c:1', 'c:2']) await inbox.accept(message('no'), keys(place), { place, id: '3' })
   assert.equal((await store.run(() => listCursors(bot))).size, 0)
 })
 
 test('the cursor stays when the message cannot be stored', async (t) => {
-  const { inbox, store } = inboxFor(t, { sessionKeyOf: () => JSON.parse('null') })
+  const { inbox, store } = inboxFor(t, { sessionKey: () => JSON.parse('null') })
   await assert.rejects(inbox.accept(message('one'), keys('k1'), { place: 'c', id: '1' }))
   assert.equal((await store.run(() => listCursors(bot))).size, 0)
 })

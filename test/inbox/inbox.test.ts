@@ -54,7 +54,7 @@ test('concurrent deliveries of the same message give one row', async (t) => {
 
 test('a refused message leaves nothing behind, and is accepted once its author is allowed', async (t) => {
   let allowed = false
-  const { inbox, stored, woken } = inboxFor(t, { checkAccess: () => ({ allowed, reason: 'a stranger' }) })
+  const { inbox, stored, woken } = inboxFor(t, { access: () => ({ allowed, reason: 'a stranger' }) })
   assert.deepEqual(await inbox.accept(message('hello'), keys('k1')), { status: 'refused', reason: 'a stranger' })
   assert.deepEqual(stored(), [])
   assert.deepEqual(woken, [])
@@ -65,8 +65,8 @@ test('a refused message leaves nothing behind, and is accepted once its author i
 test('a person who loses the access while the platform is asked for roles is refused', async (t) => {
   let allowed = true
   const { inbox, stored } = inboxFor(t, {
-    checkAccess: () => ({ allowed, reason: 'revoked' }),
-    async authorityOf() {
+    access: () => ({ allowed, reason: 'revoked' }),
+    async lookUpAuthority() {
       allowed = false
       return ownerAuthority
     },
@@ -76,7 +76,7 @@ test('a person who loses the access while the platform is asked for roles is ref
 })
 
 test('events of the gateway itself need no permission', async (t) => {
-  const { inbox } = inboxFor(t, { checkAccess: () => ({ allowed: false, reason: 'not allowed' }) })
+  const { inbox } = inboxFor(t, { access: () => ({ allowed: false, reason: 'not allowed' }) })
   assert.equal((await inbox.accept(message('tick', { internal: true }), keys('cron:1'))).status, 'accepted')
 })
 

@@ -41,7 +41,7 @@ test('a message that plugins allow is accepted unchanged', async (t) => {
 
 test('a message that a plugin skips gets no question, no reply and no event, and does not wake the engine', async (t) => {
   const { inbox, stored, woken, received } = inboxWithHooks(t, skip, {
-    checkAccess: () => assert.fail('access was decided for a skipped message'),
+    access: () => assert.fail('access was decided for a skipped message'),
   })
   assert.deepEqual(await inbox.accept(message('spam'), keys('a')), { status: 'refused', reason: 'not for us' })
   assert.deepEqual([stored(), woken, received], [[], [], []])
@@ -85,7 +85,7 @@ test('a rewritten message is accepted with its new text, in the lane of the new 
 
 test('a plugin that allows a message does not give its author access', async (t) => {
   const { inbox, stored, asked } = inboxWithHooks(t, shout, {
-    checkAccess: () => ({ allowed: false, reason: 'a stranger' }),
+    access: () => ({ allowed: false, reason: 'a stranger' }),
   })
   assert.deepEqual(await inbox.accept(message('hello'), keys('a')), { status: 'refused', reason: 'a stranger' })
   assert.deepEqual(asked, ['hello'])
@@ -96,7 +96,7 @@ test('a plugin sees /stop, but neither delays it nor decides about it, and acces
   let allowed = true
   const asked: string[] = []
   const { inbox, stored } = inboxFor(t, {
-    checkAccess: () => ({ allowed, reason: 'a stranger' }),
+    access: () => ({ allowed, reason: 'a stranger' }),
     preDispatchHooks: {
       hasPreDispatchHooks: () => true,
       preDispatch({ text }) {
@@ -169,7 +169,7 @@ test('an edit is passed to the same plugins: a rejected text cannot arrive as an
 
 test('plugins receive a reaction or a deletion once, and none of a refused user', async (t) => {
   let allowed = true
-  const { inbox, changed } = inboxWithHooks(t, pass, { checkAccess: () => ({ allowed, reason: '' }) })
+  const { inbox, changed } = inboxWithHooks(t, pass, { access: () => ({ allowed, reason: '' }) })
   const { source } = message('')
   await inbox.accept(message('hello'), keys('a'))
   const reaction = {

@@ -12,7 +12,17 @@ import { openReader } from '../../src/store/sqlite/reader.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
 import { openStore } from '../kit/open-store.ts'
 
-export function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
+export type InboxChanges = Partial<InboxDeps & InboxDeps['accounts']>
+
+export function inboxFor(t: TestContext, changes: InboxChanges = {}) {
+  const {
+    access = () => ({ allowed: true, reason: 'everybody' }),
+    lookUpAuthority = ({ platform, chatType }) => ({ role: 'member', platform, chatType }),
+    editPolicyOf = () => 'amend',
+    sessionKey = ({ chatId }) => brand(`key:${chatId}`),
+    emitsEvents = () => true,
+    ...overrides
+  } = changes
   const { store, path } = openStore(t)
   const reader = openReader(path)
   t.after(() => reader.close())
@@ -28,10 +38,7 @@ export function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
     log: silentLog,
     maxMessageBytes: () => 10_000,
     isOpen: () => true,
-    checkAccess: () => ({ allowed: true, reason: 'everybody' }),
-    authorityOf: ({ platform, chatType }) => ({ role: 'member', platform, chatType }),
-    editPolicyOf: () => 'amend',
-    sessionKeyOf: ({ chatId }) => brand(`key:${chatId}`),
+    accounts: { access, lookUpAuthority, editPolicyOf, sessionKey, emitsEvents },
     queueKindOf: ({ text }) => (text.startsWith('/') ? 'control' : 'turn'),
     bypassesHooks: ({ text }) => text === '/stop',
     isUrgent: ({ text }) => text === '/stop',
@@ -39,7 +46,6 @@ export function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
     stopEvent: async (seq) => void settled.push(`${seq} stop`),
     onWithdrawn: (seq, { status }) => settled.push(`${seq} ${status}`),
     emit: (name, context) => (name.startsWith('message:') ? received : emitted).push({ name, context }),
-    emitsEvents: () => true,
     failpoint: () => undefined,
     ...overrides,
   })

@@ -13,10 +13,10 @@ import {
   type RoleRules,
   requesterOf,
 } from '../../inbox/access.ts'
+import type { Accounts } from '../../inbox/accounts.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { MessageEvent } from '../../message/event.ts'
-import type { SessionKey } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { PairedPeople } from '../../pairing/pairing.ts'
 import {
@@ -31,7 +31,7 @@ import type { SessionsConfig } from '../../sessions/config.ts'
 import { isSharedSession, type SessionKeyRules, sessionKeyOf } from '../../sessions/session-key.ts'
 import type { PlatformRoles } from './platform-roles.ts'
 
-export interface AccountDirectory {
+export interface AccountDirectory extends Accounts {
   list(): readonly PlatformAccount[]
   /** Reads the accounts again after the configuration has changed, and warns about those that admit no user. */
   refresh(): readonly PlatformAccount[]
@@ -40,17 +40,6 @@ export interface AccountDirectory {
   platform(name: string): InstalledPlatform | undefined
   /** What fits into one message of this platform. */
   limitsOf(platform: string): InstalledPlatform['limits'] | undefined
-  access(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
-  /**
-   * Whose message it is, by the lists of the configuration and the platform roles that are known now. The lowest possible
-   * role otherwise, and for an account that is not configured.
-   */
-  authorityOf(source: SessionSource): Authority
-  /**
-   * Works like `authorityOf`, and looks up the platform roles on which it depends. Takes at most two seconds, never
-   * rejects.
-   */
-  lookUpAuthority(source: SessionSource): Authority | Promise<Authority>
   /** Whether the person who has caused an event has lost the access. False where nothing is known about the person. */
   isRevoked(event: CausedEvent): boolean
   /** The authority that was stored with an event, lowered where the configuration now permits less. */
@@ -59,12 +48,6 @@ export interface AccountDirectory {
   commandTiersOf(source: SessionSource): RoleRules | undefined
   /** How the gateway behaves on an account; the defaults for an account that is not configured. */
   policyOf(of: Pick<SessionSource, 'platform' | 'account'>): AccountPolicy
-  editPolicyOf(source: SessionSource): AccountPolicy['edits']
-  sessionKey(source: SessionSource): SessionKey
-  /** Several people write in the session of this source. */
-  isShared(source: SessionSource): boolean
-  /** Whether the platform has its gateway events emitted. False for background tasks. */
-  emitsEvents(source: Pick<SessionSource, 'platform'>): boolean
   /** `<platform>_<chat_type>`, or the route of a background task. */
   routeOf(event: Routed): string
   /** Works like `routeOf`; '' on the command line, the platform without gateway events (seed 003). */

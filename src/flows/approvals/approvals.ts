@@ -76,7 +76,6 @@ export interface Approvals {
 export function createApprovals(deps: ApprovalsDeps): Approvals {
   const { store, outbox, engine, accountDirectory, clock, log, settings, emit, isOpen, failpoint } = deps
   const completionSignals = createCompletionSignals()
-  const roleOf = (source: SessionSource) => accountDirectory.authorityOf(source).role
   const questions = createQuestions({
     store,
     outbox,
@@ -87,9 +86,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     isOpen,
     emit,
     emitsEvents: deps.emitsEvents,
-    access: (source: SessionSource) => accountDirectory.access({ source }),
-    isShared: accountDirectory.isShared,
-    roleOf,
+    accounts: accountDirectory,
     plugins: deps.plugins,
     showsButtons: (target) => deps.adapter(target)?.showsButtons === true,
     commandPrefix: (platform) => accountDirectory.platform(platform)?.commandPrefix ?? '/',
@@ -113,7 +110,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     const { createCommandApproval } = await import('./command-approval.ts')
     return createCommandApproval({
       ...waiting,
-      roleOf,
+      accounts: accountDirectory,
       *editsOf(key) {
         return (yield* readSessionSettings(key)).edits
       },
@@ -126,7 +123,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   }
   return {
     questions,
-    confirmCommand: createSlashConfirm({ store, questions, settings }),
+    confirmCommand: createSlashConfirm(store, questions, settings),
     async approveTool(request, signal) {
       approveTool ??= loadApproval()
       return (await approveTool)(request, signal)

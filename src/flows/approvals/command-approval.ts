@@ -2,7 +2,6 @@
  * Connects the approval of tool calls with config.yaml, the model and the running turns. Loaded with the first call that
  * needs approval.
  */
-import { isOnAllowlist } from '../../agent/command-policy/command-shape.ts'
 import type { ApproveTool } from '../../agent/loop/tool-approval.ts'
 import type { Auxiliary } from '../../agent/models/auxiliary.ts'
 import {
@@ -14,7 +13,7 @@ import {
 import { editConfigLists } from '../../config/edit-config.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 
-export interface CommandApprovalDeps extends Omit<ToolApprovalDeps, 'isOnAllowlist' | 'rememberCommand' | 'judge'> {
+export interface CommandApprovalDeps extends Omit<ToolApprovalDeps, 'rememberCommand' | 'judge'> {
   readonly home: Pick<HomeLayout, 'root' | 'configFile'>
   /** Applies a change of config.yaml at once. */
   reloadConfig(): unknown
@@ -24,7 +23,6 @@ export interface CommandApprovalDeps extends Omit<ToolApprovalDeps, 'isOnAllowli
 export function createCommandApproval(deps: CommandApprovalDeps): ApproveTool {
   return createToolApproval({
     ...deps,
-    isOnAllowlist,
     async rememberCommand(shape) {
       editConfigLists(deps.home, [{ path: ['command_allowlist'], add: shape }])
       deps.reloadConfig()

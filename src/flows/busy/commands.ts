@@ -15,14 +15,12 @@ import type { DisplayConfig } from '../turn/config.ts'
 import type { BusyArrivals } from './arrivals.ts'
 import { isInteractive } from './decide.ts'
 
-export interface BusyServicesDeps {
-  readonly store: Store
-  readonly arrivals: BusyArrivals
-  readonly engine: Pick<Engine, 'wake' | 'isBusy'>
-  readonly settings: () => DisplayConfig & ConfigOf<typeof inboxConfig>
-}
-
-export function createBusyServices({ store, arrivals, engine, settings }: BusyServicesDeps): BusyServices {
+export function createBusyServices(
+  store: Store,
+  arrivals: BusyArrivals,
+  engine: Pick<Engine, 'wake' | 'isBusy'>,
+  settings: () => DisplayConfig & ConfigOf<typeof inboxConfig>,
+): BusyServices {
   return {
     enqueue(key, { seq: commandSeq, event: typed }, { mode, text }, say) {
       const file = typed.attachments?.[0]

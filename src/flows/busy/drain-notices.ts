@@ -2,33 +2,23 @@
  * Tells people who write while the gateway finishes its turns before it stops that their message waits for the next start.
  * Loaded with the first such message.
  */
-import type { Logger } from '../../lib/log.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
-import type { Outbox } from '../../outbox/outbox.ts'
-import type { Store } from '../../store/store.ts'
-import type { DisplayConfig } from '../turn/config.ts'
 import { isInteractive } from './decide.ts'
-
-export interface DrainNoticesDeps {
-  readonly store: Store
-  readonly outbox: Pick<Outbox, 'prepare'>
-  sessionKeyOf(source: SessionSource): SessionKey
-  readonly settings: () => DisplayConfig
-  readonly clock: () => number
-  readonly log: Logger
-}
+import type { BusyDeps } from './deps.ts'
 
 /** Each conversation is told once. Never rejects. */
-export function createDrainNotices(deps: DrainNoticesDeps): (event: MessageEvent) => Promise<void> {
-  const { store, outbox, settings, clock, log } = deps
+export function createDrainNotices(
+  { store, outbox, settings, clock, log }: Pick<BusyDeps, 'store' | 'outbox' | 'settings' | 'clock' | 'log'>,
+  sessionKeyOf: (source: SessionSource) => SessionKey,
+): (event: MessageEvent) => Promise<void> {
   const told = new Set<SessionKey>()
 
   return async (event) => {
     const target = targetOf(event.source)
     if (!isInteractive(event) || !settings().display.busy_ack_enabled) return
-    const key = deps.sessionKeyOf(event.source)
+    const key = sessionKeyOf(event.source)
     if (told.has(key)) return
     told.add(key)
     const notice = outbox.prepare({ key: `drain:${clock()}:${key}`, target, kind: 'notice', text: drainText })

@@ -35,9 +35,7 @@ interface RefusedMessage {
   readonly event: MessageEvent
 }
 
-type RefusalDeps = Pick<BusyDeps, 'store' | 'outbox' | 'settings' | 'stopping' | 'clock' | 'log'>
-
-export function createFullQueueNotices({ store, outbox, settings, stopping, clock, log }: RefusalDeps) {
+export function createFullQueueNotices({ store, outbox, settings, stopping, clock, log }: BusyDeps) {
   const bursts = new Map<SessionKey, { readonly since: number; timer: NodeJS.Timeout }>()
 
   async function announce(key: SessionKey): Promise<void> {

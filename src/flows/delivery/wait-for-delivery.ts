@@ -4,17 +4,12 @@
 import { type DeliveryState, findDeliveryState } from '../../outbox/delivery-state.ts'
 import type { Store } from '../../store/store.ts'
 
-export interface WaitForDeliveryDeps {
-  readonly store: Store
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-}
-
 const firstPollMs = 25
 const maxPollMs = 500
 
 /** Resolves when the platform has answered for all messages, or after `timeoutMs`, or when the signal aborts. */
 export async function waitForDelivery(
-  { store, sleep }: WaitForDeliveryDeps,
+  { store, sleep }: { readonly store: Store; sleep(ms: number, signal?: AbortSignal): Promise<void> },
   key: string,
   timeoutMs: number,
   signal: AbortSignal,
