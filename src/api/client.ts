@@ -1,9 +1,10 @@
 /**
- * Requests of the commands to the HTTP API of a gateway.
+ * Requests of clients to the HTTP API of a gateway. A route says what goes in and what comes out.
  */
 import type { z } from 'zod'
 import { HermesError } from '../lib/errors.ts'
 import { readErrorResponse, toUnreachableError } from './client-errors.ts'
+import type { ParamNames, RouteContract } from './route.ts'
 
 /** A gateway and its token. */
 export interface ApiAccess {
@@ -11,15 +12,71 @@ export interface ApiAccess {
   readonly url: string
   readonly token: string
   /** Default: that of Node. */
-  readonly fetch?: typeof fetch
+  readonly fetch?: typeof fetch | undefined
 }
 
 export interface ApiCall {
   /** Default: POST with a body, GET without one. */
-  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE' | undefined
   /** Objects are sent as JSON. */
   readonly body?: Blob | object | undefined
   readonly signal?: AbortSignal | undefined
+}
+
+/** What a client gives to a route. */
+export type RouteInput<Path extends string, Query extends z.ZodType, Body extends z.ZodType | 'bytes'> = {
+  /** Members without a value are left out. */
+  readonly query?: z.input<Query> | undefined
+  readonly signal?: AbortSignal | undefined
+} & ([ParamNames<Path>] extends [never]
+  ? { readonly params?: undefined }
+  : { readonly params: Readonly<Record<ParamNames<Path>, string>> }) &
+  (Body extends 'bytes'
+    ? { readonly body: Blob }
+    : Body extends z.ZodUndefined
+      ? { readonly body?: undefined }
+      : { readonly body: z.input<Body> & object })
+
+/** Rejects like `sendRequest`, and `cli/incompatible-response`. Members that the shape does not have are ignored. */
+export async function callRoute<
+  Path extends string,
+  Query extends z.ZodType,
+  Body extends z.ZodType | 'bytes',
+  Answer extends z.ZodType,
+>(
+  access: ApiAccess,
+  route: RouteContract<Path, Query, Body, Answer>,
+  input: RouteInput<Path, Query, Body>,
+): Promise<z.output<Answer>> {
+  const response = await openRoute(access, route, input)
+  return readAnswer(route.response, await response.json())
+}
+
+/** Resolves with the response as it comes, for the content of a file. Rejects like `sendRequest`. */
+export async function openRoute<Path extends string, Query extends z.ZodType, Body extends z.ZodType | 'bytes'>(
+  access: ApiAccess,
+  { method, path }: RouteContract<Path, Query, Body>,
+  { params, query, body, signal }: RouteInput<Path, Query, Body>,
+): Promise<Response> {
+  return await sendRequest(access, addressOf(path, { ...params }, { ...asObject(query) }), { method, body, signal })
+}
+
+/** Throws `cli/incompatible-response`. */
+export function readAnswer<Shape extends z.ZodType>(shape: Shape, answer: unknown): z.output<Shape> {
+  const parsed = shape.safeParse(answer)
+  if (parsed.success) return parsed.data
+  throw new HermesError('cli/incompatible-response', '', { cause: parsed.error })
+}
+
+function asObject(query: unknown): object {
+  return typeof query === 'object' && query !== null ? query : {}
+}
+
+function addressOf(path: string, params: Readonly<Record<string, string>>, query: object): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))
+  return search.size === 0 ? filled : `${filled}?${search}`
 }
 
 /** Rejects `cli/no-daemon`, also when the time of the signal is over; the gateway's error; and when the signal aborts. */
@@ -33,27 +90,12 @@ export async function sendRequest(access: ApiAccess, path: string, call: ApiCall
   try {
     response = await (access.fetch ?? fetch)(new URL(path, access.url), { method, headers, signal, ...payload })
   } catch (error) {
+    if (error instanceof HermesError) throw error
     if (signal?.aborted === true && !isTimeout(signal.reason)) throw error
     throw toUnreachableError(error)
   }
   if (!response.ok) throw await readErrorResponse(response)
   return response
-}
-
-/**
- * Works like `sendRequest`, and rejects `cli/incompatible-response`. Members that the shape does not have are
- * ignored.
- */
-export async function callApi<Shape extends z.ZodType>(
-  access: ApiAccess,
-  path: string,
-  shape: Shape,
-  call?: ApiCall,
-): Promise<z.output<Shape>> {
-  const response = await sendRequest(access, path, call)
-  const parsed = shape.safeParse(await response.json())
-  if (parsed.success) return parsed.data
-  throw new HermesError('cli/incompatible-response', '', { cause: parsed.error })
 }
 
 function isTimeout(reason: unknown): boolean {

@@ -3,7 +3,7 @@
  */
 import { createAgent } from '../agent/agent.ts'
 import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
-import type { AgentRoutesDeps } from '../api/agent-routes.ts'
+import type { AgentOfApi } from '../api/services.ts'
 import type { SessionCompression } from '../flows/compression/session-compression.ts'
 import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
 import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
@@ -42,7 +42,9 @@ import {
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
-export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'>, AgentRoutesDeps {
+export interface AgentRuntime
+  extends Pick<SessionCompression, 'compressSession'>,
+    Pick<AgentOfApi, 'knownTools' | 'previewPrompt'> {
   /** Entries of toolset lists that name nothing, and a file of messages that cannot be used. Its review never rejects. */
   readonly agentCheck: ToolsetCheck
   /** Runs the turns of one session. */

@@ -1,48 +1,104 @@
 /**
  * Composes the JSON API. Loaded with its first request.
  */
-import { join, relative } from 'node:path'
-import type { ApiDeps } from '../api/handle-request.ts'
-import type { HttpRoute } from '../platforms/adapter.ts'
-import { createReaderThread } from '../store/sqlite/reader-thread.ts'
+import { createOpenApi } from '../api/describe-routes.ts'
+import { apiRoutes } from '../api/routes.ts'
+import { serveRoute } from '../api/serve-route.ts'
+import type { ApiServices, GatewayLifecycle } from '../api/services.ts'
+import type { EventFeed } from '../flows/events/event-feed.ts'
+import type { FileServices } from '../flows/platform/platform-files.ts'
+import { HermesError } from '../lib/errors.ts'
+import type { HttpRoute, PlatformMenu } from '../platforms/adapter.ts'
+import { createReaderThread, type ReaderThread } from '../store/sqlite/reader-thread.ts'
+import type { AgentRuntime } from './compose-agent.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
-export function composeApi(
-  { options, settings, store, accountDirectory, platforms, clock, log }: AppContext,
-  { sessionServices, approvals, outbox }: Core,
-  { routes, setServers }: { readonly routes: () => readonly HttpRoute[] } & Pick<ApiDeps, 'setServers'>,
-): ApiDeps {
-  return {
+export interface ApiParts extends Pick<GatewayLifecycle, 'status'> {
+  readonly agent: Pick<AgentRuntime, 'knownTools' | 'previewPrompt' | 'mcp' | 'plugins' | 'cron'>
+  readonly menu: PlatformMenu
+  readonly files: () => Promise<FileServices>
+  /** All routes of now, those of platforms included. */
+  readonly routes: () => readonly HttpRoute[]
+}
+
+export function composeApi(context: AppContext, core: Core, parts: ApiParts): HttpRoute[] {
+  const { options, settings, store, accountDirectory, platforms, secrets, clock, log } = context
+  const { agent, menu } = parts
+  const services: ApiServices = {
     store,
+    home: options.home,
     clock,
     log,
-    database: options.home.databaseFile,
-    async openFile(file) {
-      const { media, pictures } = options.home
-      const path = 'picture' in file ? join(pictures, file.picture) : file.path
-      const { openStoredFile } = await import('../media/file-store.ts')
-      return await openStoredFile(relative(media, path), { folder: media })
+    redact: secrets.redact,
+    settings,
+    lifecycle: lifecycleOf(context, core, parts),
+    agent: {
+      knownTools: agent.knownTools,
+      previewPrompt: agent.previewPrompt,
+      setSessionServers: agent.mcp.setSessionServers,
     },
-    reader: createReaderThread(new URL('../api/read-sessions-thread.ts', import.meta.url)),
-    resetSession: sessionServices.resetSession,
-    questions: approvals.questions.deps,
-    withhold: outbox.withhold,
     accountDirectory,
-    platform: accountDirectory.platform,
-    sessionKey: accountDirectory.sessionKey,
-    home: options.home,
-    setServers,
-    contextLength: () => settings().context_length,
-    isHere: () => /^(?:local|bwrap)$/.test(settings().terminal.backend),
     adapter: platforms.adapter,
-    async openApi(url) {
-      const [{ buildOpenApi }, { errorSchema, describeRoutes }] = await Promise.all([
-        import('../http/openapi.ts'),
-        import('../api/descriptions.ts'),
-      ])
-      const described = await describeRoutes(routes())
-      return await buildOpenApi(described, { version: options.version, url, error: errorSchema() })
+    engine: core.engine,
+    outbox: core.outbox,
+    hooks: core.hooks,
+    plugins: agent.plugins,
+    sessions: core.sessionServices,
+    questions: core.approvals.questions.deps,
+    menu,
+    opened: openServices(context, core, parts),
+  }
+  return apiRoutes.map((route) => serveRoute(route, services))
+}
+
+function lifecycleOf(context: AppContext, core: Core, { status, routes }: ApiParts): GatewayLifecycle {
+  const { options, mode, config, store, accountDirectory, lifecycle, clock, log } = context
+  return {
+    status,
+    stopping: lifecycle.stopping,
+    pause: core.pause.pause,
+    resume: core.pause.resume,
+    shutdown: () => options.onShutdownRequest?.(),
+    async restart() {
+      if (mode.restart === undefined)
+        throw new HermesError('http/bad-request', 'This gateway belongs to a terminal and cannot restart.')
+      const { requestRestart } = await import('../flows/lifecycle/restart.ts')
+      await requestRestart({ store, outbox: core.outbox, accountDirectory, clock, log })
+      mode.restart()
+    },
+    reloadConfig: config.reload,
+    openApi: createOpenApi(routes, options.version),
+  }
+}
+
+/** Each is opened with the first request that needs it. */
+function openServices(
+  { store, lifecycle: { stopping }, clock, log }: AppContext,
+  { events, outbox, pairing }: Core,
+  { agent, files }: ApiParts,
+): ApiServices['opened'] {
+  let reader: ReaderThread | undefined
+  let feed: Promise<EventFeed> | undefined
+  const openFeed = async () =>
+    (await import('../flows/events/event-feed.ts')).createEventFeed({
+      ...{ store, events, withhold: outbox.withhold, clock, stopping, log },
+      setTimer(call, ms) {
+        const timer = setTimeout(call, ms).unref()
+        return () => clearTimeout(timer)
+      },
+    })
+  return {
+    cron: agent.cron.open,
+    files,
+    pairing: pairing.admin,
+    reader() {
+      reader ??= createReaderThread(new URL('../api/handlers/read-sessions-thread.ts', import.meta.url))
+      return reader
+    },
+    events() {
+      feed ??= openFeed()
+      return feed
     },
   }
 }

@@ -1,7 +1,6 @@
 /**
  * Composes `/mcp`, which calls the JSON API of its own gateway without a connection. Loaded with its first request.
  */
-import type { ApiRequestInit } from '../clients/mcp-server/gateway-api.ts'
 import { createMcpEndpoint } from '../clients/mcp-server/http-endpoint.ts'
 import { toErrorResponse } from '../http/json-response.ts'
 import { createRouteTable } from '../http/route-table.ts'
@@ -20,20 +19,20 @@ export function composeMcpEndpoint({ routes, version, log }: ComposeMcpEndpointD
   const table = createRouteTable()
   for (const route of routes) table.add({ route, alwaysAvailable: true })
 
-  async function call(path: string, { method = 'GET', body, signal }: ApiRequestInit): Promise<Response> {
-    const url = new URL(path, 'http://gateway.invalid')
-    const entry = table.find(url.pathname)?.get(method)
+  const call: typeof fetch = async (address, init) => {
+    const request = new Request(address, init)
+    const path = new URL(request.url).pathname
+    const entry = table.find(path)?.get(request.method)
     try {
-      if (entry === undefined) throw new HermesError('http/not-found', url.pathname)
-      const content = body === undefined ? {} : { body: JSON.stringify(body) }
-      return await entry.route.handle(new Request(url, { method, signal, ...content }))
+      if (entry === undefined) throw new HermesError('http/not-found', path)
+      return await entry.route.handle(request)
     } catch (error) {
-      if (signal.aborted) throw error
+      if (request.signal.aborted) throw error
       const { status, body: answer } = toErrorResponse(error, true)
-      if (status >= 500)
-        log.error({ event: 'mcp.call_failed', path: url.pathname, err: error }, 'a call of an MCP client failed')
+      if (status >= 500) log.error({ event: 'mcp.call_failed', path, err: error }, 'a call of an MCP client failed')
       return Response.json(answer, { status })
     }
   }
-  return createMcpEndpoint({ api: { fetch: call, isRemote: false }, version, log })
+  const gateway = { url: 'http://gateway.invalid', token: '', fetch: call, isRemote: false }
+  return createMcpEndpoint({ gateway, version, log })
 }

@@ -3,18 +3,11 @@
  * and nothing connects before `start` of each is called.
  */
 
-import { type AdminRoutesDeps, adminRoutes } from '../api/admin-routes.ts'
-import { agentRoutes } from '../api/agent-routes.ts'
-import type { ApiDeps } from '../api/handle-request.ts'
-import { hookRoutes } from '../api/hook-routes.ts'
-import { pluginRoutes } from '../api/plugin-routes.ts'
-import type { EventFeed } from '../flows/events/event-feed.ts'
 import { createStatus, enabledPlatforms, type GatewayStatusReport, pluginWarnings } from '../flows/lifecycle/status.ts'
 import { createPlatformContext, type PlatformContextDeps } from '../flows/platform/platform-context.ts'
 import type { FileServices } from '../flows/platform/platform-files.ts'
 import { openGatewayToken } from '../http/gateway-token.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
-import { HermesError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
@@ -150,37 +143,22 @@ function maxFileBytes({ media }: ReturnType<AppContext['settings']>): number {
   return media.max_mb * 1_048_576
 }
 
-function uploadRoutes({ settings }: AppContext, files: () => Promise<FileServices>): HttpRoute[] {
-  const route = (method: HttpRoute['method'], path: string): HttpRoute => ({
-    method,
-    path,
-    access: 'token',
-    async handle(request) {
-      const { handleUploadRequest } = await import('../api/upload-routes.ts')
-      const { uploads } = await files()
-      return await handleUploadRequest(request, { uploads, maxBytes: maxFileBytes(settings()) })
-    },
-  })
-  const one = '/api/uploads/{upload_id}'
-  return [
-    route('GET', '/api/uploads'),
-    route('POST', '/api/uploads'),
-    route('GET', one),
-    route('POST', one),
-    route('DELETE', one),
-  ]
-}
-
 function composeHttp(
   context: AppContext,
   core: Core,
-  { mcp, plugins, skills, cron, knownTools, previewPrompt }: AgentRuntime,
+  agent: AgentRuntime,
   { token, status, isConnecting, files }: HttpParts,
 ): HttpServer {
-  const { options, mode, config, settings, platforms, store, lifecycle, problems, secrets, clock, log } = context
-  const { redact } = secrets
-  const { engine, outbox, hooks } = core
-  const server = createHttpServer({
+  const { options, mode, settings, platforms, lifecycle, problems, secrets, log } = context
+  const { version } = options
+  let routes: Promise<readonly HttpRoute[]> | undefined
+  const loadRoutes = () => {
+    routes ??= import('./compose-api.ts').then(({ composeApi }) =>
+      composeApi(context, core, { agent, menu: menuOf(core, agent.skills), files, status, routes: server.routes }),
+    )
+    return routes
+  }
+  const server: HttpServer = createHttpServer({
     allowed: () => settings().http,
     settings: { ...settings().http, ...mode.address },
     token,
@@ -188,95 +166,34 @@ function composeHttp(
     readiness: () => ({
       status: lifecycle.phase(),
       platforms: enabledPlatforms(platforms.health()),
-      degraded: [...problems.degraded(), ...pluginWarnings(plugins.failures()).map((text) => redact(text))],
+      degraded: [
+        ...problems.degraded(),
+        ...pluginWarnings(agent.plugins.failures()).map((text) => secrets.redact(text)),
+      ],
       connecting: isConnecting(),
     }),
-    adminRoutes: withMcp(context, [
-      ...adminRoutes({
-        store,
-        engine,
-        outbox,
-        clock,
-        status,
-        approvals: {
-          home: options.home,
-          allowlist: () => settings().command_allowlist,
-          reloadConfig: config.reload,
-        },
-        pairing: core.pairing.admin,
-        send: composeSend(context, core),
-        jobs: async (body) => (await import('../flows/cron/job-services.ts')).handleJobRequest(cron.open, body),
-        api: composeLazyApi(context, core, { routes: () => server.routes(), setServers: mcp.setSessionServers }),
-        homeChannels: async () => (await import('../flows/delivery/home-channels.ts')).readHomeChannels(context),
-        pause: core.pause,
-        menu: menuOf(core, skills),
-        shutdown: () => options.onShutdownRequest?.(),
-        async restart() {
-          if (mode.restart === undefined)
-            throw new HermesError('http/bad-request', 'This gateway belongs to a terminal and cannot restart.')
-          const { requestRestart } = await import('../flows/lifecycle/restart.ts')
-          await requestRestart({ store, outbox, accountDirectory: context.accountDirectory, clock, log })
-          mode.restart()
-        },
-      }),
-      ...hookRoutes(hooks, redact),
-      ...pluginRoutes(plugins, config.reload, redact),
-      ...agentRoutes({ knownTools, previewPrompt }),
-      ...uploadRoutes(context, files),
-      eventRoute(context, core),
-    ]),
+    adminRoutes: mcpRoutes({ version, log }, loadRoutes),
+    lazyRoutes: { prefix: '/api/', load: loadRoutes },
   })
   return server
 }
 
-/** Loads the feed of events with the first client. */
-function eventRoute({ store, lifecycle: { stopping }, clock, log }: AppContext, { events, outbox }: Core): HttpRoute {
-  let feed: Promise<EventFeed> | undefined
-  const open = async () =>
-    (await import('../flows/events/event-feed.ts')).createEventFeed({
-      ...{ store, events, withhold: outbox.withhold, clock, stopping, log },
-      setTimer(call, ms) {
-        const timer = setTimeout(call, ms).unref()
-        return () => clearTimeout(timer)
-      },
-    })
-  return {
-    method: 'GET',
-    path: '/api/events',
-    access: 'token',
-    async handle(request) {
-      const { handleEventRequest } = await import('../flows/events/event-requests.ts')
-      feed ??= open()
-      return await handleEventRequest(request, await feed, stopping)
-    },
-  }
-}
-
-/** The routes with `/mcp`, which calls them. Loads the code with the first request. */
-function withMcp({ options: { version }, log }: AppContext, routes: readonly HttpRoute[]): readonly HttpRoute[] {
+/** `/mcp`, which calls the routes of the API. Loads the code with the first request. */
+function mcpRoutes(
+  { version, log }: { readonly version: string; readonly log: Log },
+  loadRoutes: () => Promise<readonly HttpRoute[]>,
+): readonly HttpRoute[] {
   let endpoint: Promise<HttpRoute['handle']> | undefined
+  const open = async () => {
+    const [{ composeMcpEndpoint }, routes] = await Promise.all([import('./compose-mcp-endpoint.ts'), loadRoutes()])
+    return composeMcpEndpoint({ routes, version, log })
+  }
   const handle: HttpRoute['handle'] = async (request) => {
-    endpoint ??= import('./compose-mcp-endpoint.ts').then((composed) =>
-      composed.composeMcpEndpoint({ routes, version, log }),
-    )
+    endpoint ??= open()
     return await (await endpoint)(request)
   }
   const methods = ['GET', 'POST', 'DELETE'] as const
-  return [...routes, ...methods.map((method) => ({ method, path: '/mcp', access: 'token' as const, handle }))]
-}
-
-/** Loads the code with the first request. */
-function composeLazyApi(
-  context: AppContext,
-  core: Core,
-  parts: { readonly routes: () => readonly HttpRoute[] } & Pick<ApiDeps, 'setServers'>,
-): AdminRoutesDeps['api'] {
-  let deps: Promise<ApiDeps> | undefined
-  return async (request) => {
-    const { handleApiRequest } = await import('../api/handle-request.ts')
-    deps ??= import('./compose-api.ts').then(({ composeApi }) => composeApi(context, core, parts))
-    return await handleApiRequest(await deps, request)
-  }
+  return methods.map((method) => ({ method, path: '/mcp', access: 'token' as const, handle }))
 }
 
 /** What menus of commands show. */
@@ -293,15 +210,6 @@ function menuOf({ commands, pluginRegistries }: Core, skills: AgentRuntime['skil
 
 function toEntry({ name, description, argsHint, aliases, choices }: CommandEntry): CommandEntry {
   return { name, description, argsHint, aliases, choices }
-}
-
-function composeSend(context: AppContext, { outbox }: Core): AdminRoutesDeps['send'] {
-  const { options, accountDirectory, platforms, store, clock, log } = context
-  return async (body, signal) => {
-    const { sendRequest } = await import('../flows/delivery/send-request.ts')
-    const deps = { store, accountDirectory, adapter: platforms.adapter, outbox, home: options.home, clock, sleep, log }
-    return await sendRequest(deps, body, signal)
-  }
 }
 
 /** Loads the code with the first call. */

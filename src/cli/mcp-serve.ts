@@ -4,12 +4,12 @@
  * An own gateway is not started, because it would keep the daemon from starting for as long as the client is open.
  */
 
-import { toUnreachableError } from '../api/client-errors.ts'
+import { callRoute } from '../api/client.ts'
+import { readEvents } from '../api/routes/messages.ts'
 import { createGatewayMcpServer } from '../clients/mcp-server/create-server.ts'
-import type { GatewayApi } from '../clients/mcp-server/gateway-api.ts'
+import type { McpGateway } from '../clients/mcp-server/gateway.ts'
 import { createLineTransport } from '../clients/mcp-server/line-transport.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
-import { asRecord, asString } from '../lib/json.ts'
 import type { CliContext } from './kit/context.ts'
 import { findRunningDaemon } from './kit/daemon.ts'
 import { toSingleLine } from './kit/display.ts'
@@ -24,10 +24,10 @@ export async function mcpServe(context: CliContext, { verbose }: McpServeOptions
   const note = (text: string) => {
     if (verbose) context.errors.write(`${toSingleLine(text)}\n`)
   }
-  const api = createRemoteApi(context)
+  const gateway = createRemoteGateway(context)
   let start: string | undefined
   const ended = Promise.withResolvers<void>()
-  const server = createGatewayMcpServer({ api, version: context.version, start: () => start })
+  const server = createGatewayMcpServer({ gateway, version: context.version, start: () => start })
   const transport = createLineTransport({
     input: context.input,
     output: context.output,
@@ -39,7 +39,7 @@ export async function mcpServe(context: CliContext, { verbose }: McpServeOptions
   server.server.onerror = (error) => note(`hermes mcp serve: ${messageOf(error)}`)
   try {
     // Before the first message, so that a client without a cursor is told everything from now on.
-    start = await readStart(api).catch((error: unknown) => {
+    start = await readStart(gateway).catch((error: unknown) => {
       note(`hermes mcp serve: ${messageOf(error)}`)
       return undefined
     })
@@ -50,14 +50,13 @@ export async function mcpServe(context: CliContext, { verbose }: McpServeOptions
   }
 }
 
-async function readStart(api: GatewayApi): Promise<string | undefined> {
-  const response = await api.fetch('/api/events', { signal: AbortSignal.timeout(5_000) })
-  const cursor = asString(asRecord(await response.json())['next_cursor'])
-  return response.ok && cursor !== '' ? cursor : undefined
+async function readStart(gateway: McpGateway): Promise<string> {
+  const signal = AbortSignal.timeout(5_000)
+  return (await callRoute(gateway, readEvents, { signal })).next_cursor
 }
 
 /** Over HTTP to the daemon, which is looked up again when it does not answer. */
-function createRemoteApi(context: CliContext): GatewayApi {
+function createRemoteGateway(context: CliContext): McpGateway {
   let found: Promise<{ readonly url: string; readonly token: string }> | undefined
   async function find() {
     const { token } = await readSettings(context)
@@ -66,21 +65,22 @@ function createRemoteApi(context: CliContext): GatewayApi {
     return daemon
   }
   return {
+    url: 'http://gateway.invalid',
+    token: '',
     isRemote: true,
-    async fetch(path, { method = 'GET', body, signal }) {
+    async fetch(address, init) {
       found ??= find()
       const looking = found
       try {
         const { url, token } = await looking
-        const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-        const content = body === undefined ? {} : { body: JSON.stringify(body) }
-        const response = await fetch(new URL(path, url), { method, headers, signal, ...content })
+        const { pathname, search } = new URL(String(address))
+        const headers = { ...Object.fromEntries(new Headers(init?.headers)), authorization: `Bearer ${token}` }
+        const response = await fetch(new URL(`${pathname}${search}`, url), { ...init, headers })
         if (response.status === 401 && found === looking) found = undefined
         return response
       } catch (error) {
         if (found === looking) found = undefined
-        if (signal.aborted || error instanceof HermesError) throw error
-        throw toUnreachableError(error)
+        throw error
       }
     },
   }

@@ -1,8 +1,9 @@
 /**
  * `hermes prompt show`: what a new conversation would be given, layer by layer.
  */
-import { z } from 'zod'
-import { type ApiAccess, callApi } from '../api/client.ts'
+import type { z } from 'zod'
+import { type ApiAccess, callRoute } from '../api/client.ts'
+import { showPrompt } from '../api/routes/extensions.ts'
 import type { CliContext } from './kit/context.ts'
 import { findRunningDaemon, warnVersionMismatch } from './kit/daemon.ts'
 import { createDisplay, type Display, toSingleLine, toVisibleLines } from './kit/display.ts'
@@ -10,18 +11,7 @@ import { startEmbeddedGateway } from './kit/embedded-gateway.ts'
 import { readSettings } from './kit/settings.ts'
 import { assertPlatformExists } from './shared/known-toolsets.ts'
 
-const sizeFields = { bytes: z.number(), tokens: z.number() }
-const textSchema = z.looseObject({ name: z.string(), text: z.string(), ...sizeFields })
-
-/** The response of `GET /api/prompt`. Loose, because the daemon may be older or newer. */
-const previewSchema = z.looseObject({
-  platform: z.string(),
-  layers: z.array(textSchema),
-  prompt: z.looseObject(sizeFields),
-  ephemeral: z.looseObject({ text: z.string(), ...sizeFields }).optional(),
-  tools: z.array(z.looseObject({ name: z.string(), ...sizeFields })),
-})
-type Preview = z.output<typeof previewSchema>
+type Preview = z.output<typeof showPrompt.response>
 
 /** Throws `cli/not-found` for a platform that does not exist, and the errors of a start without a running gateway. */
 export async function promptShow(
@@ -56,10 +46,9 @@ async function readPreview(context: CliContext, platform: string): Promise<Previ
 const timeoutMs = 60_000
 
 async function fetchPreview(gateway: ApiAccess, platform: string): Promise<Preview> {
-  const path = `/api/prompt?platform=${encodeURIComponent(platform)}`
-  return await callApi({ url: gateway.url, token: gateway.token }, path, previewSchema, {
-    signal: AbortSignal.timeout(timeoutMs),
-  })
+  const { url, token } = gateway
+  const input = { query: { platform }, signal: AbortSignal.timeout(timeoutMs) }
+  return await callRoute({ url, token }, showPrompt, input)
 }
 
 function printPreview(display: Display, { layers, prompt, ephemeral, tools }: Preview): void {

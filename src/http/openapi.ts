@@ -11,7 +11,6 @@ const license = { name: 'MIT', identifier: 'MIT' }
 
 export interface OpenApiOptions {
   readonly version: string
-  readonly url: string
   /** The schema of the body of an error. */
   readonly error: JsonObject
 }
@@ -19,10 +18,10 @@ export interface OpenApiOptions {
 const about = `Everything that a client of the gateway needs: conversations, questions, scheduled jobs, and the API of OpenAI. Send the token
 of the gateway as \`Authorization: Bearer <token>\`.`
 
-/** Rejects with the error of a description that is not valid. */
+/** A document without `servers`. Rejects with the error of a description that is not valid. */
 export async function buildOpenApi(
   routes: readonly RouteDescription[],
-  { version, url, error }: OpenApiOptions,
+  { version, error }: OpenApiOptions,
 ): Promise<unknown> {
   const app = fastify({ logger: false, exposeHeadRoutes: false })
   // The descriptions are shown only: requests go to the other server.
@@ -32,7 +31,6 @@ export async function buildOpenApi(
     openapi: {
       openapi: '3.1.0',
       info: { title: 'hermes-gateway', version, description: about.replace('\n', ' '), license },
-      servers: [{ url }],
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
     },
     refResolver: { buildLocalReference: (schema) => String(schema['$id']) },

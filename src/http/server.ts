@@ -38,6 +38,8 @@ export interface HttpServerDeps {
   readonly routes?: readonly HttpRoute[]
   /** Routes of the gateway itself, which are also served while it is starting or draining. */
   readonly adminRoutes?: readonly HttpRoute[]
+  /** Further such routes, which are loaded with the first request for a path that begins with the prefix. */
+  readonly lazyRoutes?: { readonly prefix: string; load(): Promise<readonly HttpRoute[]> }
   readonly limits?: Partial<ServerLimits>
 }
 
@@ -74,7 +76,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   for (const route of deps.adminRoutes ?? []) table.add({ route, alwaysAvailable: true })
   const app = createListener(settings.max_body_mb, limits)
   const connections = trackConnections(app.server)
-  addAdmissionCheck(app, deps, table)
+  addAdmissionCheck(app, deps, table, createRouteLoader(deps, table))
   addRouteHandlers(app, log)
   let stopped: Promise<void> | undefined
   return {
@@ -88,14 +90,48 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 }
 
+/** Loads `lazyRoutes` for a request that may need them. Undefined: nothing is to be loaded for it. */
+function createRouteLoader(
+  { lazyRoutes }: HttpServerDeps,
+  table: RouteTable,
+): (target: string) => Promise<void> | undefined {
+  let state: 'absent' | 'present' | Promise<void> = lazyRoutes === undefined ? 'present' : 'absent'
+  async function load(): Promise<void> {
+    try {
+      for (const route of (await lazyRoutes?.load()) ?? []) table.add({ route, alwaysAvailable: true })
+      state = 'present'
+    } catch (error) {
+      state = 'absent'
+      throw error
+    }
+  }
+  return (target) => {
+    if (state === 'present') return undefined
+    const path = URL.parse(target, 'http://gateway.invalid')?.pathname
+    if (path === undefined || lazyRoutes === undefined || !path.startsWith(lazyRoutes.prefix)) return undefined
+    if (state === 'absent') state = load()
+    return state
+  }
+}
+
 /** Decides on the head of each request. A rejected request is answered before its body is read. */
-function addAdmissionCheck(app: FastifyInstance, deps: HttpServerDeps, table: RouteTable): void {
+function addAdmissionCheck(
+  app: FastifyInstance,
+  deps: HttpServerDeps,
+  table: RouteTable,
+  loadRoutes: ReturnType<typeof createRouteLoader>,
+): void {
   const { settings, token, readiness, log } = deps
   const isAuthorised = (header: string | undefined) => header !== undefined && isBearerToken(header, token())
   const currentAddresses = followAddressRules(deps)
   const bodyMemory = createBodyMemoryLimiter(bodyBytes(settings.max_body_mb))
   app.decorateRequest('decision', null)
   app.addHook('onRequest', (request, reply, done) => {
+    const loading = loadRoutes(request.originalUrl)
+    if (loading === undefined) admit(request, reply, done)
+    else loading.then(() => admit(request, reply, done), done)
+  })
+  const admit = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     const { host, origin, authorization } = request.headers
     const head = { method: request.method, target: request.originalUrl, host, origin, authorization }
     const addresses = currentAddresses()
@@ -124,7 +160,7 @@ function addAdmissionCheck(app: FastifyInstance, deps: HttpServerDeps, table: Ro
     )
     // `done` is not called, so that fastify processes the request no further.
     sendJsonResponse(request, reply, decision.response)
-  })
+  }
 }
 
 /** The check for the rules of the current configuration. */

@@ -3,7 +3,6 @@
  */
 
 import { join } from 'node:path'
-import { handleUploadRequest } from '../../src/api/upload-routes.ts'
 import { createFileServices } from '../../src/flows/platform/platform-files.ts'
 import { createLog } from '../../src/lib/log.ts'
 import type { AcceptResult, ReadCursor } from '../../src/message/accept-result.ts'
@@ -22,6 +21,7 @@ import type {
 } from '../../src/platforms/adapter.ts'
 import type { PlatformAutomation } from '../../src/platforms/automation.ts'
 import { withNamesOf01 } from '../../src/platforms/context-of-0.1.ts'
+import { serveUploads } from './upload-routes.ts'
 
 export interface IngestedEvent {
   readonly event: MessageEvent
@@ -235,7 +235,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
 
   return {
     context,
-    upload: (request) => handleUploadRequest(request, { uploads: files.uploads, maxBytes: maxFileBytes }),
+    upload: serveUploads(files, maxFileBytes),
     ingestedEvents,
     attempts: () => attempts,
     nextEvent: () => new Promise((resolve) => listeners.push(resolve)),

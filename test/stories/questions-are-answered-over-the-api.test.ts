@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { pendingResponse } from '../../src/api/shapes.ts'
+import { pendingResponse } from '../../src/api/shapes/approvals.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { at, hasResult, terminalCall, waitForQuestion } from './support.ts'
 

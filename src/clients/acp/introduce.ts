@@ -2,27 +2,31 @@
  * What an editor shows of a session besides its messages: the commands, the tokens, the mode and the title.
  */
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import { type ApiAccess, callRoute } from '../../api/client.ts'
+import { listCommands } from '../../api/routes/messages.ts'
 import { messageOf } from '../../lib/errors.ts'
-import type { GatewayApi } from './gateway-api.ts'
 import { modeOf } from './modes.ts'
 import type { OpenSession } from './session.ts'
+import { findCurrentSession, readWorkspace } from './stored-sessions.ts'
 
 interface Shown {
-  readonly api: GatewayApi
+  readonly access: ApiAccess
   update(sessionId: string, update: SessionUpdate): Promise<void>
   warn(text: string): void
 }
 
+const timeoutMs = 30_000
+
 /** Shows the slash commands of a session that was opened. Never rejects. */
 export async function introduce({
-  api,
+  access,
   id,
   model,
   update,
   warn,
 }: Shown & { id: string; model: string }): Promise<void> {
   try {
-    const commands = await api.commands()
+    const commands = await callRoute(access, listCommands, { signal: AbortSignal.timeout(timeoutMs) })
     await update(id, {
       sessionUpdate: 'available_commands_update',
       availableCommands: commands.map(({ name, description, argsHint }) => ({
@@ -38,10 +42,13 @@ export async function introduce({
 }
 
 /** Shows what may have changed with a turn: the tokens, the mode (by `/yolo`) and the title. Never rejects. */
-export async function refresh({ api, open, update, warn }: Shown & { open: OpenSession }): Promise<void> {
+export async function refresh({ access, open, update, warn }: Shown & { open: OpenSession }): Promise<void> {
   const { id } = open.session
   try {
-    const [{ tokens, ...workspace }, stored] = await Promise.all([api.workspace(id), api.currentSession(id)])
+    const [{ tokens, ...workspace }, stored] = await Promise.all([
+      readWorkspace(access, id),
+      findCurrentSession(access, id),
+    ])
     if (tokens !== null) {
       const { used, window } = tokens
       await update(id, { sessionUpdate: 'usage_update', used, size: Math.max(window, used) })

@@ -2,7 +2,7 @@
  * The modes of a session: who is asked before files are changed (as Hermes has them), and `/yolo`.
  */
 import type { SessionModeState } from '@agentclientprotocol/sdk'
-import type { Workspace, WorkspaceChange } from './gateway-api.ts'
+import type { ApiWorkspace, WorkspaceChange } from '../../api/shapes/workspaces.ts'
 import { invalidParams } from './request-errors.ts'
 
 const modes = [
@@ -43,7 +43,7 @@ export function changeToMode(id: string): WorkspaceChange {
   throw invalidParams(`There is no mode ${id.slice(0, 100)}: use ${modes.map((mode) => mode.id).join(', ')}.`)
 }
 
-export function modeOf({ mode, edits }: Pick<Workspace, 'mode' | 'edits'>): AcpMode {
+export function modeOf({ mode, edits }: Pick<ApiWorkspace, 'mode' | 'edits'>): AcpMode {
   if (mode === 'yolo') return 'yolo'
   return edits === 'workspace' ? 'accept_edits' : edits === 'everywhere' ? 'dont_ask' : 'default'
 }

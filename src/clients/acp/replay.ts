@@ -2,12 +2,12 @@
  * The messages of a stored session as an editor shows them again.
  */
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import type { ApiMessage } from '../../api/shapes/sessions.ts'
 import { stripControlCharacters } from '../chat/chat-printer.ts'
 import { chunk, splitThinking } from './conversation-text.ts'
-import type { StoredMessage } from './gateway-api.ts'
 import { kindOf, locationsOfLabel, textContent, titleOf } from './tool-content.ts'
 
-export function replayed({ id, role, text, tool_calls: calls }: StoredMessage, cwd: string): SessionUpdate[] {
+export function replayed({ id, role, text, tool_calls: calls }: ApiMessage, cwd: string): SessionUpdate[] {
   const words = stripControlCharacters(text)
   const updates: SessionUpdate[] = []
   if (role === 'user' && words !== '') updates.push(chunk('user_message_chunk', id, words))

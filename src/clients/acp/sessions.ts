@@ -3,17 +3,29 @@
  */
 import { isAbsolute, resolve } from 'node:path'
 import type { AgentContext, McpServer, SessionInfo } from '@agentclientprotocol/sdk'
+import { type ApiAccess, callRoute } from '../../api/client.ts'
+import { deleteSession, forkSession } from '../../api/routes/sessions.ts'
+import type { ApiSession } from '../../api/shapes/sessions.ts'
 import type { Endpoint } from '../../cli/kit/endpoint.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { createChatClient } from '../chat/chat-client.ts'
 import type { Editor } from './editor.ts'
-import { createGatewayApi, type GatewayApi, type StoredSession } from './gateway-api.ts'
 import { introduce, refresh } from './introduce.ts'
 import { toServerConfig } from './mcp-servers.ts'
 import { changeToMode, modeOf } from './modes.ts'
 import { replayed } from './replay.ts'
 import { invalidParams, unknownSession } from './request-errors.ts'
 import { type AcpSession, createAcpSession, type OpenSession } from './session.ts'
+import {
+  findCurrentSession,
+  readMessages,
+  readPage,
+  readToolView,
+  readWorkspace,
+  setWorkspace,
+} from './stored-sessions.ts'
+
+const requestTimeoutMs = 30_000
 
 export interface AcpSessionsOptions {
   readonly fetch: typeof fetch
@@ -67,7 +79,7 @@ interface SessionPlace {
 
 interface Gateway {
   readonly endpoint: Awaited<ReturnType<AcpSessionsOptions['openGateway']>>
-  readonly api: GatewayApi
+  readonly access: ApiAccess
 }
 
 export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
@@ -94,33 +106,33 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
     async reopen(client, request, replays) {
       const { sessionId: id } = request
       const where = workspaceOf(request)
-      const { api } = await gateway()
-      const { stored, directory } = await findSession(api, id)
+      const { access } = await gateway()
+      const { stored, directory } = await findSession(access, id)
       // A turn may run there, and another editor may show it.
       if (directory !== resolve(where.cwd))
         throw invalidParams(`The session works in ${directory}. Open it there, or copy it with session/fork.`)
       if (!replays || stored === undefined) return await follow(client, id, where)
       const shown = { id, cwd: where.cwd, editor: editorOf(client) }
-      return await follow(client, id, where, { replay: () => replay(api, stored.id, shown) })
+      return await follow(client, id, where, { replay: () => replay(access, stored.id, shown) })
     },
 
     async fork(client, request) {
       const { sessionId } = request
       const where = workspaceOf(request)
-      const { api } = await gateway()
-      const { stored } = await findSession(api, sessionId)
+      const { access } = await gateway()
+      const { stored } = await findSession(access, sessionId)
       if (stored === undefined) throw unknownSession(sessionId)
-      return await follow(client, crypto.randomUUID(), where, { stored: await api.fork(stored.id) })
+      return await follow(client, crypto.randomUUID(), where, { stored: await fork(access, stored.id) })
     },
 
     async prompt(client, id, ...prompt) {
       const open = find(id)
       const { session, servers } = open
-      const { api } = await gateway()
+      const { access } = await gateway()
       // A gateway that was started again has forgotten the servers.
-      if (Object.keys(servers).length > 0) await api.changeWorkspace(id, { mcp_servers: servers })
+      if (Object.keys(servers).length > 0) await setWorkspace(access, id, { mcp_servers: servers })
       const response = await session.prompt(...prompt)
-      await refresh({ api, open, update: editorOf(client).update, warn: report })
+      await refresh({ access, open, update: editorOf(client).update, warn: report })
       return response
     },
 
@@ -128,16 +140,16 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
 
     async setMode(id, mode) {
       const open = find(id)
-      open.mode = modeOf(await (await gateway()).api.changeWorkspace(id, changeToMode(mode)))
+      open.mode = modeOf(await setWorkspace((await gateway()).access, id, changeToMode(mode)))
     },
 
-    list: async (request) => await listSessions((await gateway()).api, request),
+    list: async (request) => await listSessions((await gateway()).access, request),
 
     leave,
 
     async remove(id) {
       if (sessions.has(id)) await leave(id)
-      await removeSession((await gateway()).api, id)
+      await removeSession((await gateway()).access, id)
     },
 
     async close() {
@@ -148,7 +160,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
       sessions.clear()
       // No one would answer the questions of a turn in this process, which ends.
       if (found?.endpoint.isDaemon === false) await Promise.all(open.map(({ session }) => session.cancel()))
-      else await Promise.all(open.map((one) => stopServers(found?.api, one, warn)))
+      else await Promise.all(open.map((one) => stopServers(found?.access, one, warn)))
       for (const { session } of open) session.close()
       await found?.endpoint.close()
     },
@@ -161,15 +173,15 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
     { cwd, servers }: { readonly cwd: string; readonly servers: OpenSession['servers'] },
     { stored, replay }: { readonly stored?: string; replay?(): Promise<readonly string[]> } = {},
   ): Promise<OpenSession> {
-    const { endpoint, api } = await gateway()
+    const { endpoint, access } = await gateway()
     const { url, token, model } = endpoint
-    const workspace = await api.changeWorkspace(id, {
+    const workspace = await setWorkspace(access, id, {
       directory: cwd,
-      ...(Object.keys(servers).length === 0 ? {} : { mcp_servers: servers }),
-      ...(stored === undefined ? {} : { session_id: stored }),
+      mcp_servers: Object.keys(servers).length === 0 ? undefined : servers,
+      session_id: stored,
     })
     // Edits ask first until the person chooses another mode, as in Hermes.
-    if (workspace.edits === null) await api.changeWorkspace(id, { edits: 'ask' })
+    if (workspace.edits === null) await setWorkspace(access, id, { edits: 'ask' })
     sessions.get(id)?.session.close()
     const editor = editorOf(client)
     const session = createAcpSession({
@@ -178,7 +190,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
       client: createChatClient({ url, token, fetch: options.fetch, platform: 'acp', chat: id }),
       editor,
       ...(replay === undefined ? {} : { replay }),
-      view: (turnId, callId) => api.toolView(id, turnId, callId),
+      view: (turnId, callId) => readToolView(access, id, turnId, callId),
       warn: report,
     })
     const opened = { session, servers, mode: modeOf(workspace), title: '' }
@@ -188,11 +200,11 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
     } catch (error) {
       session.close()
       if (sessions.get(id) === opened) sessions.delete(id)
-      await stopServers(api, opened, warn)
+      await stopServers(access, opened, warn)
       throw error
     }
     // After the response, because the editor does not know the session before.
-    setTimeout(() => void introduce({ api, id, model, update: editor.update, warn: report }), 0)
+    setTimeout(() => void introduce({ access, id, model, update: editor.update, warn: report }), 0)
     return opened
   }
 
@@ -207,19 +219,19 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
     await open.session.cancel()
     open.session.close()
     sessions.delete(id)
-    await stopServers((await gateway()).api, open, warn)
+    await stopServers((await gateway()).access, open, warn)
   }
 }
 
 /** Never rejects. */
 async function stopServers(
-  api: GatewayApi | undefined,
+  access: ApiAccess | undefined,
   { session, servers }: OpenSession,
   warn: (text: string) => void,
 ) {
   if (Object.keys(servers).length === 0) return
   try {
-    await api?.changeWorkspace(session.id, { mcp_servers: {} })
+    if (access !== undefined) await setWorkspace(access, session.id, { mcp_servers: {} })
   } catch (error) {
     warn(`the MCP servers of a session were not stopped: ${messageOf(error)}`)
   }
@@ -227,45 +239,55 @@ async function stopServers(
 
 async function openGateway(options: AcpSessionsOptions): Promise<Gateway> {
   const endpoint = await options.openGateway()
-  return { endpoint, api: createGatewayApi({ url: endpoint.url, token: endpoint.token, fetch: options.fetch }) }
+  return { endpoint, access: { url: endpoint.url, token: endpoint.token, fetch: options.fetch } }
 }
 
 /** `stored` is undefined for a session without a message. Rejects with a `RequestError` for one that there is not. */
 async function findSession(
-  api: GatewayApi,
+  access: ApiAccess,
   id: string,
-): Promise<{ readonly stored: StoredSession | undefined; readonly directory: string }> {
+): Promise<{ readonly stored: ApiSession | undefined; readonly directory: string }> {
   if (!isSessionId(id)) throw unknownSession(id)
-  const stored = await api.currentSession(id)
+  const stored = await findCurrentSession(access, id)
   // A conversation goes on after its session was deleted, without the folder.
-  const { directory } = stored ?? (await api.workspace(id))
+  const { directory } = stored ?? (await readWorkspace(access, id))
   if (directory === null) throw unknownSession(id)
   return { stored, directory }
 }
 
-async function removeSession(api: GatewayApi, id: string): Promise<void> {
-  const { stored } = await findSession(api, id)
-  if (stored !== undefined) await api.deleteSession(stored.id)
+async function removeSession(access: ApiAccess, id: string): Promise<void> {
+  const { stored } = await findSession(access, id)
+  if (stored !== undefined)
+    await callRoute(access, deleteSession, {
+      params: { session_id: stored.id },
+      signal: AbortSignal.timeout(requestTimeoutMs),
+    })
   // It is unknown from now on.
-  await api.changeWorkspace(id, { directory: null })
+  await setWorkspace(access, id, { directory: null })
+}
+
+/** Resolves with the id of the copy. */
+async function fork(access: ApiAccess, id: string): Promise<string> {
+  const input = { params: { session_id: id }, body: {}, signal: AbortSignal.timeout(requestTimeoutMs) }
+  return (await callRoute(access, forkSession, input)).session.id
 }
 
 /** Resolves with the texts of the agent. */
 async function replay(
-  api: GatewayApi,
+  access: ApiAccess,
   stored: string,
   { id, cwd, editor }: { readonly id: string; readonly cwd: string; readonly editor: Editor },
 ): Promise<readonly string[]> {
   const texts: string[] = []
-  for await (const message of api.messages(stored)) {
+  for await (const message of readMessages(access, stored)) {
     if (message.role === 'assistant' && message.text !== '') texts.push(message.text)
     for (const change of replayed(message, cwd)) await editor.update(id, change)
   }
   return texts
 }
 
-async function listSessions(api: GatewayApi, { cwd, cursor }: ListRequest): Promise<SessionList> {
-  const page = await api.listSessions(cursor ?? undefined, cwd ?? undefined)
+async function listSessions(access: ApiAccess, { cwd, cursor }: ListRequest): Promise<SessionList> {
+  const page = await readPage(access, cursor ?? undefined, cwd ?? undefined)
   const found = page.sessions.flatMap(({ chat_id: chat, about, directory, updated_at: updatedAt }) =>
     // A session without a message has nothing to show.
     chat === null || about === '' ? [] : [{ sessionId: chat, cwd: directory ?? '/', title: about, updatedAt }],

@@ -3,9 +3,9 @@
  * training and evaluation. They hold what was said and done, and nothing of the prompt around it.
  */
 import { resolve } from 'node:path'
-import { z } from 'zod'
-import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
-import { callApi } from '../../api/client.ts'
+import { type ApiAccess, callRoute } from '../../api/client.ts'
+import { showTrajectory } from '../../api/routes/sessions.ts'
+import type { ApiTrajectory } from '../../api/shapes/sessions.ts'
 import { HermesError, isHermesError } from '../../lib/errors.ts'
 import { asNumber, asRecord, asString, parseJson } from '../../lib/json.ts'
 import type { BatchPrompt } from './read-prompts.ts'
@@ -19,23 +19,11 @@ export interface TrajectoryWriter {
   close(): Promise<void>
 }
 
-export interface TrajectoryDeps {
-  /** The address of the gateway. */
-  readonly url: string
-  readonly token: string
-  readonly fetch: typeof fetch
+export interface TrajectoryDeps extends ApiAccess {
   readonly batch: string
   /** All tools of the gateway: each line counts each of them, so that all lines have the same columns. */
-  readonly tools: readonly SelectableTool[]
+  readonly tools: readonly { readonly name: string }[]
 }
-
-const countsSchema = z.object({ count: z.number(), success: z.number(), failure: z.number() })
-/** The response of `GET /api/sessions/<id>/trajectory`. */
-const responseSchema = z.object({
-  conversations: z.array(z.object({ from: z.enum(['human', 'gpt', 'tool']), value: z.string() })),
-  api_calls: z.number(),
-  tool_stats: z.record(z.string(), countsSchema),
-})
 
 /** @param file undefined: nothing is written. Throws `cli/usage` for a file of something else. */
 export async function openTrajectories(file: string | undefined, deps: TrajectoryDeps): Promise<TrajectoryWriter> {
@@ -77,8 +65,7 @@ function keyOfLine(line: unknown): string {
 /** Undefined when the conversation is not stored any more. */
 async function fetchTrajectory(access: TrajectoryDeps, sessionId: string, signal: AbortSignal) {
   try {
-    const path = `/api/sessions/${encodeURIComponent(sessionId)}/trajectory`
-    return await callApi(access, path, responseSchema, { signal })
+    return await callRoute(access, showTrajectory, { params: { session_id: sessionId }, signal })
   } catch (error) {
     if (isHermesError(error, 'sessions/not-found')) return undefined
     throw error
@@ -89,7 +76,7 @@ function toLine(
   { batch, tools }: TrajectoryDeps,
   { line, toolsets, metadata }: BatchPrompt,
   { id, hash, attempt, session_id, model, finished_at, cut_off }: BatchResult,
-  { conversations, api_calls, tool_stats }: z.output<typeof responseSchema>,
+  { conversations, api_calls, tool_stats }: ApiTrajectory,
 ) {
   const names = [...new Set([...tools.map(({ name }) => name), ...Object.keys(tool_stats)])].sort()
   const none = { count: 0, success: 0, failure: 0 }

@@ -2,8 +2,10 @@
  * What `hermes chat` reads from the JSON API: the conversation that `hermes chat` continues: the last one of the terminal (`-c`), or one by its id, title or name (`-r`,
  * `-c <name>`), as in Hermes; and the slash commands.
  */
-import { z } from 'zod'
-import { type ApiAccess, callApi } from '../../api/client.ts'
+import { type ApiAccess, callRoute } from '../../api/client.ts'
+import { listCommands } from '../../api/routes/messages.ts'
+import { listMessages, listSessions, showSession } from '../../api/routes/sessions.ts'
+import type { ApiSession, ApiSessions } from '../../api/shapes/sessions.ts'
 import { toSingleLine } from '../../cli/kit/display.ts'
 import { HermesError, isHermesError } from '../../lib/errors.ts'
 import { shorten } from '../../lib/shorten.ts'
@@ -29,20 +31,6 @@ const platform = 'cli'
 const pageSize = 200
 /** Limits the conversations that are searched for a title. */
 const maxPages = 25
-
-const sessionSchema = z.object({
-  id: z.string(),
-  platform: z.string(),
-  chat_id: z.string().nullable(),
-  title: z.string(),
-  about: z.string(),
-  is_current: z.boolean(),
-  message_count: z.number(),
-})
-type Session = z.output<typeof sessionSchema>
-const pageSchema = z.object({ sessions: z.array(sessionSchema), next_cursor: z.string().nullable() })
-const oneSchema = z.object({ session: sessionSchema })
-const messagesSchema = z.object({ messages: z.array(z.object({ role: z.string(), text: z.string() })) })
 
 /** Throws `cli/not-found`, `cli/usage` for a conversation of another platform, `cli/no-daemon`, or the gateway's error. */
 export async function findConversation(
@@ -73,47 +61,43 @@ function notFound(wanted: string | undefined): HermesError {
   })
 }
 
-async function findLast(access: ApiAccess, signal: AbortSignal): Promise<Session | undefined> {
-  for await (const session of listSessions(access, { current: 'true' }, signal)) return session
+async function findLast(access: ApiAccess, signal: AbortSignal): Promise<ApiSession | undefined> {
+  for await (const session of eachSession(access, { current: 'true' }, signal)) return session
   return undefined
 }
 
-async function findNamed(access: ApiAccess, wanted: string, signal: AbortSignal): Promise<Session | undefined> {
+async function findNamed(access: ApiAccess, wanted: string, signal: AbortSignal): Promise<ApiSession | undefined> {
   const byId = await getSession(access, wanted, signal)
   if (byId !== undefined) return byId
   const title = wanted.trim().toLowerCase()
-  for await (const session of listSessions(access, {}, signal)) {
+  for await (const session of eachSession(access, {}, signal)) {
     // A compressed conversation goes on as `title #2`.
     if (session.title.toLowerCase().replace(/ #\d+$/, '') === title) return session
   }
-  for await (const session of listSessions(access, { current: 'true', chat: wanted }, signal)) return session
+  for await (const session of eachSession(access, { current: 'true', chat: wanted }, signal)) return session
   return undefined
 }
 
 /** The session that was used last comes first. */
-async function* listSessions(
+async function* eachSession(
   access: ApiAccess,
-  filter: Readonly<Record<string, string>>,
+  filter: { readonly current?: 'true'; readonly chat?: string },
   signal: AbortSignal,
-): AsyncGenerator<Session> {
-  let cursor: string | null = null
+): AsyncGenerator<ApiSession> {
+  let cursor: string | undefined
   for (let page = 0; page < maxPages; page += 1) {
-    const asked: Record<string, string> = cursor === null ? {} : { cursor }
-    const query = new URLSearchParams({ platform, limit: String(pageSize), ...filter, ...asked })
-    const path = `/api/sessions?${query}`
-    const { sessions, next_cursor: next }: z.output<typeof pageSchema> = await callApi(access, path, pageSchema, {
-      signal,
-    })
-    yield* sessions
-    if (next === null) return
-    cursor = next
+    const query = { platform, limit: pageSize, ...filter, cursor }
+    const answer: ApiSessions = await callRoute(access, listSessions, { query, signal })
+    yield* answer.sessions
+    if (answer.next_cursor === null) return
+    cursor = answer.next_cursor
   }
 }
 
-async function getSession(access: ApiAccess, id: string, signal: AbortSignal): Promise<Session | undefined> {
+async function getSession(access: ApiAccess, id: string, signal: AbortSignal): Promise<ApiSession | undefined> {
   if (!/^[\w.-]{1,128}$/.test(id)) return undefined
   try {
-    return (await callApi(access, `/api/sessions/${encodeURIComponent(id)}`, oneSchema, { signal })).session
+    return (await callRoute(access, showSession, { params: { session_id: id }, signal })).session
   } catch (error) {
     if (isHermesError(error, 'sessions/not-found')) return undefined
     throw error
@@ -138,9 +122,8 @@ const maxShownChars = 300
 
 /** What was said last, one line each, the oldest first. Throws as `findConversation`. */
 export async function readLastMessages(access: ApiAccess, session: string, signal: AbortSignal): Promise<string[]> {
-  const query = new URLSearchParams({ roles: 'user,assistant', limit: '10' })
-  const path = `/api/sessions/${encodeURIComponent(session)}/messages?${query}`
-  const { messages } = await callApi(access, path, messagesSchema, { signal })
+  const input = { params: { session_id: session }, query: { roles: 'user,assistant', limit: 10 }, signal }
+  const { messages } = await callRoute(access, listMessages, input)
   const last = (role: string, sign: string) => {
     const text = toSingleLine(
       messages.find((message) => message.role === role && message.text.trim() !== '')?.text ?? '',
@@ -150,9 +133,7 @@ export async function readLastMessages(access: ApiAccess, session: string, signa
   return [...last('user', '›'), ...last('assistant', ' ')]
 }
 
-const commandsSchema = z.array(z.object({ name: z.string(), argsHint: z.string().optional() }))
-
 /** The slash commands of the gateway. Throws as `findConversation`. */
 export async function fetchCommands(access: ApiAccess, signal: AbortSignal): Promise<readonly KnownCommand[]> {
-  return await callApi(access, '/api/commands', commandsSchema, { signal })
+  return await callRoute(access, listCommands, { signal })
 }

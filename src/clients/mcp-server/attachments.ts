@@ -3,23 +3,12 @@
  */
 import type { ContentBlock } from '@modelcontextprotocol/server'
 import { z } from 'zod'
+import { callRoute, openRoute } from '../../api/client.ts'
+import { openAttachment, showMessage } from '../../api/routes/sessions.ts'
+import { isHermesError } from '../../lib/errors.ts'
 import { findSession, readOnly, sessionKey } from './conversations.ts'
-import { ApiError, callApi, type GatewayApi, sendTo } from './gateway-api.ts'
+import type { McpGateway } from './gateway.ts'
 import { defineTool } from './tool.ts'
-
-const messageShape = z.object({
-  message: z.object({
-    id: z.string(),
-    attachments: z.array(
-      z.object({
-        kind: z.string(),
-        file_name: z.string(),
-        mime_type: z.string().nullable(),
-        bytes: z.number().nullable(),
-      }),
-    ),
-  }),
-})
 
 /** Limits one file. Clients hold results in memory, as text. */
 const maxFileBytes = 5_000_000
@@ -35,16 +24,16 @@ export const attachmentsFetch = defineTool({
     message_id: z.string().min(1).max(200).describe('The message ID from messages_read'),
   }),
   annotations: readOnly,
-  async call(api, { session_key: key, message_id: id }, signal) {
-    const session = await findSession(api, key, signal)
-    const path = `/api/sessions/${encodeURIComponent(session.id)}/messages/${encodeURIComponent(id)}`
-    const { message } = await callApi(api, path, messageShape, { signal })
+  async call(gateway, { session_key: key, message_id: id }, signal) {
+    const session = await findSession(gateway, key, signal)
+    const params = { session_id: session.id, message_id: id }
+    const { message } = await callRoute(gateway, showMessage, { params, signal })
     const files: ContentBlock[] = []
     const attachments = []
     let left = maxTotalBytes
     for (const [index, { kind, file_name: name, mime_type: mimeType, bytes }] of message.attachments.entries()) {
       const about = { type: kind, file_name: name, mime_type: mimeType ?? '', bytes }
-      const found = await fetchFile(api, `${path}/attachments/${index}`, Math.min(maxFileBytes, left), signal)
+      const found = await fetchFile(gateway, { ...params, number: String(index) }, Math.min(maxFileBytes, left), signal)
       if ('problem' in found) {
         attachments.push({ ...about, included: false, problem: found.problem })
         continue
@@ -63,17 +52,17 @@ interface FetchedFile {
 }
 
 async function fetchFile(
-  api: GatewayApi,
-  path: string,
+  gateway: McpGateway,
+  params: Readonly<Record<'session_id' | 'message_id' | 'number', string>>,
   maxBytes: number,
   signal: AbortSignal,
 ): Promise<FetchedFile | { readonly problem: string }> {
   const tooLarge = { problem: `The file is larger than the ${maxBytes} bytes that one call has left for it.` }
   let response: Response
   try {
-    response = await sendTo(api, path, { signal })
+    response = await openRoute(gateway, openAttachment, { params, signal })
   } catch (error) {
-    if (error instanceof ApiError) return { problem: error.message }
+    if (isHermesError(error)) return { problem: error.message }
     throw error
   }
   const chunks: Uint8Array[] = []

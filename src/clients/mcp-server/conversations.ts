@@ -2,44 +2,11 @@
  * The tools that list conversations and read their messages.
  */
 import { z } from 'zod'
-import { callApi, type GatewayApi, withQuery } from './gateway-api.ts'
+import { callRoute } from '../../api/client.ts'
+import { listMessages, listSessions, showSession } from '../../api/routes/sessions.ts'
+import type { ApiMessage, ApiMessages, ApiSession, ApiSessions } from '../../api/shapes/sessions.ts'
+import type { McpGateway } from './gateway.ts'
 import { clamp, defineTool } from './tool.ts'
-
-const sessionShape = z.object({
-  id: z.string(),
-  session_key: z.string(),
-  platform: z.string(),
-  account: z.string().nullable(),
-  chat_id: z.string().nullable(),
-  chat_type: z.string().nullable(),
-  chat_name: z.string().nullable(),
-  thread_id: z.string().nullable(),
-  user_id: z.string().nullable(),
-  title: z.string(),
-  about: z.string(),
-  created_at: z.string(),
-  updated_at: z.string(),
-  message_count: z.number(),
-  input_tokens: z.number(),
-  output_tokens: z.number(),
-})
-type Session = z.output<typeof sessionShape>
-
-const sessionsShape = z.object({ sessions: z.array(sessionShape), next_cursor: z.string().nullable() })
-const messagesShape = z.object({
-  messages: z.array(
-    z.object({
-      id: z.string(),
-      role: z.string(),
-      text: z.string(),
-      truncated: z.boolean(),
-      attachments: z.array(z.unknown()),
-      turn_id: z.string().nullable(),
-      created_at: z.string(),
-    }),
-  ),
-  next_cursor: z.string().nullable(),
-})
 
 export const readOnly = { readOnlyHint: true, idempotentHint: true, openWorldHint: false } as const
 export const sessionKey = z.string().min(1).max(2_000).describe('The session key from conversations_list')
@@ -61,21 +28,20 @@ export const conversationsList = defineTool({
     search: z.string().max(1_000).nullish().describe('Only conversations whose name contains this text'),
   }),
   annotations: readOnly,
-  async call(api, { platform, limit, search }, signal) {
+  async call(gateway, { platform, limit, search }, signal) {
     const wanted = clamp(limit, 50, [1, maxConversations])
     const words = search?.toLowerCase() ?? ''
-    const found: Session[] = []
+    const found: ApiSession[] = []
     let cursor: string | undefined
     for (let page = 0; page < maxPages && found.length < wanted; page += 1) {
       const query = {
-        current: 'true',
+        current: 'true' as const,
         platform: platform?.toLowerCase() || undefined,
         limit: words === '' ? wanted : maxConversations,
         cursor,
       }
-      const { sessions, next_cursor: next } = await callApi(api, withQuery('/api/sessions', query), sessionsShape, {
-        signal,
-      })
+      const answer: ApiSessions = await callRoute(gateway, listSessions, { query, signal })
+      const { sessions, next_cursor: next } = answer
       found.push(...sessions.filter((session) => words === '' || isNamed(session, words)))
       if (next === null) break
       cursor = next
@@ -85,11 +51,11 @@ export const conversationsList = defineTool({
   },
 })
 
-function isNamed({ title, about, chat_name, session_key }: Session, words: string): boolean {
+function isNamed({ title, about, chat_name, session_key }: ApiSession, words: string): boolean {
   return [title, about, chat_name ?? '', session_key].some((name) => name.toLowerCase().includes(words))
 }
 
-function summaryOf(session: Session) {
+function summaryOf(session: ApiSession) {
   return {
     session_key: session.session_key,
     session_id: session.id,
@@ -108,8 +74,8 @@ export const conversationGet = defineTool({
   description: 'Show one conversation by its session key: chat, names, times and tokens.',
   input: z.object({ session_key: sessionKey }),
   annotations: readOnly,
-  async call(api, { session_key: key }, signal) {
-    const session = await findSession(api, key, signal)
+  async call(gateway, { session_key: key }, signal) {
+    const session = await findSession(gateway, key, signal)
     const { chat_id, thread_id, created_at, input_tokens, output_tokens, message_count } = session
     return {
       value: {
@@ -127,12 +93,10 @@ export const conversationGet = defineTool({
 })
 
 /** The current session of a conversation, by its key or by the id of the session. Rejects `sessions/not-found`. */
-export async function findSession(api: GatewayApi, key: string, signal: AbortSignal): Promise<Session> {
-  const path = withQuery('/api/sessions', { session_key: key, current: 'true', limit: 1 })
-  const [session] = (await callApi(api, path, sessionsShape, { signal })).sessions
-  if (session !== undefined) return session
-  const one = z.object({ session: sessionShape })
-  return (await callApi(api, `/api/sessions/${encodeURIComponent(key)}`, one, { signal })).session
+export async function findSession(gateway: McpGateway, key: string, signal: AbortSignal): Promise<ApiSession> {
+  const query = { session_key: key, current: 'true', limit: 1 } as const
+  const [session] = (await callRoute(gateway, listSessions, { query, signal })).sessions
+  return session ?? (await callRoute(gateway, showSession, { params: { session_id: key }, signal })).session
 }
 
 export const messagesRead = defineTool({
@@ -146,15 +110,15 @@ export const messagesRead = defineTool({
     cursor: z.string().max(1_000).nullish().describe('earlier_cursor of the last response, for the messages before'),
   }),
   annotations: readOnly,
-  async call(api, { session_key: key, limit, cursor }, signal) {
-    const session = await findSession(api, key, signal)
+  async call(gateway, { session_key: key, limit, cursor }, signal) {
+    const session = await findSession(gateway, key, signal)
     const wanted = clamp(limit, 50, [1, maxMessages])
     const found: ReturnType<typeof messageOf>[] = []
     let next: string | null = cursor ?? null
     do {
       const query = { roles: 'user,assistant', limit: wanted - found.length, cursor: next ?? undefined }
-      const path = withQuery(`/api/sessions/${encodeURIComponent(session.id)}/messages`, query)
-      const page: z.output<typeof messagesShape> = await callApi(api, path, messagesShape, { signal })
+      const params = { session_id: session.id }
+      const page: ApiMessages = await callRoute(gateway, listMessages, { params, query, signal })
       // A message with tool calls alone says nothing.
       found.push(
         ...page.messages.filter(({ text, attachments }) => text !== '' || attachments.length > 0).map(messageOf),
@@ -174,7 +138,7 @@ export const messagesRead = defineTool({
   },
 })
 
-function messageOf({ id, role, text, truncated, attachments, created_at }: MessageOfApi) {
+function messageOf({ id, role, text, truncated, attachments, created_at }: ApiMessage) {
   const isCut = truncated || text.length > maxTextChars
   return {
     id,
@@ -185,4 +149,3 @@ function messageOf({ id, role, text, truncated, attachments, created_at }: Messa
     ...(attachments.length === 0 ? {} : { attachments: attachments.length }),
   }
 }
-type MessageOfApi = z.output<typeof messagesShape>['messages'][number]

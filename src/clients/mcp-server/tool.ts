@@ -3,9 +3,10 @@
  */
 import type { CallToolResult, ContentBlock, ToolAnnotations } from '@modelcontextprotocol/server'
 import type { z } from 'zod'
+import type { HermesError } from '../../lib/errors.ts'
 import { isRecord, type JsonObject } from '../../lib/json.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
-import type { ApiError, GatewayApi } from './gateway-api.ts'
+import type { McpGateway } from './gateway.ts'
 
 export interface ServedTool<Shape extends z.ZodObject = z.ZodObject> {
   readonly name: string
@@ -13,8 +14,8 @@ export interface ServedTool<Shape extends z.ZodObject = z.ZodObject> {
   readonly description: string
   readonly input: Shape
   readonly annotations: ToolAnnotations
-  /** Rejects `ApiError`. */
-  call(api: GatewayApi, input: z.output<Shape>, signal: AbortSignal): Promise<ServedResult>
+  /** Rejects with the errors of the gateway, and `cli/no-daemon`. */
+  call(gateway: McpGateway, input: z.output<Shape>, signal: AbortSignal): Promise<ServedResult>
 }
 
 export interface ServedResult {
@@ -37,7 +38,7 @@ export function toToolResult({ value, files = [] }: ServedResult): CallToolResul
 }
 
 /** Errors are results, so that the model reads them. */
-export function toErrorResult(error: ApiError): CallToolResult {
+export function toErrorResult(error: HermesError): CallToolResult {
   const value = { error: error.message, code: error.code, ...(error.hint === '' ? {} : { hint: error.hint }) }
   return { ...toToolResult({ value }), isError: true }
 }

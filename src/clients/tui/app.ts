@@ -11,7 +11,7 @@ import { createCompletion } from './completion.ts'
 import { type Connection, connectGateway, type TuiEndpoint } from './connection.ts'
 import { createControls } from './controls.ts'
 import { createDialogs } from './dialogs.ts'
-import type { GatewayCommand } from './gateway-api.ts'
+import type { GatewayCommand } from './keys.ts'
 import { withOwnCommands } from './keys.ts'
 import { createMessages } from './messages.ts'
 import { asPaste, maxMessageChars, tooLong } from './paste.ts'
@@ -86,7 +86,7 @@ export function startApp(options: AppOptions): App {
     markdown: () => markdown,
     commands: () => commands,
     isWriting: () => editor.getText() !== '',
-    api: () => gateway.promise.then(({ api }) => api),
+    search: async (words) => await (await gateway.promise).search(words),
     onOpen: (chat) => open(chat, false),
     onNew: startNew,
     onChoice: (chat, button, message) => whenConnected(({ live }) => live.press(chat, button, message)),

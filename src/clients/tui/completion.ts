@@ -11,7 +11,7 @@ import {
   fuzzyFilter,
 } from '@earendil-works/pi-tui'
 import { toVisibleText } from '../../lib/visible-text.ts'
-import type { GatewayCommand } from './gateway-api.ts'
+import type { GatewayCommand } from './keys.ts'
 
 export interface CompletionOptions {
   /** The directory of relative paths. */

@@ -3,11 +3,12 @@
  * not answer.
  */
 import type { Component, OverlayHandle, OverlayOptions, TUI } from '@earendil-works/pi-tui'
-import type { GatewayApi, GatewayCommand } from './gateway-api.ts'
 import { createHelpDialog } from './help-dialog.ts'
+import type { GatewayCommand } from './keys.ts'
 import { createQuestionDialog } from './question-dialog.ts'
 import { createSessionList } from './session-list.ts'
 import { currentConversation, type Store } from './store.ts'
+import type { StoredConversation } from './stored-conversations.ts'
 import type { Theme } from './theme.ts'
 import type { MarkdownRenderer } from './transcript-view.ts'
 
@@ -21,7 +22,8 @@ export interface DialogsOptions {
   commands(): readonly GatewayCommand[]
   /** A message is being written. */
   isWriting(): boolean
-  api(): Promise<GatewayApi>
+  /** The stored conversations, the newest first. Rejects with the errors of the gateway. */
+  search(words: string): Promise<readonly StoredConversation[]>
   onOpen(chat: string): void
   onNew(): void
   onChoice(chat: string, button: string, message: string): void
@@ -62,7 +64,7 @@ export function createDialogs(options: DialogsOptions): Dialogs {
         clock,
         state: () => store.state,
         maxHeight,
-        search: async (text) => (await options.api()).conversations(text, options.signal),
+        search: options.search,
         requestRender: () => tui.requestRender(),
         onOpen: closing(options.onOpen),
         onNew: closing(options.onNew),

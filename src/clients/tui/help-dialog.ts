@@ -3,7 +3,7 @@
  */
 import { type Component, matchesKey } from '@earendil-works/pi-tui'
 import { bodyRoom, clampScroll, drawDialog, frameColumns } from './dialog-box.ts'
-import type { GatewayCommand } from './gateway-api.ts'
+import type { GatewayCommand } from './keys.ts'
 import { keyTable } from './keys.ts'
 import { wrapSpans } from './text-layout.ts'
 import type { Theme } from './theme.ts'

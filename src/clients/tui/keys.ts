@@ -2,7 +2,12 @@
  * The keys of the terminal interface, for its help and its documentation, and where they differ from those of pi-tui.
  */
 import { KeybindingsManager, setKeybindings, TUI_KEYBINDINGS } from '@earendil-works/pi-tui'
-import type { GatewayCommand } from './gateway-api.ts'
+
+export interface GatewayCommand {
+  readonly name: string
+  readonly description: string
+  readonly argsHint?: string | undefined
+}
 
 /** What each key does, in the order of the help. */
 export const keyTable: readonly (readonly [keys: string, action: string])[] = [

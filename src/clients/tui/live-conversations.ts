@@ -8,12 +8,11 @@ import { describeError } from '../../cli/kit/exit-codes.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { sleep } from '../../lib/timers.ts'
 import { type ChatClient, createChatClient } from '../chat/chat-client.ts'
-import type { GatewayApi, StoredConversation } from './gateway-api.ts'
 import type { Store } from './store.ts'
+import { findConversations, readEntries, type StoredConversation } from './stored-conversations.ts'
 
 export interface LiveConversationsOptions extends ApiAccess {
   readonly store: Store
-  readonly api: GatewayApi
   /** The toolsets of new conversations. */
   readonly toolsets?: readonly string[]
   readonly checkpoints: boolean
@@ -40,7 +39,7 @@ const retryMs = 2_000
 const replacing = /^\/(?:resume|undo|branch|new|reset|retry)\b/
 
 export function createLiveConversations(options: LiveConversationsOptions): LiveConversations {
-  const { store, api, signal, ...connection } = options
+  const { store, signal, ...connection } = options
   const clients = new Map<string, ChatClient>()
   /** Messages without a result, by chat. */
   const open = new Map<string, Set<number>>()
@@ -122,9 +121,9 @@ export function createLiveConversations(options: LiveConversationsOptions): Live
 
   async function readHistory(chat: string): Promise<void> {
     try {
-      const stored = await api.find(chat, signal)
+      const [stored] = await findConversations(connection, { chat }, signal)
       if (stored !== undefined) describe(chat, stored)
-      const entries = stored === undefined ? [] : await api.messages(stored.id, signal)
+      const entries = stored === undefined ? [] : await readEntries(connection, stored.id, signal)
       store.dispatch(chat, { type: 'history', entries })
     } catch (error) {
       if (!signal.aborted) store.dispatch(chat, { type: 'history-failed', reason: describeError(error) })
@@ -134,10 +133,10 @@ export function createLiveConversations(options: LiveConversationsOptions): Live
   /** The gateway names a conversation after its first turn. This is only shown, so a failure is left to the next turn. */
   async function readDescription(chat: string, isReplaced: boolean): Promise<void> {
     try {
-      const stored = await api.find(chat, signal)
+      const [stored] = await findConversations(connection, { chat }, signal)
       if (stored !== undefined) describe(chat, stored)
       if (!isReplaced) return
-      const entries = stored === undefined ? [] : await api.messages(stored.id, signal)
+      const entries = stored === undefined ? [] : await readEntries(connection, stored.id, signal)
       store.dispatch(chat, { type: 'replaced', entries })
     } catch (error) {
       if (isReplaced && !signal.aborted) store.dispatch(chat, { type: 'error', text: describeError(error) })

@@ -8,12 +8,18 @@ import type { JobMaker } from '../../cron/contract.ts'
 import type { Job } from '../../cron/job.ts'
 import { HermesError } from '../../lib/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { parseInput } from '../../lib/parse-input.ts'
 import { readShape } from '../../lib/read-shape.ts'
 import { type Authority, tokenAuthority } from '../../message/authority.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
 import type { Cron } from './cron.ts'
-import { describeJob, describeJobFully, type JobActionResult, jobActionSchema, runJobAction } from './job-actions.ts'
+import {
+  describeJob,
+  describeJobFully,
+  type JobAction,
+  type JobActionResult,
+  jobActionSchema,
+  runJobAction,
+} from './job-actions.ts'
 
 /** An account other than the first is a part of the platform's name, as in targets that people write. */
 export function jobMaker(source: SessionSource, authority: Authority): JobMaker {
@@ -90,9 +96,8 @@ const tokenMaker: JobMaker = { authority: tokenAuthority, origin: null }
 /** Answers `POST /api/jobs`. Rejects `http/bad-request` and `store/...`. */
 export async function handleJobRequest(
   open: () => Promise<Pick<Cron, 'jobs'>>,
-  body: unknown,
+  action: JobAction,
 ): Promise<Extract<JobActionResult, { ok: true }>> {
-  const action = parseInput(jobActionSchema, body)
   const result = await runJobAction((await open()).jobs, action, tokenMaker)
   if (!result.ok) throw new HermesError('http/bad-request', result.problem)
   return result

@@ -4,12 +4,10 @@
  */
 import { createHash } from 'node:crypto'
 import { isAbsolute } from 'node:path'
-import { z } from 'zod'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import { uuid7 } from '../../lib/ids.ts'
 import type { Logger } from '../../lib/log.ts'
-import { parseInput } from '../../lib/parse-input.ts'
 import { tokenAuthority } from '../../message/authority.ts'
 import type { Target } from '../../message/source.ts'
 import { forgetDeadTarget } from '../../outbox/dead-targets.ts'
@@ -19,6 +17,7 @@ import { chatOf } from '../../outbox/queries.ts'
 import { mediaProblem, prepareDelivery } from './deliver.ts'
 import { writeLocalOutput } from './local-output.ts'
 import { type Destination, formatTarget, type ResolveTargetDeps, resolveTarget } from './resolve-target.ts'
+import type { SendRequest } from './send-body.ts'
 import { waitForDelivery } from './wait-for-delivery.ts'
 
 export interface SendRequestDeps extends ResolveTargetDeps {
@@ -44,31 +43,16 @@ export interface SendResultReport {
   readonly error?: string
 }
 
-const maxWaitSeconds = 120
-
-export const sendBody = z.strictObject({
-  targets: z.array(z.string().trim().min(1).max(500)).min(1).max(50),
-  text: z.string().max(1_000_000).default(''),
-  /** Absolute paths and https addresses. */
-  media: z.array(z.string().min(1).max(2_000)).max(20).default([]),
-  /** Seconds to wait for the platforms. */
-  wait: z.number().min(0).max(maxWaitSeconds).default(30),
-  /** A second request with the same key sends nothing to chats of the first one, and reports on it. */
-  key: z.string().min(1).max(200).optional(),
-  /** Tries chats, too, that took no messages the last time. */
-  force: z.boolean().default(false),
-})
-
 /**
  * Sends one message to all targets and resolves with what happened to each. Nothing is sent when one target is invalid.
  * Rejects `http/bad-request`, `delivery/no-target` or `store/…`.
  */
 export async function sendRequest(
   deps: SendRequestDeps,
-  body: unknown,
+  request: SendRequest,
   signal: AbortSignal,
 ): Promise<readonly SendResultReport[]> {
-  const request = parseRequest(body)
+  checkContent(request)
   const destinations: { readonly target: string; readonly destination: Destination }[] = []
   for (const target of request.targets) {
     const destination = await resolveTarget(deps, target, undefined, signal)
@@ -80,8 +64,6 @@ export async function sendRequest(
   )
 }
 
-type SendRequest = z.output<typeof sendBody>
-
 /** One for each chat. */
 function keyOf(key: string, chat: Target): string {
   return createHash('sha256')
@@ -90,16 +72,13 @@ function keyOf(key: string, chat: Target): string {
     .slice(0, 32)
 }
 
-function parseRequest(body: unknown): SendRequest {
-  const request = parseInput(sendBody, body)
-  const { text, media } = request
+function checkContent({ text, media }: SendRequest): void {
   if (text.trim() === '' && media.length === 0)
     throw new HermesError('http/bad-request', 'There is neither a text nor a file to send.')
   for (const path of media) {
     const problem = isAbsolute(path) || /^https?:\/\//.test(path) ? mediaProblem(path) : `${path} is not absolute`
     if (problem !== undefined) throw new HermesError('http/bad-request', `media: ${problem}`)
   }
-  return request
 }
 
 async function sendTo(

@@ -4,18 +4,19 @@
 import { z } from 'zod'
 import { parseInput } from '../../lib/parse-input.ts'
 import type { EventFeed, EventQuery } from './event-feed.ts'
-import { eventCursor, eventsQuery } from './shapes.ts'
+import { eventCursor, type eventsQuery } from './shapes.ts'
 
 const lastEventHeader = z.object({ 'Last-Event-ID': eventCursor })
 /** Proxies close connections that are silent for longer. */
 const keepAliveMs = 15_000
 
 /** Throws `http/bad-request`; rejects as `EventFeed.read`. */
-export async function handleEventRequest(request: Request, feed: EventFeed, stopping: AbortSignal): Promise<Response> {
-  const { cursor, wait, session, types, limit } = parseInput(
-    eventsQuery,
-    Object.fromEntries(new URL(request.url).searchParams),
-  )
+export async function answerEvents(
+  feed: EventFeed,
+  { cursor, wait, session, types, limit }: z.output<typeof eventsQuery>,
+  request: Request,
+  stopping: AbortSignal,
+): Promise<Response> {
   const from = cursor === undefined ? {} : { after: cursor }
   const query = { ...from, ...(session === undefined ? {} : { session }), types, limit }
   if (request.headers.get('accept')?.includes('text/event-stream') === true) {

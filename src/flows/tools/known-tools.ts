@@ -5,7 +5,7 @@ import { builtInTools } from '../../agent/tools/built-in-tools.ts'
 import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
 import type { PluginToolEntry } from '../../plugins/plugin-tools.ts'
 
-/** The response of `GET /api/tools`. */
+/** An entry of `GET /api/tools`. */
 export interface KnownTool extends SelectableTool {
   /** The id of the plugin; absent for a built-in tool. */
   readonly plugin?: string

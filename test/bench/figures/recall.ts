@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
-import type { ReadRequest } from '../../../src/api/read-sessions.ts'
+import type { ReadRequest } from '../../../src/api/handlers/read-sessions.ts'
 import { createReaderThread } from '../../../src/store/sqlite/reader-thread.ts'
 import { createRecall } from '../../../src/store/sqlite/recall.ts'
 import type { BenchOptions, Figure, Row } from '../figure.ts'

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GatewayApi } from '../../../src/clients/mcp-server/gateway-api.ts'
+import type { McpGateway } from '../../../src/clients/mcp-server/gateway.ts'
 import { createMcpEndpoint } from '../../../src/clients/mcp-server/http-endpoint.ts'
 import { onAbort } from '../../../src/lib/timers.ts'
 import { recordingLog } from '../../http/support.ts'
 
 const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+
+function signalOf(init: RequestInit | undefined): AbortSignal {
+  assert.ok(init?.signal)
+  return init.signal
+}
 
 function callOf(name: string, given: object, signal: AbortSignal): Request {
   const params = { name, arguments: given }
@@ -16,18 +21,20 @@ function callOf(name: string, given: object, signal: AbortSignal): Request {
 test('the requests of a client that hangs up are aborted, and its place is free again', async () => {
   const aborted: string[] = []
   const asked = Promise.withResolvers<void>()
-  const api: GatewayApi = {
+  const gateway: McpGateway = {
+    ...{ url: 'http://gateway.invalid', token: '' },
     isRemote: false,
-    fetch: (path, { signal }) =>
+    fetch: (address, init) =>
       new Promise((_, reject) => {
+        const signal = signalOf(init)
         onAbort(signal, () => {
-          aborted.push(path)
+          aborted.push(String(address))
           reject(signal.reason)
         })
         asked.resolve()
       }),
   }
-  const handle = createMcpEndpoint({ api, version: '1', log: recordingLog().log })
+  const handle = createMcpEndpoint({ gateway, version: '1', log: recordingLog().log })
   const client = new AbortController()
   const response = await handle(callOf('events_wait', { after_cursor: 5, timeout_ms: 300_000 }, client.signal))
   const read = response.text().catch(() => '')
@@ -39,11 +46,15 @@ test('the requests of a client that hangs up are aborted, and its place is free 
 })
 
 test('a client that hangs up gives one place back, and not more', async () => {
-  const api: GatewayApi = {
+  const gateway: McpGateway = {
+    ...{ url: 'http://gateway.invalid', token: '' },
     isRemote: false,
-    fetch: (_, { signal }) => new Promise((_resolve, reject) => onAbort(signal, () => reject(signal.reason))),
+    fetch: (_, init) => {
+      const signal = signalOf(init)
+      return new Promise((_resolve, reject) => onAbort(signal, () => reject(signal.reason)))
+    },
   }
-  const handle = createMcpEndpoint({ api, version: '1', log: recordingLog().log, maxRequests: 1 })
+  const handle = createMcpEndpoint({ gateway, version: '1', log: recordingLog().log, maxRequests: 1 })
   const wait = async () => {
     const client = new AbortController()
     const response = await handle(callOf('events_wait', { after_cursor: 5 }, client.signal))

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { HermesError } from '../../../src/lib/errors.ts'
 import { tempHome } from '../../kit/temp-home.ts'
 import { hostileTexts } from './hostile-texts.ts'
-import { openApp } from './open-app.ts'
+import { openApp, type StoredSession } from './open-app.ts'
 
 const { signal } = new AbortController()
 const ctrl = (letter: string) => String.fromCharCode(letter.charCodeAt(0) - 96)
@@ -160,11 +160,13 @@ test('the turn of a conversation that was left goes on, and its answer is there 
 })
 
 test('the list finds stored conversations, and opening one shows what was said', async (t) => {
-  const messages = [
+  const messages: StoredSession['messages'] = [
     { id: '1', role: 'user', text: 'plan the trip' },
     {
       ...{ id: '2', role: 'assistant', text: 'To Rome.' },
-      tool_calls: [{ id: 'c', name: 'web_search', state: 'done', label: 'rome', summary: '5 results' }],
+      tool_calls: [
+        { id: 'c', name: 'web_search', arguments: '{}', state: 'done', label: 'rome', summary: '5 results' },
+      ],
     },
   ]
   const { terminal } = await openApp(t, {
@@ -184,7 +186,7 @@ test('the list finds stored conversations, and opening one shows what was said',
 })
 
 test('the conversation that the gateway had to find is shown with what was said in it', async (t) => {
-  const messages = [{ id: '1', role: 'assistant', text: 'To Rome.' }]
+  const messages: StoredSession['messages'] = [{ id: '1', role: 'assistant', text: 'To Rome.' }]
   const sessions = [{ id: 's1', chat: 'trip', about: 'Plan the trip', messages }]
   const { terminal, gateway } = await openApp(t, { sessions, continued: 'trip' })
   assert.match(await terminal.until(/To Rome\./), /^Plan the trip/)

@@ -2,7 +2,9 @@
  * The terminal interface in this process: on a headless terminal, and at the real console platform behind HTTP. The JSON API
  * answers from a list.
  */
+
 import type { TestContext } from 'node:test'
+import type { ApiMessage, ApiSession } from '../../../src/api/shapes/sessions.ts'
 import { type AppOptions, startApp } from '../../../src/clients/tui/app.ts'
 import { chat, openTerminal, target, token } from '../../platforms/console/terminal.ts'
 import { createHeadlessTerminal } from './headless-terminal.ts'
@@ -11,7 +13,7 @@ export interface StoredSession {
   readonly id: string
   readonly chat: string
   readonly about: string
-  readonly messages?: readonly object[]
+  readonly messages?: readonly Partial<ApiMessage>[]
 }
 
 export interface OpenAppOptions extends Partial<AppOptions> {
@@ -88,17 +90,32 @@ function serve(sessions: readonly StoredSession[]): typeof fetch {
     if (url.pathname === '/api/sessions') {
       const [only, search = ''] = [url.searchParams.get('chat'), url.searchParams.get('search') ?? undefined]
       const found = sessions.filter(({ chat: one, about }) => (only ?? one) === one && about.includes(search))
-      return Response.json({
-        sessions: found.map(({ id, chat: one, about }) => ({
-          ...{ id, chat_id: one, about },
-          updated_at: '2026-11-23T10:00:00.000Z',
-        })),
-        next_cursor: null,
-      })
+      return Response.json({ sessions: found.map(toSession), next_cursor: null })
     }
     const [, session] = /^\/api\/sessions\/([^/]+)\/messages$/.exec(url.pathname) ?? []
     if (session === undefined) return fetch(input, init)
     const messages = sessions.find(({ id }) => id === session)?.messages ?? []
-    return Response.json({ messages: messages.toReversed() })
+    return Response.json({
+      session_id: session,
+      messages: messages.toReversed().map((message) => ({ ...plainMessage, ...message })),
+      next_cursor: null,
+      previous_cursor: null,
+    })
+  }
+}
+
+const time = '2026-11-23T10:00:00.000Z'
+
+const plainMessage: ApiMessage = {
+  ...{ id: '1', role: 'user', text: '', truncated: false, tool_calls: [], tool_call_id: null, tool_name: null },
+  ...{ attachments: [], status: 'active', is_summary: false, turn_id: null, created_at: time },
+}
+
+function toSession({ id, chat, about }: StoredSession): ApiSession {
+  return {
+    ...{ id, session_key: `cli:${chat}`, platform: 'cli', account: 'default', chat_id: chat, chat_type: 'dm' },
+    ...{ chat_name: null, thread_id: null, directory: null, user_id: 'owner', title: '', about, is_current: true },
+    ...{ created_at: time, updated_at: time, ended_at: null, end_reason: null, parent_id: null, message_count: 1 },
+    ...{ input_tokens: 0, output_tokens: 0, cost: 0 },
   }
 }

@@ -1,0 +1,22 @@
+/**
+ * All routes of the JSON API: what the modules of `routes` export. Loaded with the first request for one of them.
+ */
+import type { Route } from './route.ts'
+import * as approvals from './routes/approvals.ts'
+import * as extensions from './routes/extensions.ts'
+import * as jobs from './routes/jobs.ts'
+import * as messages from './routes/messages.ts'
+import * as operation from './routes/operation.ts'
+import * as pairing from './routes/pairing.ts'
+import * as sessions from './routes/sessions.ts'
+import * as uploads from './routes/uploads.ts'
+import * as workspaces from './routes/workspaces.ts'
+
+const modules = [operation, sessions, approvals, messages, workspaces, jobs, uploads, extensions, pairing]
+
+/** The order in which `Allow` names the methods of a path. */
+const methods = ['GET', 'POST', 'PATCH', 'DELETE']
+
+export const apiRoutes: readonly Route[] = modules
+  .flatMap((module) => Object.values<Route>(module))
+  .toSorted((a, b) => methods.indexOf(a.method) - methods.indexOf(b.method))

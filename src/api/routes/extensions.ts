@@ -1,0 +1,162 @@
+/**
+ * Hooks and plugins, and what the agent is given: its tools and its prompt.
+ */
+import { z } from 'zod'
+import { HermesError } from '../../lib/errors.ts'
+import { defineRoute } from '../route.ts'
+import type { ApiServices } from '../services.ts'
+import { okResponse } from '../shapes/common.ts'
+
+const about = { access: 'token', tag: 'Extensions' } as const
+
+export const listHooks = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/hooks',
+  summary: 'Lists hooks and their processes.',
+  response: z.object({
+    hooks: z.array(z.looseObject({ name: z.string(), state: z.string(), events: z.array(z.string()) })),
+    processes: z.array(z.looseObject({ name: z.string(), state: z.string() })),
+  }),
+  handle: async ({ hooks, redact }) => redacted({ hooks: hooks.list(), processes: hooks.processes() }, redact),
+})
+
+const hookBody = z.object({ name: z.string().describe('The name of a hook.') })
+
+export const pauseHook = defineRoute({
+  ...about,
+  method: 'POST',
+  path: '/api/hooks/pause',
+  summary: 'Pauses a hook.',
+  body: hookBody,
+  response: okResponse,
+  async handle({ hooks }, { body: { name } }) {
+    if (!hooks.pause(name)) throw hookNotFound(name)
+    return { ok: true }
+  },
+})
+
+export const resumeHook = defineRoute({
+  ...about,
+  method: 'POST',
+  path: '/api/hooks/resume',
+  summary: 'Resumes a hook.',
+  body: hookBody,
+  response: okResponse,
+  async handle({ hooks }, { body: { name } }) {
+    if (!hooks.resume(name)) throw hookNotFound(name)
+    return { ok: true }
+  },
+})
+
+export const reloadHooks = defineRoute({
+  ...about,
+  method: 'POST',
+  path: '/api/hooks/reload',
+  summary: 'Reads again which programs are accepted.',
+  response: okResponse,
+  async handle({ hooks }) {
+    hooks.applyConfig()
+    return { ok: true }
+  },
+})
+
+export const testHook = defineRoute({
+  ...about,
+  method: 'POST',
+  path: '/api/hooks/test',
+  summary: 'Calls a hook.',
+  body: z.object({
+    name: z.string(),
+    event: z
+      .string()
+      .regex(/^[^\s:]+:\S+$/)
+      .describe('For example `agent:end`.'),
+    context: z.record(z.string(), z.unknown()).optional().describe('Without it: a sample.'),
+  }),
+  response: z.union([
+    z.object({ ok: z.literal(true), ms: z.number(), value: z.unknown() }),
+    z.object({ ok: z.literal(false), ms: z.number(), error: z.string(), stack: z.string() }),
+  ]),
+  async handle({ hooks, redact }, { body: { name, event, context } }) {
+    const { sampleContext } = await import('../../hooks/sample-contexts.ts')
+    const fired = await hooks.testFire(name, event, context ?? sampleContext(event))
+    if (fired === undefined) throw hookNotFound(name)
+    const { result, ms } = fired
+    if (result.ok) return Response.json({ ok: true, ms, value: result.value ?? null })
+    return { ok: false, ms, error: redact(result.message), stack: redact(result.stack) }
+  },
+})
+
+const pluginsResponse = z.object({
+  plugins: z.array(
+    z.looseObject({ id: z.string(), name: z.string(), version: z.string(), state: z.string(), reason: z.string() }),
+  ),
+})
+
+export const listPlugins = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/plugins',
+  summary: 'Lists plugins.',
+  response: pluginsResponse,
+  handle: async ({ plugins, redact }) => redacted({ plugins: await plugins.list() }, redact),
+})
+
+export const reloadPlugins = defineRoute({
+  ...about,
+  method: 'POST',
+  path: '/api/plugins/reload',
+  summary: 'Applies config.yaml.',
+  response: pluginsResponse,
+  async handle({ plugins, lifecycle, redact }) {
+    lifecycle.reloadConfig()
+    await plugins.sync()
+    return redacted({ plugins: await plugins.list() }, redact)
+  },
+})
+
+export const listTools = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/tools',
+  summary: 'Lists the tools of the agent.',
+  response: z.object({
+    tools: z.array(
+      z.object({
+        name: z.string(),
+        toolset: z.string(),
+        isOptional: z.boolean().optional(),
+        plugin: z.string().optional(),
+      }),
+    ),
+  }),
+  handle: async ({ agent }) => ({ tools: await agent.knownTools() }),
+})
+
+const size = { bytes: z.int(), tokens: z.int() }
+
+export const showPrompt = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/prompt',
+  summary: 'Shows the prompt of a new conversation.',
+  query: z.object({ platform: z.string().min(1).default('cli') }),
+  response: z.object({
+    platform: z.string(),
+    layers: z.array(z.object({ name: z.string(), text: z.string(), ...size })),
+    prompt: z.object(size),
+    ephemeral: z.object({ text: z.string(), messages: z.int(), ...size }),
+    tools: z.array(z.object({ name: z.string(), ...size })),
+  }),
+  handle: async ({ agent }, { query }) => await agent.previewPrompt(query.platform),
+})
+
+/** What hooks and plugins threw can contain secrets. */
+function redacted(answer: object, redact: ApiServices['redact']): Response {
+  return new Response(redact(JSON.stringify(answer)), { headers: { 'content-type': 'application/json' } })
+}
+
+function hookNotFound(name: string): HermesError {
+  return new HermesError('http/not-found', `There is no hook ${JSON.stringify(name)}.`)
+}

@@ -1,0 +1,208 @@
+/**
+ * The state of the gateway, its dead letters, its pause and its stop.
+ */
+import { z } from 'zod'
+import { HermesError } from '../../lib/errors.ts'
+import type { SessionKey } from '../../message/ids.ts'
+import { defineRoute } from '../route.ts'
+import { okResponse, platformHealth } from '../shapes/common.ts'
+
+const about = { access: 'token', tag: 'Operation' } as const
+const millis = z.number().describe('ms since 1970')
+const reasons = z.array(z.string())
+
+export const showStatus = defineRoute({
+  method: 'GET',
+  path: '/api/status',
+  access: 'token',
+  tag: 'Health',
+  summary: 'The state of the gateway.',
+  response: z.looseObject({
+    version: z.string(),
+    pid: z.int(),
+    home: z.string(),
+    url: z.string(),
+    status: z.enum(['starting', 'ready', 'draining']),
+    uptimeMs: z.number(),
+    model: z.string(),
+    provider: z.string(),
+    platforms: z.record(z.string(), platformHealth),
+    degraded: reasons,
+    pendingRestart: reasons,
+    turns: z.object({ running: z.int(), waiting: z.int() }),
+    background: z.array(z.looseObject({})),
+    hooks: z.array(z.looseObject({})),
+    plugins: z.array(z.looseObject({})),
+    daemons: z.array(z.looseObject({ name: z.string(), state: z.string() })),
+    homeChannels: z.array(
+      z.looseObject({ target: z.looseObject({ platform: z.string(), account: z.string(), chatId: z.string() }) }),
+    ),
+  }),
+  async handle({ store, accountDirectory, lifecycle }) {
+    const { readHomeChannels } = await import('../../flows/delivery/home-channels.ts')
+    return { ...lifecycle.status(), homeChannels: await readHomeChannels({ store, accountDirectory }) }
+  },
+})
+
+const rowBody = z.object({ id: z.int().describe('The number of the row.') })
+const maxListRows = 200
+
+export const listInbox = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/inbox',
+  summary: 'Lists open messages and dead letters.',
+  response: z.array(
+    z.looseObject({
+      seq: z.int(),
+      session_key: z.string(),
+      platform: z.string(),
+      chat_id: z.string(),
+      state: z.string(),
+      tries: z.int(),
+      reason: z.string().nullable(),
+      accepted_at: millis,
+    }),
+  ),
+  async handle({ store }) {
+    const [{ rows }, { listUnfinishedEvents }] = await Promise.all([
+      import('../../store/query.ts'),
+      import('../../inbox/dead-letters.ts'),
+    ])
+    return await store.run(() => rows(listUnfinishedEvents, { limit: maxListRows }))
+  },
+})
+
+export const retryInbox = defineRoute({
+  ...about,
+  method: 'POST',
+  path: '/api/inbox/retry',
+  summary: 'Retries a message.',
+  body: rowBody,
+  response: okResponse,
+  async handle({ store, engine, clock }, { body: { id } }) {
+    const [{ retryDeadEvent }, { brand }] = await Promise.all([
+      import('../../inbox/dead-letters.ts'),
+      import('../../lib/ids.ts'),
+    ])
+    const retried = await store.run(() => retryDeadEvent(id, clock()))
+    if (retried === undefined) throw rowNotFound(id)
+    engine.wake(brand<SessionKey>(retried.session_key), retried.lane)
+    return { ok: true }
+  },
+})
+
+export const dropInbox = defineRoute({
+  ...about,
+  method: 'POST',
+  path: '/api/inbox/drop',
+  summary: 'Drops a message.',
+  body: rowBody,
+  response: okResponse,
+  async handle({ store }, { body: { id } }) {
+    const { dropDeadEvent } = await import('../../inbox/dead-letters.ts')
+    if (!(await store.run(() => dropDeadEvent(id)))) throw rowNotFound(id)
+    return { ok: true }
+  },
+})
+
+export const listOutbox = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/outbox',
+  summary: 'Lists dead letters of the outbox.',
+  response: z.array(
+    z.looseObject({
+      id: z.int(),
+      platform: z.string(),
+      chat_id: z.string(),
+      text: z.string(),
+      tries: z.int(),
+      error: z.string().nullable(),
+      created_at: millis,
+    }),
+  ),
+  handle: async ({ outbox }) => await outbox.list(),
+})
+
+export const retryOutbox = defineRoute({
+  ...about,
+  method: 'POST',
+  path: '/api/outbox/retry',
+  summary: 'Retries a reply.',
+  body: rowBody,
+  response: okResponse,
+  async handle({ outbox }, { body: { id } }) {
+    if (!(await outbox.retry(id))) throw rowNotFound(id)
+    return { ok: true }
+  },
+})
+
+export const dropOutbox = defineRoute({
+  ...about,
+  method: 'POST',
+  path: '/api/outbox/drop',
+  summary: 'Drops a reply.',
+  body: rowBody,
+  response: okResponse,
+  async handle({ outbox }, { body: { id } }) {
+    if (!(await outbox.drop(id))) throw rowNotFound(id)
+    return { ok: true }
+  },
+})
+
+export const pauseAgent = defineRoute({
+  ...about,
+  method: 'POST',
+  path: '/api/pause',
+  summary: 'Pauses the agent, or ends the pause.',
+  body: z.union([
+    z.object({ off: z.literal(true) }).describe('Ends the pause.'),
+    z.object({ off: z.literal(false).optional(), reason: z.string() }),
+  ]),
+  response: okResponse,
+  async handle({ lifecycle }, { body }) {
+    if (body.off === true) return { ok: await lifecycle.resume() }
+    await lifecycle.pause(body.reason)
+    return { ok: true }
+  },
+})
+
+export const restartGateway = defineRoute({
+  ...about,
+  method: 'POST',
+  path: '/api/restart',
+  summary: 'Restarts the gateway.',
+  response: okResponse,
+  status: 202,
+  async handle({ lifecycle }) {
+    await lifecycle.restart()
+    return { ok: true }
+  },
+})
+
+export const shutDownGateway = defineRoute({
+  ...about,
+  method: 'POST',
+  path: '/api/shutdown',
+  summary: 'Stops the gateway.',
+  response: okResponse,
+  status: 202,
+  async handle({ lifecycle }) {
+    lifecycle.shutdown()
+    return { ok: true }
+  },
+})
+
+export const showOpenApi = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/openapi.json',
+  summary: 'This document.',
+  response: z.looseObject({ openapi: z.string() }),
+  handle: async ({ lifecycle }, { request }) => Response.json(await lifecycle.openApi(new URL(request.url).origin)),
+})
+
+function rowNotFound(id: number): HermesError {
+  return new HermesError('http/not-found', `There is nothing with the number ${id}.`)
+}

@@ -1,0 +1,115 @@
+/**
+ * `/api/sessions`: stored sessions, their messages and the files of these.
+ */
+import { defineRoute } from '../route.ts'
+import {
+  deletedResponse,
+  forkBody,
+  messageResponse,
+  messagesPage,
+  messagesQuery,
+  renameBody,
+  sessionResponse,
+  sessionsPage,
+  sessionsQuery,
+  trajectoryResponse,
+} from '../shapes/sessions.ts'
+
+const load = () => import('../handlers/sessions.ts')
+const about = { access: 'token', tag: 'Sessions' } as const
+
+export const listSessions = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/sessions',
+  summary: 'Lists sessions, the one that was used last first.',
+  query: sessionsQuery,
+  response: sessionsPage,
+  handle: async (services, { query, signal }) => (await load()).listSessions(services, query, signal),
+})
+
+export const showSession = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/sessions/{session_id}',
+  summary: 'Shows a session.',
+  response: sessionResponse,
+  handle: async (services, { params, signal }) => (await load()).showSession(services, params.session_id, signal),
+})
+
+export const renameSession = defineRoute({
+  ...about,
+  method: 'PATCH',
+  path: '/api/sessions/{session_id}',
+  summary: 'Renames a session.',
+  body: renameBody,
+  response: sessionResponse,
+  async handle(services, { params: { session_id: id }, body, signal }) {
+    await (await import('../handlers/change-sessions.ts')).setTitle(services, id, body.title)
+    return await (await load()).showSession(services, id, signal)
+  },
+})
+
+export const deleteSession = defineRoute({
+  ...about,
+  method: 'DELETE',
+  path: '/api/sessions/{session_id}',
+  summary: 'Removes a session and its messages.',
+  response: deletedResponse,
+  async handle(services, { params: { session_id: id } }) {
+    await (await import('../handlers/change-sessions.ts')).deleteSession(services, id)
+    return { ok: true, id }
+  },
+})
+
+export const forkSession = defineRoute({
+  ...about,
+  method: 'POST',
+  path: '/api/sessions/{session_id}/fork',
+  summary: 'Copies a session.',
+  body: forkBody,
+  response: sessionResponse,
+  async handle(services, { params, body, signal }) {
+    const changes = await import('../handlers/change-sessions.ts')
+    const copy = await changes.forkSession(services, params.session_id, body.title)
+    return await (await load()).showSession(services, copy, signal)
+  },
+})
+
+export const showTrajectory = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/sessions/{session_id}/trajectory',
+  summary: 'The conversation in the ShareGPT form.',
+  response: trajectoryResponse,
+  handle: async (services, { params, signal }) => (await load()).readTrajectory(services, params.session_id, signal),
+})
+
+export const listMessages = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/sessions/{session_id}/messages',
+  summary: 'Lists the messages of a session.',
+  query: messagesQuery,
+  response: messagesPage,
+  handle: async (services, { params, query, signal }) =>
+    (await load()).listMessages(services, params.session_id, query, signal),
+})
+
+export const showMessage = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/sessions/{session_id}/messages/{message_id}',
+  summary: 'Shows a message with its whole text.',
+  response: messageResponse,
+  handle: async (services, { params, signal }) => (await load()).readMessage(services, params, signal),
+})
+
+export const openAttachment = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/sessions/{session_id}/messages/{message_id}/attachments/{number}',
+  summary: 'A file of a message.',
+  response: { contentType: 'application/octet-stream', description: 'Only files that people sent are kept.' },
+  handle: async (services, { params, signal }) => (await load()).openAttachment(services, params, signal),
+})

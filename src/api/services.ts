@@ -1,0 +1,98 @@
+/**
+ * The parts of the gateway that have state and that routes of the JSON API use.
+ */
+import type { QuestionsDeps } from '../approvals/contract.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { AccountDirectory } from '../flows/access/account-directory.ts'
+import type { PairingAdmin } from '../flows/access/pairing-admin.ts'
+import type { Cron } from '../flows/cron/cron.ts'
+import type { EventFeed } from '../flows/events/event-feed.ts'
+import type { GatewayStatusReport } from '../flows/lifecycle/status.ts'
+import type { SessionServerConfig } from '../flows/mcp/session-servers.ts'
+import type { FileServices } from '../flows/platform/platform-files.ts'
+import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
+import type { PromptPreview } from '../flows/prompt/prompt-preview.ts'
+import type { SessionServices } from '../flows/sessions/session-services.ts'
+import type { KnownTool } from '../flows/tools/known-tools.ts'
+import type { HookRegistry } from '../hooks/registry.ts'
+import type { HomeLayout } from '../lib/home.ts'
+import type { Logger } from '../lib/log.ts'
+import type { Redactor } from '../lib/redact.ts'
+import type { SessionKey } from '../message/ids.ts'
+import type { Target } from '../message/source.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { PlatformAdapter, PlatformMenu } from '../platforms/adapter.ts'
+import type { ReaderThread } from '../store/sqlite/reader-thread.ts'
+import type { Store } from '../store/store.ts'
+
+export interface ApiServices {
+  readonly store: Store
+  readonly home: HomeLayout
+  readonly clock: () => number
+  readonly log: Logger
+  /** Takes secrets out of errors of handlers and plugins. */
+  readonly redact: Redactor
+  readonly settings: () => ApiSettings
+  readonly lifecycle: GatewayLifecycle
+  readonly agent: AgentOfApi
+  readonly accountDirectory: AccountDirectory
+  /** Undefined while the account is not connected. */
+  adapter(of: Pick<Target, 'platform' | 'account'>): PlatformAdapter | undefined
+  readonly engine: Engine
+  readonly outbox: Outbox
+  readonly hooks: HookRegistry
+  readonly plugins: PluginManager
+  readonly sessions: SessionServices
+  /** What the buttons and the commands of chats answer with. */
+  readonly questions: QuestionsDeps
+  /** The slash commands for users. */
+  readonly menu: PlatformMenu
+  readonly opened: OpenedServices
+}
+
+/** The settings that routes read. */
+export interface ApiSettings {
+  readonly command_allowlist: readonly string[]
+  readonly context_length: number
+  readonly terminal: { readonly backend: string }
+  readonly media: { readonly max_mb: number }
+}
+
+/** The start, the pause and the stop of the gateway. */
+export interface GatewayLifecycle {
+  /** The report of `hermes status`. */
+  status(): GatewayStatusReport
+  /** Aborts when the gateway stops. */
+  readonly stopping: AbortSignal
+  pause(reason: string): Promise<void>
+  /** False if there was no pause. */
+  resume(): Promise<boolean>
+  /** Announces and starts a restart. Rejects `http/bad-request` where there is no daemon, or `store/…`. */
+  restart(): Promise<void>
+  /** Starts the stop of the daemon. */
+  shutdown(): void
+  /** Applies changes of config.yaml at once. */
+  reloadConfig(): unknown
+  /** The OpenAPI document. @param url of the gateway, as the client has reached it */
+  openApi(url: string): Promise<unknown>
+}
+
+/** What the agent is given. */
+export interface AgentOfApi {
+  /** The built-in tools and those of the loaded plugins, whatever the configuration says. */
+  knownTools(): Promise<readonly KnownTool[]>
+  /** The prompt of a new conversation. Rejects `http/not-found` for a platform that does not exist. */
+  previewPrompt(platform: string): Promise<PromptPreview>
+  /** Replaces the MCP servers of a conversation. `directory`: where they start. */
+  setSessionServers(key: SessionKey, servers: SessionServerConfig, directory: string | undefined): Promise<void>
+}
+
+/** Services that are opened when they are first needed. */
+export interface OpenedServices {
+  cron(): Promise<Cron>
+  events(): Promise<EventFeed>
+  files(): Promise<FileServices>
+  pairing(): Promise<PairingAdmin>
+  /** Runs `handlers/read-sessions-thread.ts`. */
+  reader(): ReaderThread
+}
