@@ -14,13 +14,13 @@ import type { OwnMemory } from '../flows/prompt/own-memory.ts'
 import { type AgentServices, type CommandReportAccess, createAgentServices } from '../flows/tools/agent-services.ts'
 import type { ResultFiles } from '../flows/tools/result-files.ts'
 import type { CallingTurn } from '../flows/tools/tool-access.ts'
+import type { TurnTools } from '../flows/turn/steps.ts'
 import { findAttachmentPaths } from '../inbox/queries.ts'
 import { sleep } from '../lib/timers.ts'
 import { isAttended } from '../message/event.ts'
 import { declaredToolsets } from '../platforms/registry.ts'
 import { sessionsWithSetting } from '../sessions/session-state.ts'
 import { findImagesOfConversation, findMessages } from '../sessions/transcript.ts'
-import type { TurnDeps } from '../turn.ts'
 import type { CronAccess } from './compose-cron.ts'
 import type { McpAccess } from './compose-mcp.ts'
 import { type SkillRuntime, withheldVariables } from './compose-skills.ts'
@@ -42,7 +42,7 @@ export interface AgentParts {
 
 export interface ComposedAgentServices extends AgentServices {
   /** For the calls of a turn that a person follows. */
-  readonly attendedToolContext: TurnDeps['toolContext']
+  readonly attendedToolContext: TurnTools['toolContext']
 }
 
 export function composeAgentServices(

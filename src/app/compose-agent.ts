@@ -12,19 +12,10 @@ import type { DelegatedTurns } from '../flows/tasks/delegated-turns.ts'
 import type { AgentServices } from '../flows/tools/agent-services.ts'
 import { createToolsetCheck, type ToolsetCheck } from '../flows/tools/toolset-check.ts'
 import type { TurnJournal } from '../flows/turn/journal.ts'
-import { createModelOutages } from '../flows/turn/model-outages.ts'
-import { createPostponement } from '../flows/turn/postpone.ts'
-import { createWithoutModel } from '../flows/turn/without-model.ts'
-import { recordFailedAttempt } from '../inbox/attempts.ts'
-import { isTransientError, messageOf } from '../lib/errors.ts'
 import { brand } from '../lib/ids.ts'
-import { createLruCache } from '../lib/lru-cache.ts'
-import { sleep } from '../lib/timers.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
-import { usageOfTurn } from '../sessions/transcript.ts'
-import { createTurnRunner } from '../turn.ts'
 import { type ComposedAgentServices, composeAgentServices } from './compose-agent-services.ts'
 import { type CronAccess, composeCron } from './compose-cron.ts'
 import { composeMcp, type McpAccess } from './compose-mcp.ts'
@@ -35,9 +26,9 @@ import {
   composeCompression,
   composeDelegation,
   composeMessagePreparation,
-  composeSpeech,
   composeTitles,
   composeTurnJournal,
+  composeTurnRunner,
 } from './compose-turn.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
@@ -65,8 +56,7 @@ export interface AgentRuntime
 /** @param runAgentCommand called after the composition */
 export function composeAgent(context: AppContext, core: Core, runAgentCommand: RunAgentCommand): AgentRuntime {
   const { options, settings, accountDirectory, platforms, store, clock, random, log, failpoint } = context
-  const { outbox, turnResults, runningTurns, events, pluginRegistries, turnInfoOf } = core
-  const { middleware, agentHooks, memory, sections } = pluginRegistries
+  const { middleware, agentHooks, memory, sections } = core.pluginRegistries
 
   const ownMemory = composeOwnMemory(context, memory)
   const skills = composeSkills(context, core)
@@ -116,73 +106,25 @@ export function composeAgent(context: AppContext, core: Core, runAgentCommand: R
     log,
     clock,
     adapter: platforms.adapter,
+    // Both are imported with the first session that needs them.
     knowledge: { memory: async (facts) => (await ownMemory()).prompt(facts), skills: skills.index },
     memory,
     sections,
   }
   const delegation = composeDelegation(context, core, agentServices)
   const titles = composeTitles(context, core, agentServices)
-  const runTurn = createTurnRunner({
-    journal,
-    agent,
-    outbox,
-    turnResults,
-    running: runningTurns,
-    emit: events.emit,
-    emitsEvents: events.emitsEvents,
-    onActivity: events.activity,
-    outages: createModelOutages({ store, notices: core.turnNotices, settings, clock, sleep, log }),
-    adapter: platforms.adapter,
-    settings,
-    isWaitingForUser: (key) => core.approvals.questions.isAsking(key),
-    redact: context.secrets.redact,
-    clock,
-    usageOf: ({ id, sessionId }) => store.run(() => usageOfTurn(sessionId, id, 0)),
-    prepareMessage: preparation.prepare,
-    speak: composeSpeech(context, core, agentServices),
-    completeWithoutModel: createWithoutModel({
-      compressOnRequest: compression.compressOnRequest,
-      model: agentServices.model,
-    }),
-    model: agentServices.model,
-    async fallback(turn, failed, failure) {
-      if (settings().fallback_providers.length === 0) return null
-      const { fallBack } = await import('../flows/turn/fall-back.ts')
-      return await fallBack({ models: agentServices, notices: core.turnNotices, log }, turn, failed, failure)
-    },
-    tools: agentServices.tools,
-    ...delegation,
-    senderOf: agentServices.senderOf,
-    toolContext: agentServices.attendedToolContext,
-    openSubagentWorkspace: agentServices.openSubagentWorkspace,
-    freezePrompt: createPromptFreezer(promptDeps),
-    compression,
-    describeErrorOrigin: middleware.errorOrigin,
-    turnInfoOf,
-    turnEndListeners: core.approvals.questions.turnEndListeners,
-    answered: titles.answered,
-    answeredSessions: createLruCache(maxTitledSessions),
-    recordFailure: (seq, error) =>
-      store.run(() => recordFailedAttempt(seq, messageOf(error), !isTransientError(error))),
-    yieldTurn: core.engine.yieldTurn,
-    announcePause: core.pause.announce,
-    postpone: createPostponement({ engine: core.engine, notices: core.turnNotices, clock }),
-    isDraining: context.lifecycle.isDraining,
-    log,
-    random,
-    sleep,
-    failpoint,
-  })
+  const freezePrompt = createPromptFreezer(promptDeps)
+  const turnParts = { agent, agentServices, journal, preparation, compression, delegation, titles, freezePrompt }
 
   return {
-    runTurn,
+    runTurn: composeTurnRunner(context, core, turnParts),
     compressSession: compression.compressSession,
     agentServices,
     titlesIdle: titles.idle,
     plugins,
     skills,
     runningSubagents,
-    delegatedTurns: delegation.delegated,
+    delegatedTurns: delegation.turns,
     mcp,
     cron,
     agentCheck: composeAgentCheck(context, { plugins, mcp }, agentServices),
@@ -193,8 +135,6 @@ export function composeAgent(context: AppContext, core: Core, runAgentCommand: R
     },
   }
 }
-
-const maxTitledSessions = 1_000
 
 function noChat(platform: string): SessionSource {
   return { platform, account: 'default', chatId: '', chatType: 'dm' }

@@ -2,21 +2,23 @@
  * Composes the steps around the loop of a turn: the journal, the preparation of messages, compression, speech, titles and sub-agents in the background.
  */
 
+import type { Agent } from '../agent/agent.ts'
 import { createSessionCompression, type SessionCompression } from '../flows/compression/session-compression.ts'
 import type { OwnMemory } from '../flows/prompt/own-memory.ts'
-import type { SessionTitles } from '../flows/sessions/session-titles.ts'
-import type { StartSubagents } from '../flows/tasks/background-subagents.ts'
-import type { DelegatedTurns } from '../flows/tasks/delegated-turns.ts'
+import { type BackgroundDelegations, createDelegation } from '../flows/tasks/delegation.ts'
 import type { AgentServices } from '../flows/tools/agent-services.ts'
 import { createMessagePreparation, type MessagePreparation } from '../flows/turn/attachments.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
+import { createModelOutages } from '../flows/turn/model-outages.ts'
+import { createTitles, createTurnModels, createVoice, type TurnTitles } from '../flows/turn/on-demand-steps.ts'
+import type { Delegation, TurnTools } from '../flows/turn/steps.ts'
+import { createTurnQueue } from '../flows/turn/turn-queue.ts'
 import { systemRandom } from '../lib/ids.ts'
 import { sleep } from '../lib/timers.ts'
 import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
-import { hasWaitingUser } from '../message/event.ts'
-import { targetOf } from '../message/source.ts'
+import { usageOfTurn } from '../sessions/transcript.ts'
 import type { Turn } from '../sessions/turn.ts'
-import type { TurnDeps } from '../turn.ts'
+import { createTurnRunner } from '../turn.ts'
 import type { SkillRuntime } from './compose-skills.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
@@ -143,81 +145,75 @@ export function composeCompression(
   })
 }
 
-/** Loaded with the first answer that is spoken. */
-export function composeSpeech(
-  { settings, platforms, store, clock, failpoint, log }: AppContext,
-  { outbox }: Core,
-  { media }: Pick<AgentServices, 'media'>,
-): NonNullable<TurnDeps['speak']> {
-  return async (turn, text, signal) => {
-    if (platforms.adapter(targetOf(turn.event.source))?.sendsAttachments !== true) return
-    const { speakAnswer } = await import('../flows/turn/speak.ts')
-    const shared = { outbox, store, clock, failpoint, log }
-    await speakAnswer({ ...shared, media, maxChars: settings().tts.max_chars }, turn, text, signal)
-  }
+export function composeDelegation(
+  { mode, settings, accountDirectory, store, clock, log, failpoint }: AppContext,
+  { engine, outbox, backgroundTasks }: Core,
+  agentServices: AgentServices,
+): BackgroundDelegations {
+  return createDelegation({
+    ...{ store, agentServices, settings, clock, log, failpoint, withhold: outbox.withhold },
+    tasks: mode.staysUp ? backgroundTasks : undefined,
+    isShared: accountDirectory.isShared,
+    hasAccess: ({ source }) => accountDirectory.access({ source }).allowed,
+    wake: (key) => engine.wake(key, 'turn'),
+  })
 }
 
-/** Their code is loaded with the first answer of a conversation that people can find again. */
 export function composeTitles(
   { mode, settings, store, lifecycle: { stopping }, log }: AppContext,
   { outbox, turnInfoOf }: Core,
   { auxiliary, model, conversationModel }: AgentServices,
-) {
-  let titles: Promise<SessionTitles> | undefined
-  const load = () =>
-    import('../flows/sessions/session-titles.ts').then(({ createSessionTitles }) =>
-      createSessionTitles({
-        ...{ store, settings, auxiliary, turnInfoOf, withhold: outbox.withhold, stopping, log },
-        // The turn has told its person when the chosen model cannot be used.
-        model: async ({ event, settings: chosen }) =>
-          (await conversationModel({ source: event.source, settings: chosen })).chosen ?? (await model()),
-      }),
-    )
-  return {
-    answered(turn: Turn, text: string): boolean {
-      const { event } = turn
-      if (!mode.staysUp || !settings().auxiliary.title_generation.enabled) return true
-      if (event.task !== undefined || event.internal === true || !hasWaitingUser(event)) return false
-      titles ??= load()
-      titles.then(
-        (loaded) => loaded.add(turn, text),
-        (error: unknown) => log.error({ event: 'session.titles_not_loaded', err: error }, 'titles cannot be given'),
-      )
-      return true
+): TurnTitles {
+  return createTitles(
+    {
+      ...{ store, settings, auxiliary, turnInfoOf, withhold: outbox.withhold, stopping, log },
+      // The turn has told its person when the chosen model cannot be used.
+      model: async ({ event, settings: chosen }) =>
+        (await conversationModel({ source: event.source, settings: chosen })).chosen ?? (await model()),
     },
-    idle: async () => (await titles)?.idle(),
-  }
+    mode.staysUp,
+  )
 }
 
-/** What a turn has to do with sub-agents in the background. Their code is loaded with the first of them. */
-export function composeDelegation(
-  { mode, settings, accountDirectory, store, clock, log, failpoint }: AppContext,
-  { backgroundTasks: tasks, engine, outbox }: Core,
-  agentServices: AgentServices,
-): Pick<TurnDeps, 'delegated' | 'startSubagents'> {
-  let turns: Promise<DelegatedTurns> | undefined
-  let start: StartSubagents | undefined
-  return {
-    delegated() {
-      turns ??= import('../flows/tasks/delegated-turns.ts').then(({ createDelegatedTurns }) =>
-        createDelegatedTurns({
-          ...{ store, agentServices, settings, clock, log, failpoint, withhold: outbox.withhold },
-          isShared: accountDirectory.isShared,
-          hasAccess: ({ source }) => accountDirectory.access({ source }).allowed,
-          wake: (key) => engine.wake(key, 'turn'),
-        }),
-      )
-      return turns
+export interface TurnParts {
+  readonly agent: Agent
+  readonly agentServices: AgentServices & { readonly attendedToolContext: TurnTools['toolContext'] }
+  readonly journal: TurnJournal
+  readonly preparation: MessagePreparation
+  readonly compression: SessionCompression
+  readonly delegation: Delegation
+  readonly titles: TurnTitles
+  freezePrompt(turn: Turn): Promise<string>
+}
+
+/** Composes what runs the turns of one session. */
+export function composeTurnRunner(context: AppContext, core: Core, parts: TurnParts) {
+  const { settings, platforms, store, secrets, lifecycle, clock, random, log, failpoint } = context
+  const { outbox, turnNotices: notices, runningTurns: running, events, approvals, engine } = core
+  const { agent, agentServices, journal, compression, delegation, titles } = parts
+  const { model, tools, openSubagentWorkspace, attendedToolContext: toolContext, media } = agentServices
+  const { isDraining } = lifecycle
+  const { adapter } = platforms
+  const outages = createModelOutages({ store, notices, settings, clock, sleep, log })
+  return createTurnRunner({
+    queue: createTurnQueue({
+      ...{ store, engine, running, notices, isDraining, clock },
+      prepare: parts.preparation.prepare,
+      announcePause: core.pause.announce,
+    }),
+    ...{ journal, running, agent, compression, delegation, outages, events, random, log, failpoint },
+    conversation: { model, tools, freezePrompt: parts.freezePrompt },
+    models: createTurnModels({ models: agentServices, notices, settings, log }),
+    tools: { toolContext, openSubagentWorkspace },
+    plugins: { turnInfoOf: core.turnInfoOf, errorOrigin: core.pluginRegistries.middleware.errorOrigin },
+    progress: {
+      ...{ outbox, events, outages, settings, adapter, sleep, clock, log, redact: secrets.redact },
+      isWaitingForUser: approvals.questions.isAsking,
+      usageOf: ({ id, sessionId }) => store.run(() => usageOfTurn(sessionId, id, 0)),
     },
-    // A process for one command does not wait for what goes on in the background.
-    ...(mode.staysUp
-      ? {
-          async startSubagents(...task: Parameters<StartSubagents>) {
-            const { createBackgroundSubagents } = await import('../flows/tasks/background-subagents.ts')
-            start ??= createBackgroundSubagents({ tasks, settings, failpoint })
-            return await start(...task)
-          },
-        }
-      : {}),
-  }
+    results: core.turnResults,
+    endListeners: approvals.questions.turnEndListeners,
+    title: titles.title,
+    voice: createVoice({ media, outbox, store, settings, adapter, clock, failpoint, log }),
+  })
 }

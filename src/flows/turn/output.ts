@@ -11,12 +11,10 @@ import { HermesError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { toShortLine } from '../../lib/redact.ts'
 import { linkAbortSignal } from '../../lib/timers.ts'
-import type { MediaToolsConfig } from '../../media/config.ts'
 import { type BackgroundTask, isAttended, type MessageEvent } from '../../message/event.ts'
-import type { HookEventListener } from '../../message/hook-events.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { isSilence, isSilenceNarration } from '../../message/silence.ts'
-import { type SessionSource, type Target, targetOf } from '../../message/source.ts'
+import { type Target, targetOf } from '../../message/source.ts'
 import type { Usage } from '../../message/transcript.ts'
 import type { CutOffReason, TurnStatus } from '../../message/turn-result.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
@@ -27,6 +25,7 @@ import type { SessionSettings } from '../../sessions/session-state.ts'
 import type { TranscriptEntry } from '../../sessions/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import { enlist, type TransactionPart } from '../../store/transaction-part.ts'
+import type { GatewayEvents } from '../events/gateway-events.ts'
 import { type DisplayConfig, type DisplaySettings, displaySettings } from './config.ts'
 import type { PrepareInterim, TurnCompletion } from './journal.ts'
 import type { ModelOutages, TroubleWatch } from './model-outages.ts'
@@ -35,18 +34,13 @@ import { emptyReply, failedModelResult, failure, interruptedMark, stoppedMark } 
 
 export interface TurnProgressDeps {
   readonly outbox: Outbox
-  readonly emit: HookEventListener
-  /** Whether the platform has its gateway events emitted. */
-  emitsEvents(source: SessionSource): boolean
+  readonly events: Pick<GatewayEvents, 'emit' | 'emitsEvents' | 'activity'>
   readonly outages: Pick<ModelOutages, 'watch'>
   readonly settings: () => DisplayConfig & {
-    readonly voice: MediaToolsConfig['voice']
     readonly agent: Pick<AgentConfig['agent'], 'gateway_notify_interval'>
     /** In tokens. */
     readonly context_length: number
   }
-  /** Sends an answer as a voice, on platforms that take files. Never rejects. Absent: no answers are spoken. */
-  speak?(turn: Turn, text: string, signal: AbortSignal): Promise<void>
   /** Whether the turn waits for an answer of a person. */
   isWaitingForUser(key: SessionKey): boolean
   /** Takes secrets out of a text. */
@@ -57,8 +51,6 @@ export interface TurnProgressDeps {
   usageOf(turn: Pick<Turn, 'id' | 'sessionId'>): Promise<Usage>
   /** The adapter of a connected account. */
   adapter(target: Target): Pick<PlatformAdapter, 'activity'> | undefined
-  /** Must neither throw nor wait. */
-  onActivity?(turn: Turn, activity: TurnActivity): void
   readonly log: Logger
 }
 
@@ -69,8 +61,10 @@ export interface TurnProgress {
   readonly prepareInterim: PrepareInterim
   /** Prepares the reply that ends the turn, in place of the draft. */
   prepareReply(result: TurnRunResult): Promise<TransactionPart>
-  /** Sends the voice of an answer whose text is stored, where the person wants to hear it. Never rejects. */
-  speak(result: TurnRunResult): Promise<void>
+  /** Whether the chat shows what the model thinks. */
+  showsThinking(): boolean
+  /** Whether the agent has said something aloud by itself. */
+  hasSpoken(): boolean
   /** Ends the draft of a turn that continues later. */
   closeDraft(): Promise<void>
   publishEnd(status: TurnStatus): void
@@ -128,8 +122,8 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
         status.show((display) => display.toolEnded(call.id, ok, summary))
       },
       onIteration(iteration, tools) {
-        if (!deps.emitsEvents(source)) return
-        deps.emit('agent:step', {
+        if (!deps.events.emitsEvents(source)) return
+        deps.events.emit('agent:step', {
           platform: source.platform,
           user_id: source.userId ?? '',
           session_id: turn.sessionId,
@@ -171,10 +165,8 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
       if (others === undefined) return outbox.prepare(whole)
       return (await import('./several-targets.ts')).prepareForAll(outbox, whole, others)
     },
-    async speak({ state, notice, text }) {
-      const isAnswer = state === 'done' && !notice && text.trim() !== '' && turn.event.task === undefined
-      if (isAnswer && !hasSpoken && isSpokenTo(deps.settings().voice, turn)) await deps.speak?.(turn, text, signal)
-    },
+    showsThinking: () => showsThinking(deps.settings().display, source.platform, turn.settings),
+    hasSpoken: () => hasSpoken,
     async closeDraft() {
       await draft?.close()
     },
@@ -269,14 +261,6 @@ export function showsThinking(
   return chosen === undefined ? (platforms[platform]?.show_reasoning ?? configured) : chosen === 'yes'
 }
 
-/** Whether the person wants to hear the answer (contract §3.8). */
-function isSpokenTo({ auto_tts: isDefault }: MediaToolsConfig['voice'], { event, settings }: Turn): boolean {
-  const { voice: chosen } = settings
-  if (chosen === 'tts' || chosen === 'off') return chosen === 'tts'
-  const isVoice = event.attachments?.some(({ kind, quoted }) => kind === 'voice' && quoted !== true) === true
-  return isVoice && (chosen === 'on' || isDefault)
-}
-
 /** The names of the tools that an interrupted turn has called. */
 function ownCalls({ id, transcript }: Turn): string[] {
   return transcript.flatMap(({ turnId, message }) =>
@@ -309,12 +293,12 @@ async function footerOf(deps: TurnProgressDeps, turn: Turn, result: TurnRunResul
 }
 
 function publishActivity(
-  { adapter, onActivity, log }: TurnProgressDeps,
+  { adapter, events, log }: TurnProgressDeps,
   turn: Turn,
   target: Target,
   activity: TurnActivity,
 ): void {
-  onActivity?.(turn, activity)
+  events.activity(turn, activity)
   try {
     adapter(target)?.activity?.(target, activity)
   } catch (error) {

@@ -7,6 +7,7 @@ import { MediaFailure } from '../../agent/media/media-failure.ts'
 import { toSpeech } from '../../agent/media/speech-text.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
+import type { MediaToolsConfig } from '../../media/config.ts'
 import { isSilence } from '../../message/silence.ts'
 import { targetOf } from '../../message/source.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
@@ -20,8 +21,7 @@ export interface SpeakDeps {
   readonly media: () => Promise<Pick<MediaServices, 'speak'>>
   readonly outbox: Pick<Outbox, 'prepare' | 'withhold'>
   readonly store: Store
-  /** UTF-16 units */
-  readonly maxChars: number
+  readonly settings: () => Pick<MediaToolsConfig, 'tts'>
   /** ms since 1970 */
   readonly clock: () => number
   readonly log: Logger
@@ -30,8 +30,8 @@ export interface SpeakDeps {
 
 /** Never rejects. An answer without words has no voice. */
 export async function speakAnswer(deps: SpeakDeps, turn: Turn, answer: string, signal: AbortSignal): Promise<void> {
-  const { outbox, store, maxChars, clock, log, failpoint } = deps
-  const { text } = toSpeech(outbox.withhold(extractMedia(answer).text), maxChars)
+  const { outbox, store, settings, clock, log, failpoint } = deps
+  const { text } = toSpeech(outbox.withhold(extractMedia(answer).text), settings().tts.max_chars)
   if (!/[\p{L}\p{N}]/u.test(text) || isSilence(answer)) return
   try {
     failpoint('turn:speaking')

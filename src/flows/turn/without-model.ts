@@ -1,9 +1,8 @@
 /**
  * Turns that the gateway itself answers: unknown commands, `/compress`, turns that were stopped or interrupted before a restart, and
- * turns whose attempts have all failed.
+ * turns whose attempts have all failed. Loaded with the first of them.
  */
 
-import type { ChosenModel } from '../../agent/models/chosen-model.ts'
 import { HermesError } from '../../lib/errors.ts'
 import { noUsage } from '../../message/transcript.ts'
 import { StopRequested } from '../../sessions/running-turns.ts'
@@ -11,15 +10,6 @@ import type { Turn } from '../../sessions/turn.ts'
 import type { TurnWithoutModel } from './claim.ts'
 import type { TurnRunResult } from './output.ts'
 import { interruptedResult, stoppedResult } from './without-answer.ts'
-
-export interface WithoutModelDeps {
-  /** Resolves with the text for the user. */
-  compressOnRequest(turn: Turn, focus: string, choose: () => Promise<ChosenModel>, signal: AbortSignal): Promise<string>
-  /** The model of the conversation. Rejects `config/...` when it cannot be used. */
-  model(turn: Turn): Promise<ChosenModel>
-}
-
-export type CompleteWithoutModel = (claim: TurnWithoutModel, signal: AbortSignal) => Promise<TurnRunResult>
 
 const emptyResult = {
   ord: 0,
@@ -31,32 +21,34 @@ const emptyResult = {
   reason: null,
 } as const
 
-export function createWithoutModel(deps: WithoutModelDeps): CompleteWithoutModel {
-  return async (claim, signal) => {
-    const { turn } = claim
-    switch (claim.kind) {
-      case 'compress':
-        return await compressSession(deps, turn, claim.focus, signal)
-      case 'unknown-command':
-        return { ...emptyResult, state: 'done', text: unknownCommandText(claim.command), announced: false }
-      case 'stopped':
-        return { ...emptyResult, ...stoppedResult(turn, ''), notice: true, announced: wasAnnounced(turn) }
-      case 'interrupted':
-        return { ...emptyResult, ...interruptedResult(turn, '', claim.by), announced: wasAnnounced(turn) }
-      case 'attempts-exhausted':
-        return exhaustedResult(turn, claim.reason)
-    }
+/** @param compress compresses the conversation and resolves with the text for the user */
+export async function completeWithoutModel(
+  claim: TurnWithoutModel,
+  compress: (turn: Turn, focus: string, signal: AbortSignal) => Promise<string>,
+  signal: AbortSignal,
+): Promise<TurnRunResult> {
+  const { turn } = claim
+  switch (claim.kind) {
+    case 'compress':
+      return await compressedResult(turn, () => compress(turn, claim.focus, signal), signal)
+    case 'unknown-command':
+      return { ...emptyResult, state: 'done', text: unknownCommandText(claim.command), announced: false }
+    case 'stopped':
+      return { ...emptyResult, ...stoppedResult(turn, ''), notice: true, announced: wasAnnounced(turn) }
+    case 'interrupted':
+      return { ...emptyResult, ...interruptedResult(turn, '', claim.by), announced: wasAnnounced(turn) }
+    case 'attempts-exhausted':
+      return exhaustedResult(turn, claim.reason)
   }
 }
 
-async function compressSession(
-  { compressOnRequest, model }: WithoutModelDeps,
+async function compressedResult(
   turn: Turn,
-  focus: string,
+  compress: () => Promise<string>,
   signal: AbortSignal,
 ): Promise<TurnRunResult> {
   try {
-    const text = await compressOnRequest(turn, focus, () => model(turn), signal)
+    const text = await compress()
     return { ...emptyResult, state: 'done', text, announced: false }
   } catch (error) {
     if (signal.reason instanceof StopRequested) return { ...emptyResult, ...stoppedResult(turn, ''), announced: false }

@@ -38,10 +38,8 @@ function turnFor(messageId?: string): Turn {
 }
 
 function settingsOf(display: object, gateway_notify_interval: number): ReturnType<TurnProgressDeps['settings']> {
-  const voice = { auto_tts: false }
   return {
     ...z.object(displayConfig).parse({ display }),
-    voice,
     agent: { gateway_notify_interval },
     context_length: 1_000,
   }
@@ -54,8 +52,7 @@ function depsFor(
 ): TurnProgressDeps {
   return {
     outbox,
-    emit: () => undefined,
-    emitsEvents: () => true,
+    events: { emit: () => undefined, emitsEvents: () => true, activity: () => undefined },
     outages: {
       watch: () => ({ begin: () => ({ failed: () => undefined, recovered: () => undefined }), close: () => undefined }),
     },

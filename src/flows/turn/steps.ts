@@ -1,0 +1,299 @@
+/**
+ * The steps from a claimed message to the answer of the model, and the ways in which an attempt ends without one. `src/turn.ts`
+ * lists them.
+ */
+import type { Agent } from '../../agent/agent.ts'
+import type { AgentTools } from '../../agent/loop/agent-tools.ts'
+import type { AgentTurnInput, SubagentWork, SubagentWorkspace } from '../../agent/loop/agent-turn.ts'
+import type { ChosenModel } from '../../agent/models/chosen-model.ts'
+import type { ModelError, Provider } from '../../agent/models/provider.ts'
+import type { TurnInfoFactory } from '../../agent/models/turn-info.ts'
+import type { TurnInfo } from '../../agent/support/agent-hooks.ts'
+import type { ToolContext } from '../../agent/tools/tool.ts'
+import { formatUserText, hasWaitingUser, ownWordsOf } from '../../message/event.ts'
+import type { ToolCall } from '../../message/transcript.ts'
+import { StopRequested, TurnInterrupted, TurnPaused } from '../../sessions/running-turns.ts'
+import type { TranscriptEntry } from '../../sessions/transcript.ts'
+import { isFirstTurn, type Turn, turnStartIndex } from '../../sessions/turn.ts'
+import type { TransactionPart } from '../../store/transaction-part.ts'
+import type { SessionCompression } from '../compression/session-compression.ts'
+import type { TurnAttempt, TurnEnding, TurnStep } from './attempt.ts'
+import type { TurnJournal } from './journal.ts'
+import type { ModelOutages } from './model-outages.ts'
+import { completedResult, type TurnRunResult } from './output.ts'
+import { failedResult, interruptedResult, noteFailure, stoppedResult } from './without-answer.ts'
+
+export interface TurnModels {
+  /** The model that finishes a turn after a failure of its own, or because all its keys rest; null when there is none. Never rejects. */
+  fallback(turn: Turn, failed: ChosenModel, failure?: ModelError): Promise<ChosenModel | null>
+  /** The provider as the requests of this turn are sent; it may add text that is stored nowhere. */
+  senderOf(turn: Turn, provider: Provider): Promise<Provider>
+}
+
+export interface TurnTools {
+  toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
+  openSubagentWorkspace(sessionId: string, turnId: string, turn: Turn): SubagentWorkspace
+}
+
+export interface TurnPlugins {
+  /** What plugins learn about a turn. */
+  readonly turnInfoOf: TurnInfoFactory
+  /** Names the plugin that threw an error, in words for the user; null when no plugin did. */
+  errorOrigin(error: unknown): string | null
+}
+
+export interface TurnSteps<Known> {
+  /** The names of the steps in their order. */
+  readonly names: readonly string[]
+  next<Added>(step: TurnStep<Known, Added>): TurnSteps<Known & Added>
+  run(attempt: TurnAttempt): Promise<Known>
+}
+
+/** The beginning of a list of steps, each of which knows what those before it have found out. */
+export const firstStep: TurnSteps<object> = stepsOf([], async () => ({}))
+
+function stepsOf<Known>(names: readonly string[], run: TurnSteps<Known>['run']): TurnSteps<Known> {
+  return {
+    names,
+    next: (step) =>
+      stepsOf([...names, step.name], async (attempt) => {
+        const known = await run(attempt)
+        attempt.step = step.name
+        return { ...known, ...(await step.run(attempt, known)) }
+      }),
+    run,
+  }
+}
+
+/** Whose turn it is: where its model, its tools and its prompt come from. */
+export interface TurnRole {
+  model(turn: Turn): Promise<ChosenModel>
+  tools(turn: Turn): Promise<AgentTools>
+  /** Builds the system prompt of a new session and stores it for all its turns. */
+  freezePrompt(turn: Turn): Promise<string>
+  /** What the turn is for the agent; `info` is what plugins learn about it. Absent for a conversation. */
+  work?(turn: Turn, info: TurnInfo): SubagentWork
+}
+
+/** Sub-agents that work in the background. */
+export interface Delegation {
+  /** Rejects when the code cannot be loaded. */
+  role(): Promise<TurnRole>
+  /** Starts sub-agents that go on after this turn. Undefined where no conversation could take their results. */
+  starterFor(turn: Turn): AgentTurnInput['startInBackground']
+  /** Prepares the message with the result of a sub-agent. A message of the same task is stored once. */
+  prepareHandIn(turn: Turn, result: TurnRunResult): Promise<TransactionPart>
+}
+
+export interface KnownRole {
+  readonly role: TurnRole
+}
+
+export function chooseRole(delegation: Delegation, conversation: TurnRole): TurnStep<object, KnownRole> {
+  return {
+    name: 'role',
+    run: async ({ turn }) => ({ role: isDelegated(turn) ? await delegation.role() : conversation }),
+  }
+}
+
+export interface KnownModel {
+  readonly first: ChosenModel
+  /** Another one than `first` while all keys of that rest. */
+  readonly chosen: ChosenModel
+}
+
+export function chooseModel({ fallback }: TurnModels): TurnStep<KnownRole, KnownModel> {
+  return {
+    name: 'model',
+    async run({ turn }, { role }) {
+      const first = await role.model(turn)
+      const rests = (first.provider.restsUntil?.() ?? 0) > 0
+      return { first, chosen: rests ? ((await fallback(turn, first)) ?? first) : first }
+    },
+  }
+}
+
+export interface KnownPrompt {
+  readonly system: string
+  readonly startsSession: boolean
+}
+
+export const readPrompt: TurnStep<KnownRole, KnownPrompt> = {
+  name: 'prompt',
+  async run({ turn }, { role }) {
+    const startsSession = turn.systemPrompt === undefined
+    return { system: turn.systemPrompt ?? (await role.freezePrompt(turn)), startsSession }
+  },
+}
+
+export interface KnownConversation {
+  readonly system: string
+  readonly entries: readonly TranscriptEntry[]
+}
+
+export function compressBefore(
+  compression: Pick<SessionCompression, 'beforeTurn'>,
+  journal: Pick<TurnJournal, 'journalOf'>,
+): TurnStep<KnownRole & KnownModel & KnownPrompt, KnownConversation> {
+  return {
+    name: 'compression',
+    async run(attempt, { chosen, system, role }) {
+      const { running, progress, turn } = attempt
+      const prepared = await running.protect(() => compression.beforeTurn(turn, chosen, system, running.signal))
+      const { entries } = prepared
+      if (prepared.turn === turn) return { system, entries }
+      // The conversation continues in a session of its own.
+      attempt.turn = prepared.turn
+      attempt.journal = journal.journalOf(prepared.turn, progress.prepareInterim)
+      return { system: await role.freezePrompt(prepared.turn), entries }
+    },
+  }
+}
+
+export interface AgentPorts {
+  readonly agent: Pick<Agent, 'runTurn'>
+  readonly models: TurnModels
+  readonly tools: TurnTools
+  readonly compression: Omit<SessionCompression, 'beforeTurn' | 'compressOnRequest' | 'compressSession'>
+  readonly delegation: Delegation
+  readonly plugins: TurnPlugins
+}
+
+type KnownBefore = KnownRole & KnownModel & KnownPrompt & KnownConversation
+
+/** The model and its tools, until there is an answer. */
+export function runAgent(ports: AgentPorts): TurnStep<KnownBefore, { readonly result: TurnRunResult }> {
+  const { agent, models, tools, compression, delegation, plugins } = ports
+  return {
+    name: 'model and tools',
+    async run(attempt, known) {
+      const { turn, journal, running, progress } = attempt
+      const { first, system, entries, role } = known
+      let { chosen } = known
+      const info = plugins.turnInfoOf(turn, chosen)
+      const answer = await agent.runTurn({
+        turn: info,
+        subagent: role.work?.(turn, info),
+        startInBackground: delegation.starterFor(turn),
+        onUnreportedUsage(usage) {
+          attempt.unreported = usage
+        },
+        // What a sub-agent wrote must not look like the words of the user.
+        userMessage: isReport(turn.event) ? formatUserText(turn.event, false) : ownWordsOf(turn.event),
+        isFirstTurn: isFirstTurn(turn),
+        startsSession: known.startsSession,
+        provider: chosen.provider,
+        sender: await models.senderOf(turn, chosen.provider),
+        tools: await role.tools(turn),
+        system,
+        transcript: entries.map(({ message }) => message),
+        turnStart: turnStartIndex(turn, entries),
+        maxIterations: turn.event.task?.maxIterations,
+        isUnattended: !hasWaitingUser(turn.event),
+        reasoningEffort: turn.settings.reasoning_effort,
+        showsThinking: role.work === undefined && progress.showsThinking(),
+        outageSince: turn.outageSince,
+        usedTokens: turn.usedTokens ?? 0,
+        storedResponses: turn.storedResponses,
+        journal,
+        listener: progress.listener,
+        signal: running.signal,
+        checkpoint: running.checkpoint,
+        toolContextFor: (call) => tools.toolContext(turn, call, running.signal),
+        openSubagentWorkspace: (sessionId, turnId) => tools.openSubagentWorkspace(sessionId, turnId, turn),
+        compress: (tokens) =>
+          running.protect(() =>
+            tokens === undefined
+              ? compression.afterContextOverflow(turn, chosen, running.signal)
+              : compression.afterTools(turn, chosen, tokens, running.signal),
+          ),
+        currentModel: () => chosen,
+        fallBackSubagent: (failed, failure) => models.fallback(turn, failed, failure),
+        // A turn changes its model once.
+        fallBack:
+          chosen !== first
+            ? undefined
+            : async (failure) => {
+                const next = await models.fallback(turn, chosen, failure)
+                if (next === null) return null
+                chosen = next
+                return { ...next, sender: await models.senderOf(turn, next.provider) }
+              },
+        counted: (request) => compression.counted(turn, chosen, request),
+        excess: (messages, counted) => compression.excess(chosen, system, messages, counted),
+        takeSteered: () => running.takeSteered(journal.takeSteered),
+      })
+      const { thinking = '', subagent } = answer
+      const by = { model: chosen.model, provider: chosen.provider.name, contextLength: chosen.contextLength }
+      const completed = { ...completedResult(answer), ...(subagent && { subagent }), ...by }
+      const result = { ...completed, announced: true, thinking, ord: journal.nextOrd() }
+      return { result: result.state === 'failed' ? noteFailure(turn, result) : result }
+    },
+  }
+}
+
+/** What an attempt without an answer has of a model. */
+function withoutModel({ journal, unreported }: TurnAttempt) {
+  return { usage: unreported, model: '', provider: '', iterations: 0, announced: true, ord: journal.nextOrd() }
+}
+
+export const endStopped: TurnEnding = {
+  name: 'stopped',
+  async end(attempt) {
+    const { turn, running, progress } = attempt
+    if (!(running.signal.reason instanceof StopRequested)) return undefined
+    return { ...withoutModel(attempt), ...stoppedResult(turn, progress.visibleText()) }
+  },
+}
+
+export const endInterrupted: TurnEnding = {
+  name: 'interrupted',
+  async end(attempt) {
+    const { turn, running, progress } = attempt
+    const { reason } = running.signal
+    if (!(reason instanceof TurnInterrupted)) return undefined
+    return { ...withoutModel(attempt), ...interruptedResult(turn, progress.visibleText(), reason.by) }
+  },
+}
+
+export function endPaused(journal: Pick<TurnJournal, 'pause'>): TurnEnding {
+  return {
+    name: 'paused',
+    async end({ turn, running, log }) {
+      if (!(running.signal.reason instanceof TurnPaused)) return undefined
+      await journal.pause(turn)
+      log.info({ event: 'turn.paused' }, 'the turn goes on when the pause of the agent ends')
+      return 'postponed'
+    },
+  }
+}
+
+export function endWaiting(outages: Pick<ModelOutages, 'postpone'>): TurnEnding {
+  return {
+    name: 'waiting for the model',
+    end: async ({ turn }, error) => ((await outages.postpone(turn, error)) ? 'postponed' : undefined),
+  }
+}
+
+/** @param errorOrigin names the plugin that threw an error, in words for the user; null when no plugin did */
+export function endFailed(errorOrigin: (error: unknown) => string | null): TurnEnding {
+  return {
+    name: 'failed',
+    async end(attempt, error) {
+      const { turn, step, log } = attempt
+      const failed = failedResult(error, errorOrigin)
+      if (failed === undefined) return undefined
+      log.warn({ event: 'turn.failed', step, reason: failed.reason, err: error }, 'turn failed')
+      return noteFailure(turn, { ...withoutModel(attempt), ...failed })
+    },
+  }
+}
+
+/** The turn of a sub-agent that works in the background. */
+export function isDelegated({ event }: Turn): boolean {
+  return event.task?.delegation !== undefined
+}
+
+function isReport({ subagentResult, commandReport }: Turn['event']): boolean {
+  return subagentResult !== undefined || commandReport !== undefined
+}
