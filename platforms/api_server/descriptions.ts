@@ -111,10 +111,10 @@ function describe(
   method: RouteDescription['method'],
   path: string,
   summary: string,
-  found: ResponseDescription,
+  response: ResponseDescription,
   { status = 200, ...given }: Parts = {},
 ): RouteDescription {
-  return { method, path, access: 'token', tag: 'OpenAI', summary, ...given, responses: { [status]: found } }
+  return { method, path, access: 'token', tag: 'OpenAI', summary, ...given, responses: { [status]: response } }
 }
 
 const oneRun = '/v1/runs/{run_id}'

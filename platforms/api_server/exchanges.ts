@@ -50,9 +50,9 @@ export async function findExchange(
   kind: Exchange['kind'],
   id: string,
 ): Promise<(Exchange & { readonly seq: number }) | undefined> {
-  const found = await readExchange(records, id)
-  if (found === undefined || found.kind !== kind || !found.stored || found.seq === null) return undefined
-  return { ...found, seq: found.seq }
+  const exchange = await readExchange(records, id)
+  if (exchange === undefined || exchange.kind !== kind || !exchange.stored || exchange.seq === null) return undefined
+  return { ...exchange, seq: exchange.seq }
 }
 
 export async function removeExchange({ records }: Pick<PlatformContext, 'records'>, exchange: Exchange): Promise<void> {

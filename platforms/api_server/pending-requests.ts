@@ -75,7 +75,7 @@ export function createPendingRequests(): PendingRequests {
       if (turns.has(turnId)) return
       const taken = new Set(turns.values())
       const oldest = [...requests].find(
-        ([id, those]) => !taken.has(id) && [...those].some((one) => one.chatId === chatId),
+        ([id, those]) => !taken.has(id) && [...those].some((request) => request.chatId === chatId),
       )
       if (oldest !== undefined) turns.set(turnId, oldest[0])
     },

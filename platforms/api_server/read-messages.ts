@@ -79,7 +79,7 @@ export function readMessages(value: unknown, { field, at: nameOf } = namesOfMess
   if (message.role !== 'user') throw invalidParam(field, 'the last message must be a user message')
   if (message.content.trim() === '' && pictures.length + recordings.length === 0)
     throw invalidParam(field, 'the last user message is empty')
-  const all = spoken.reduce((sum, one) => sum + one.pictures.length, pictures.length)
+  const all = spoken.reduce((sum, message) => sum + message.pictures.length, pictures.length)
   if (all > maxPicturesOfRequest) throw tooManyPictures(field, all, maxPicturesOfRequest)
   return {
     input: message.content,
@@ -98,8 +98,8 @@ function withoutRecordings(parsed: ParsedMessage): ParsedMessage {
   return { ...parsed, message: { ...message, content }, recordings: [] }
 }
 
-function tooManyPictures(at: string, found: number, limit: number): ApiError {
-  return invalidParam(at, `expected at most ${limit} pictures, found ${found}`, 'too_many_images')
+function tooManyPictures(at: string, count: number, limit: number): ApiError {
+  return invalidParam(at, `expected at most ${limit} pictures, found ${count}`, 'too_many_images')
 }
 
 /** `openCalls` contains the tool calls without a result, with their tool names. It is updated. */
@@ -198,15 +198,19 @@ function readPictures(content: unknown, at: string): PictureReference[] {
 /** `format` is not needed: the content says it. */
 function readRecordings(content: unknown, at: string): Recording[] {
   if (!Array.isArray(content)) return []
-  const found = content.flatMap((part: unknown, index): Recording[] => {
+  const recordings = content.flatMap((part: unknown, index): Recording[] => {
     if (!isRecord(part) || part['type'] !== 'input_audio') return []
     const where = `${at}[${index}].input_audio`
     const audio = part['input_audio']
     if (!isRecord(audio)) throw invalidParam(where, 'expected an object with data and format')
     return [{ at: `${where}.data`, base64: readString(audio['data'], `${where}.data`) }]
   })
-  if (found.length <= maxRecordings) return found
-  throw invalidParam(at, `expected at most ${maxRecordings} recordings, found ${found.length}`, 'too_many_recordings')
+  if (recordings.length <= maxRecordings) return recordings
+  throw invalidParam(
+    at,
+    `expected at most ${maxRecordings} recordings, found ${recordings.length}`,
+    'too_many_recordings',
+  )
 }
 
 /** `detail` is checked and has no effect: the vendor of the model chooses the resolution. */

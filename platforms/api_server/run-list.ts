@@ -38,15 +38,15 @@ export async function listRuns(
   const cursor = query.get('cursor')
   const before = cursor === null ? {} : { before: readCursor(cursor) }
   // One more tells whether there is another page.
-  const found = await context.records.list({ prefix, ...before, limit: limit + 1 })
-  const page = found.slice(0, limit)
+  const records = await context.records.list({ prefix, ...before, limit: limit + 1 })
+  const page = records.slice(0, limit)
   const data: object[] = []
   for (const { value } of page) {
     const run = typeof value === 'string' ? await findExchange(context, 'run', value) : undefined
     const described = run === undefined ? null : await describe(run)
     if (described !== null) data.push(described)
   }
-  const last = found.length > limit ? page.at(-1) : undefined
+  const last = records.length > limit ? page.at(-1) : undefined
   const next_cursor = last === undefined ? null : Buffer.from(last.key.slice(prefix.length)).toString('base64url')
   return { object: 'list', data, has_more: next_cursor !== null, next_cursor }
 }

@@ -100,9 +100,9 @@ export function createRunLog({ clock, hasMissed }: RunLogOptions): RunLog {
       }
       const flush = () => {
         while (hasRoom()) {
-          const found = next()
-          if (found === undefined) break
-          send(`id: ${name}-${index}-${chars}\n${sseEvent({ ...found, run_id: runId })}`)
+          const event = next()
+          if (event === undefined) break
+          send(`id: ${name}-${index}-${chars}\n${sseEvent({ ...event, run_id: runId })}`)
         }
         if (!hasEnded || !hasRoom()) return
         const last = controller

@@ -61,7 +61,7 @@ export function createTurnRequests(
     },
     async storeFiles({ pictures, recordings, history: parsed }, signal) {
       const history = parsed.map(({ message }) => message)
-      const hasPictures = pictures.length > 0 || parsed.some((one) => one.pictures.length > 0)
+      const hasPictures = pictures.length > 0 || parsed.some((message) => message.pictures.length > 0)
       if (!hasPictures && recordings.length === 0) return { attachments: [], history }
       running++
       try {

@@ -219,8 +219,8 @@ function parseSeq(value: unknown): number {
   throw badRequest('seq', 'a number above 0', value)
 }
 
-function badRequest(field: string, expected: string, found: unknown): HermesError {
-  return new HermesError('http/bad-request', `${field}: expected ${expected}, found ${typeof found}.`)
+function badRequest(field: string, expected: string, actual: unknown): HermesError {
+  return new HermesError('http/bad-request', `${field}: expected ${expected}, found ${typeof actual}.`)
 }
 
 export default definePlatform({ createAdapter })

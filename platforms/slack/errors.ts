@@ -120,9 +120,10 @@ function systemCodesIn(thrown: unknown, depth = 0): string[] {
   if (!(thrown instanceof Error) || depth > 5) return []
   const original = 'original' in thrown ? thrown.original : undefined
   const several = 'errors' in thrown && Array.isArray(thrown.errors) ? thrown.errors : []
-  const own = 'code' in thrown && typeof thrown.code === 'string' && /^[A-Z_]+$/.test(thrown.code) ? [thrown.code] : []
-  const below = [thrown.cause ?? original, ...several].flatMap((one) => systemCodesIn(one, depth + 1))
-  return [...new Set([...own, ...below])]
+  const codes =
+    'code' in thrown && typeof thrown.code === 'string' && /^[A-Z_]+$/.test(thrown.code) ? [thrown.code] : []
+  const below = [thrown.cause ?? original, ...several].flatMap((inner) => systemCodesIn(inner, depth + 1))
+  return [...new Set([...codes, ...below])]
 }
 
 const unauthorisedErrors: ReadonlySet<string> = new Set([

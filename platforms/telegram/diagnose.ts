@@ -38,30 +38,30 @@ function diagnoseDelivery({ url, pending, lastError }: WebhookInfo, options: Tel
       'Stop the other program and remove its webhook (deleteWebhook), or use a separate bot for this gateway.'
     return [{ state: 'problem', text: `Another program receives the messages of this bot: ${originOf(url)}.`, advice }]
   }
-  const found: DiagnosticResult[] = []
+  const results: DiagnosticResult[] = []
   if (!/^https:\/\/[^/]+(?<!:(?!443\/|80\/|88\/|8443\/)\d+)\//.test(webhook.url) && !options.ownApiRoot) {
-    found.push({
+    results.push({
       state: 'problem',
       text: `Telegram cannot call ${webhook.url}.`,
       advice: 'Use an https address on port 443, 80, 88 or 8443 in webhook_url.',
     })
   }
   if (url !== webhook.url) {
-    found.push({
+    results.push({
       state: 'note',
       text:
         url === undefined ? 'The webhook is not set yet.' : `Telegram calls ${originOf(url)} instead of this gateway.`,
       advice: 'The gateway sets it when it starts.',
     })
   } else if (lastError !== undefined && pending > 0) {
-    found.push({
+    results.push({
       state: 'problem',
       text: `Telegram cannot call the webhook: ${lastError.message} (${pending} pending messages).`,
       advice:
         'Check that webhook_url reaches this gateway, that its host name is in http.allowed_hosts, and that its certificate is valid.',
     })
-  } else found.push({ state: 'ok', text: `Telegram calls ${originOf(url)} (mode: webhook).` })
-  return found
+  } else results.push({ state: 'ok', text: `Telegram calls ${originOf(url)} (mode: webhook).` })
+  return results
 }
 
 /** Some settings for groups require rights that only @BotFather can grant. */
@@ -71,9 +71,9 @@ function diagnoseGroups(
 ): DiagnosticResult[] {
   const needsAllMessages =
     !groups.requireMention || groups.freeResponseChats.size > 0 || groups.matchesMention !== undefined
-  const found: DiagnosticResult[] = []
+  const results: DiagnosticResult[] = []
   if (needsAllMessages && !readsAllGroupMessages) {
-    found.push({
+    results.push({
       state: 'problem',
       text: 'Privacy mode is on: in groups the bot receives only commands, mentions and replies to it.',
       advice:
@@ -81,13 +81,13 @@ function diagnoseGroups(
     })
   }
   if (needsAllMessages && !canJoinGroups) {
-    found.push({
+    results.push({
       state: 'problem',
       text: 'The bot cannot be added to groups.',
       advice: 'Allow it with @BotFather (/setjoingroups).',
     })
   }
-  return found
+  return results
 }
 
 /** The path of another program's webhook may contain a secret. */

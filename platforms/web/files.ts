@@ -39,10 +39,10 @@ export function createPageFiles({ files }: Pick<PlatformContext, 'files'>): Page
       const url = new URL(request.url)
       const name = url.pathname.slice('/web/files/'.length)
       const isNew = url.searchParams.has('new') && name.startsWith(`${folder}/`)
-      const found = (await files.open(name)) ?? (isNew ? await waitFor(name, request.signal) : undefined)
-      if (found === undefined) throw new HermesError('http/not-found', 'The file is not kept any more.')
-      const { mimeType, bytes } = found
-      return new Response(toStream(found), {
+      const file = (await files.open(name)) ?? (isNew ? await waitFor(name, request.signal) : undefined)
+      if (file === undefined) throw new HermesError('http/not-found', 'The file is not kept any more.')
+      const { mimeType, bytes } = file
+      return new Response(toStream(file), {
         headers: {
           // What a browser could run is never served with its type.
           'content-type': isShown(mimeType) ? mimeType : 'application/octet-stream',
@@ -64,8 +64,8 @@ export function createPageFiles({ files }: Pick<PlatformContext, 'files'>): Page
     signal.addEventListener('abort', () => resolve(), { once: true })
     try {
       // It may have been kept since the first look.
-      const found = await files.open(name)
-      if (found !== undefined) return found
+      const file = await files.open(name)
+      if (file !== undefined) return file
       await promise
       return await files.open(name)
     } finally {

@@ -114,9 +114,9 @@ export function createHub({
     try {
       const { model, provider } = await modelOf(chatId)
       const gateway = info()
-      const own = model === gateway.model && provider === gateway.provider ? '' : `${provider} ${model}`
-      if (own === state.ownModel) return
-      state.ownModel = own
+      const chosenModel = model === gateway.model && provider === gateway.provider ? '' : `${provider} ${model}`
+      if (chosenModel === state.ownModel) return
+      state.ownModel = chosenModel
       for (const subscriber of state.subscribers) subscriber.post({ type: 'model', model, provider })
     } catch (error) {
       log.debug({ event: 'web.model_unknown', err: error }, 'the model of a conversation could not be read')

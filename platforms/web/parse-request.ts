@@ -102,8 +102,8 @@ function requireMatch(field: string, value: unknown, pattern: RegExp, expected: 
   return value
 }
 
-function unexpectedValue(field: string, expected: string, found: unknown): HermesError {
-  return new HermesError('http/bad-request', `${field}: expected ${expected}, found ${describeValue(found)}.`)
+function unexpectedValue(field: string, expected: string, actual: unknown): HermesError {
+  return new HermesError('http/bad-request', `${field}: expected ${expected}, found ${describeValue(actual)}.`)
 }
 
 /** Describes objects and lists without their content, which may be nested too deeply to print. */

@@ -62,7 +62,9 @@ function standardWebhook(header: string, headers: Headers, body: Uint8Array, sec
   if (id === '' || !isRecent(time, now)) return refused
   const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice('whsec_'.length), 'base64') : secret
   const expected = createHmac('sha256', key).update(`${id}.${time}.`).update(body).digest('base64')
-  const isValid = header.split(' ').some((one) => one.startsWith('v1,') && isSame(one.slice(3), expected))
+  const isValid = header
+    .split(' ')
+    .some((signature) => signature.startsWith('v1,') && isSame(signature.slice(3), expected))
   return isValid ? verified(time, false) : refused
 }
 
@@ -93,7 +95,7 @@ function isRecent(time: string, now: number): boolean {
 }
 
 /** Compares digests, so that neither the content nor the length of the secret shows in the duration. */
-function isSame(one: string, other: string): boolean {
+function isSame(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
-  return timingSafeEqual(digest(one), digest(other))
+  return timingSafeEqual(digest(a), digest(b))
 }

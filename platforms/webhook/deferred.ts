@@ -89,11 +89,11 @@ export function createDeferred(deps: DeferredDeps): Deferred {
       if (name === undefined) return
       if (group === undefined || group.isRunning) continue
       group.isRunning = true
-      const one = run(name, group).finally(() => {
-        running.delete(one)
+      const operation = run(name, group).finally(() => {
+        running.delete(operation)
         drain()
       })
-      running.add(one)
+      running.add(operation)
     }
   }
 

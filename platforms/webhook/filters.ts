@@ -86,7 +86,7 @@ async function matches(filter: Filter, subject: FilterSubject): Promise<boolean>
   if (filter.equals !== undefined && !isSame(value, filter.equals)) return false
   if (filter.not_equals !== undefined && isSame(value, filter.not_equals)) return false
   if (filter.contains !== undefined && !contains(value, filter.contains)) return false
-  if (filter.in !== undefined && !filter.in.some((one) => isSame(value, one))) return false
+  if (filter.in !== undefined && !filter.in.some((allowed) => isSame(value, allowed))) return false
   if (filter.in_file !== undefined && !(await isInFile(value, filter.in_file, subject.home))) return false
   return filter.regex === undefined || matchesPattern(value, filter.regex)
 }
@@ -104,12 +104,12 @@ function fieldOf(field: string, { payload, event, headers }: FilterSubject): unk
   return valueAt(payload, field.startsWith('payload.') && !hasOwn ? field.slice('payload.'.length) : field)
 }
 
-function isSame(one: unknown, other: unknown): boolean {
-  if (one === other) return true
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true
   // A number in YAML is often a text in JSON, and the other way round.
-  if (isScalar(one) && isScalar(other)) return String(one) === String(other)
-  if (typeof one !== 'object' || typeof other !== 'object') return false
-  return JSON.stringify(one) === JSON.stringify(other)
+  if (isScalar(a) && isScalar(b)) return String(a) === String(b)
+  if (typeof a !== 'object' || typeof b !== 'object') return false
+  return JSON.stringify(a) === JSON.stringify(b)
 }
 
 function isScalar(value: unknown): value is string | number {
@@ -118,7 +118,7 @@ function isScalar(value: unknown): value is string | number {
 
 function contains(value: unknown, wanted: unknown): boolean {
   if (typeof value === 'string') return value.includes(String(wanted))
-  if (Array.isArray(value)) return value.some((one) => isSame(one, wanted))
+  if (Array.isArray(value)) return value.some((item) => isSame(item, wanted))
   return isRecord(value) && Object.hasOwn(value, String(wanted))
 }
 
@@ -128,7 +128,7 @@ async function isInFile(value: unknown, file: string, home: string): Promise<boo
   const { size } = await stat(path)
   if (size > maxListBytes) throw new Error(`${path} has more than ${maxListBytes} bytes`)
   const text = await readFile(path, 'utf8')
-  return listOf(text).some((one) => isSame(value, one))
+  return listOf(text).some((item) => isSame(value, item))
 }
 
 function pathOf(file: string, home: string): string {

@@ -38,6 +38,6 @@ export function valueAt(payload: unknown, path: string): unknown {
 export function eventTypeOf(headers: Headers, payload: Payload): string {
   const named = headers.get('x-github-event') ?? headers.get('x-gitlab-event')
   if (named !== null) return named
-  const field = [payload['event_type'], payload['type'], payload['event']].find((one) => typeof one === 'string')
+  const field = [payload['event_type'], payload['type'], payload['event']].find((value) => typeof value === 'string')
   return typeof field === 'string' ? field : ''
 }

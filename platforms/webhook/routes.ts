@@ -55,8 +55,8 @@ export function createRoutes({ options, home, isLocal, log }: RoutesDeps): Route
 
   return {
     async find(name) {
-      const own = configured.routes.get(name)
-      if (own !== undefined) return own
+      const route = configured.routes.get(name)
+      if (route !== undefined) return route
       await refresh()
       return subscribed.routes.get(name)
     },

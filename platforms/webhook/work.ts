@@ -39,9 +39,9 @@ export async function startTurn(
   { route, delivery, keys, superseded }: Work,
   signal: AbortSignal,
 ): Promise<Exclude<WorkResult, { readonly kind: 'dropped' }>> {
-  const found = await findTargets(automation, route, delivery.payload, signal)
-  if ('problem' in found) return { kind: 'failed', reason: found.problem }
-  const [deliver = null, ...alsoDeliver] = found.targets
+  const targets = await findTargets(automation, route, delivery.payload, signal)
+  if ('problem' in targets) return { kind: 'failed', reason: targets.problem }
+  const [deliver = null, ...alsoDeliver] = targets.targets
   const skills = route.skills.length === 0 ? '' : await automation.readSkills(route.skills)
   const { id, payload } = delivery
   const [key = `webhook:${route.name}:${id}`, ...others] = keys
@@ -60,7 +60,10 @@ export async function startTurn(
     ...(route.toolsets === undefined ? {} : { toolsets: route.toolsets }),
     ...(skills === '' ? {} : { skills }),
   }
-  const names: readonly [EventKey, ...EventKey[]] = [brand<EventKey>(key), ...others.map((one) => brand<EventKey>(one))]
+  const names: readonly [EventKey, ...EventKey[]] = [
+    brand<EventKey>(key),
+    ...others.map((name) => brand<EventKey>(name)),
+  ]
   const result = await context.accept(event, names)
   if (result.status === 'refused') return { kind: 'failed', reason: result.reason }
   return { kind: result.status }
@@ -72,11 +75,11 @@ export async function sendText(
   { route, delivery: { id, payload } }: Work,
   signal: AbortSignal,
 ): Promise<WorkResult> {
-  const found = await findTargets(automation, route, payload, signal)
-  if ('problem' in found) return { kind: 'failed', reason: found.problem }
-  if (found.targets.length === 0) return { kind: 'failed', reason: `${route.deliver.join(', ')} is not a chat` }
+  const targets = await findTargets(automation, route, payload, signal)
+  if ('problem' in targets) return { kind: 'failed', reason: targets.problem }
+  if (targets.targets.length === 0) return { kind: 'failed', reason: `${route.deliver.join(', ')} is not a chat` }
   const text = textOf(route, payload)
-  for (const target of found.targets) {
+  for (const target of targets.targets) {
     const { platform, account, chatId, threadId = '' } = target
     await automation.send(target, {
       key: `webhook:${route.name}:${id}:${[platform, account, chatId, threadId].join(':')}`,

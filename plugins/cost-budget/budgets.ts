@@ -128,9 +128,9 @@ function payerOf(per: Budget['per'], name: string): string {
 /** A turn in the background, and one of a sub-agent, is charged to the person who caused it. */
 export function subjectOf(fields: Fields): BudgetSubject {
   const [platform, sender] = [asString(fields['platform']), asString(fields['sender_id'])]
-  const own = sender === '' ? '' : `${platform}:${sender}`
+  const user = sender === '' ? '' : `${platform}:${sender}`
   return {
-    user: asString(fields['caused_by']) || own,
+    user: asString(fields['caused_by']) || user,
     chat: asString(fields['session_key']),
     turn: asString(fields['root_turn_id']) || asString(fields['turn_id']),
   }

@@ -75,17 +75,17 @@ export async function createLedger({ state, now, timeZone, onSaveError }: Ledger
   const saving = createCoalescer(() => {
     const current = [dateOf('day'), dateOf('month'), dateOf('turn')]
     for (const date of [...periods.keys()].slice(0, -maxPeriodsKept)) if (!current.includes(date)) periods.delete(date)
-    const kept = [...periods].filter(([date]) => current.includes(date))
-    return state.set(stateKey, Object.fromEntries(kept.map(([date, page]) => [date, serializePeriodRecord(page)])))
+    const recent = [...periods].filter(([date]) => current.includes(date))
+    return state.set(stateKey, Object.fromEntries(recent.map(([date, page]) => [date, serializePeriodRecord(page)])))
   }, onSaveError)
   const dates = createDateFormatter()
   const dateOf = (period: Period) => dates(now(), timeZone(), period)
 
   function page(period: Period): PeriodRecord {
     const date = dateOf(period)
-    const found = periods.get(date) ?? { spent: new Map(), marks: new Set() }
-    periods.set(date, found)
-    return found
+    const record = periods.get(date) ?? { spent: new Map(), marks: new Set() }
+    periods.set(date, record)
+    return record
   }
 
   function add(payer: string, period: Period, { money, tokens }: Spending): void {

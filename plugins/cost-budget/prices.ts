@@ -23,7 +23,7 @@ export function parsePriceTable(settings: Fields): PriceTable {
     fits: globToRegExp(name),
     price: parsePrice(name, price),
   }))
-  named.sort((one, other) => specificityOf(other.name) - specificityOf(one.name))
+  named.sort((a, b) => specificityOf(b.name) - specificityOf(a.name))
   return { find: (model) => named.find(({ fits }) => fits.test(model))?.price }
 }
 

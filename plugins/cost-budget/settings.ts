@@ -73,7 +73,7 @@ function parseBudget(value: unknown, position: number): Budget {
 }
 
 function parseEnum<Value extends string>(values: readonly Value[], value: unknown, location: string): Value {
-  const known = values.find((one) => one === value)
+  const known = values.find((candidate) => candidate === value)
   if (known === undefined) throw new Error(`${location}: expected ${values.join(', ')}`)
   return known
 }

@@ -8,7 +8,7 @@ export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputToke
 /** Estimates the usage before the call. Four characters are about one token. */
 export function estimateUsage(request: Fields, expectedOutput: number): Usage {
   const limits = [request['max_tokens'], request['max_completion_tokens'], request['max_output_tokens']]
-  const limit = limits.find((one) => typeof one === 'number' && one >= 0)
+  const limit = limits.find((limit) => typeof limit === 'number' && limit >= 0)
   return {
     ...noUsage,
     inputTokens: Math.ceil(JSON.stringify(request).length / 4),
@@ -57,11 +57,11 @@ function estimateMissingUsage(reported: Usage, { inputTokens }: Usage, chunks: n
   }
 }
 
-function maxUsage(one: Usage, other: Usage = noUsage): Usage {
+function maxUsage(a: Usage, b: Usage = noUsage): Usage {
   return {
-    inputTokens: Math.max(one.inputTokens, other.inputTokens),
-    outputTokens: Math.max(one.outputTokens, other.outputTokens),
-    cachedInputTokens: Math.max(one.cachedInputTokens, other.cachedInputTokens),
-    cacheWriteTokens: Math.max(one.cacheWriteTokens, other.cacheWriteTokens),
+    inputTokens: Math.max(a.inputTokens, b.inputTokens),
+    outputTokens: Math.max(a.outputTokens, b.outputTokens),
+    cachedInputTokens: Math.max(a.cachedInputTokens, b.cachedInputTokens),
+    cacheWriteTokens: Math.max(a.cacheWriteTokens, b.cacheWriteTokens),
   }
 }

@@ -74,14 +74,14 @@ export function createSandbox({ client, name, sessionId, settings }: SandboxOpti
   async function open(signal: AbortSignal): Promise<string> {
     const deadline = performance.now() + maxStartMs
     let isAsked = false
-    let found = (await client().request('GET', path, { signal })) ?? (await create(signal))
+    let sandbox = (await client().request('GET', path, { signal })) ?? (await create(signal))
     for (;;) {
-      const state = asString(found['state'])
-      if (state === 'started') return client().toolboxOf(found)
+      const state = asString(sandbox['state'])
+      if (state === 'started') return client().toolboxOf(sandbox)
       if (failedStates.has(state)) {
         throw new HermesError(
           'environment/unreachable',
-          `The sandbox ${name} is ${state}: ${asString(found['errorReason'])}`,
+          `The sandbox ${name} is ${state}: ${asString(sandbox['errorReason'])}`,
           {
             hint: `Look at ${name} in the dashboard of Daytona, and delete it to begin again.`,
           },
@@ -94,7 +94,7 @@ export function createSandbox({ client, name, sessionId, settings }: SandboxOpti
         isAsked = true
         await client().request('POST', `${path}/start`, { signal, timeoutMs: 120_000 })
       } else await sleep(pollMs, signal)
-      found = (await client().request('GET', path, { signal })) ?? { state: 'destroyed' }
+      sandbox = (await client().request('GET', path, { signal })) ?? { state: 'destroyed' }
     }
   }
 

@@ -11,8 +11,8 @@ export function uncertaintyReason(
   const text = response.trim()
   if (text.length < minChars) return 'short'
   const compared = normalizeForComparison(text)
-  const phrase = phrases.find((one) => compared.includes(one))
+  const phrase = phrases.find((phrase) => compared.includes(phrase))
   if (phrase !== undefined) return `phrase: ${phrase}`
-  const pattern = patterns.find((one) => one.test(text))
+  const pattern = patterns.find((pattern) => pattern.test(text))
   return pattern === undefined ? undefined : `pattern: ${pattern.source}`
 }

@@ -40,7 +40,7 @@ export async function createCounters(
   const saving: Coalescer = createCoalescer(() => state.set(stateKey, Object.fromEntries(days)), onSaveError)
   const date = () => new Date(now()).toISOString().slice(0, 10)
   const today = () => days.get(date()) ?? noCounts
-  const newestFirst = () => [...days].sort(([one], [other]) => (one < other ? 1 : -1))
+  const newestFirst = () => [...days].sort(([a], [b]) => (a < b ? 1 : -1))
 
   return {
     add({ answers = 0, escalated = 0, failed = 0, held = 0 }) {

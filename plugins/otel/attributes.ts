@@ -110,10 +110,10 @@ function modelResponseAttributes(response: Fields, profile: Fields, content: Con
 function finishReasons(response: Fields): string[] {
   const choices = asArray(response['choices']).filter(isRecord)
   const cut = asString(asRecord(response['incomplete_details'])['reason'])
-  const own = Array.isArray(response['output'])
+  const output = Array.isArray(response['output'])
     ? cut || asString(response['status'])
     : asString(response['stop_reason'])
-  return [...choices.map((choice) => asString(choice['finish_reason'])), own].filter((reason) => reason !== '')
+  return [...choices.map((choice) => asString(choice['finish_reason'])), output].filter((reason) => reason !== '')
 }
 
 function toolRequestAttributes(
@@ -133,10 +133,10 @@ function toolRequestAttributes(
 
 /** Returns non-empty texts and numbers. */
 function pickPresent(values: Fields): Attributes {
-  const found: Attributes = {}
+  const attributes: Attributes = {}
   for (const [name, value] of Object.entries(values)) {
     if (typeof value === 'string' ? value !== '' : typeof value === 'number')
-      found[name] = asString(value) || asNumber(value)
+      attributes[name] = asString(value) || asNumber(value)
   }
-  return found
+  return attributes
 }

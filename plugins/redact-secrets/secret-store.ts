@@ -46,6 +46,6 @@ function createSecretStore(key: string, id: string): SecretStore {
     },
     secrets: () => byPlaceholder.values(),
     count: () => byPlaceholder.size,
-    restore: (text) => text.replace(placeholderPattern, (found) => byPlaceholder.get(found) ?? found),
+    restore: (text) => text.replace(placeholderPattern, (placeholder) => byPlaceholder.get(placeholder) ?? placeholder),
   }
 }

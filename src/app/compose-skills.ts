@@ -120,9 +120,9 @@ export function credentialsOf(
   settings: Readonly<Record<string, unknown>>,
   environment: Readonly<Record<string, string | undefined>>,
 ): string[] {
-  const { skills: _skills, terminal: _terminal, ...own } = settings
-  const keys = keyVariablesIn(own).map((name) => environment[name] ?? '')
-  return [...findSecrets(own), ...keys].filter((secret) => secret !== '')
+  const { skills: _skills, terminal: _terminal, ...otherSettings } = settings
+  const keys = keyVariablesIn(otherSettings).map((name) => environment[name] ?? '')
+  return [...findSecrets(otherSettings), ...keys].filter((secret) => secret !== '')
 }
 
 /** The variables that `key_env` names, at any depth. */

@@ -29,9 +29,10 @@ export function removePidFile(home: HomeLayout, pid: number): void {
 export function readDaemonAddress(home: HomeLayout): DaemonAddress | undefined {
   const text = readTextIfExists(addressFileOf(home), 4_096)
   if (text === undefined) return undefined
-  const found: unknown = JSON.parse(text)
-  if (typeof found !== 'object' || found === null || !('pid' in found) || !('url' in found)) return undefined
-  const { pid, url } = found
+  const contents: unknown = JSON.parse(text)
+  if (typeof contents !== 'object' || contents === null || !('pid' in contents) || !('url' in contents))
+    return undefined
+  const { pid, url } = contents
   return typeof pid === 'number' && typeof url === 'string' ? { pid, url } : undefined
 }
 

@@ -22,11 +22,11 @@ type ProfileHome = Pick<HomeLayout, 'root' | 'profileFile'>
 export function readProfileFacts({ root, profileFile: file }: ProfileHome): ProfileFacts {
   const { profile } = locateProfile(root)
   const text = profile === defaultProfile ? undefined : readTextIfExists(file, 65_536)
-  const found = asRecord(text === undefined ? {} : parse(text, file))
+  const values = asRecord(text === undefined ? {} : parse(text, file))
   return {
-    createdAt: asString(found['created_at']),
-    clonedFrom: asString(found['cloned_from']),
-    sessionNamespace: asString(found['session_namespace']) || profile,
+    createdAt: asString(values['created_at']),
+    clonedFrom: asString(values['cloned_from']),
+    sessionNamespace: asString(values['session_namespace']) || profile,
   }
 }
 

@@ -112,8 +112,10 @@ export function* applyTypedAnswer(
   { words, all, reason, by }: TypedAnswer,
   now: number,
 ): Transaction<string> {
-  const waiting = (yield* waitingQuestions(sessionKey)).filter((one) => one.expiresAt > now && canBeTyped(one))
-  const open = waiting.filter((one) => mayAnswer(deps, one, by))
+  const waiting = (yield* waitingQuestions(sessionKey)).filter(
+    (question) => question.expiresAt > now && canBeTyped(question),
+  )
+  const open = waiting.filter((question) => mayAnswer(deps, question, by))
   const [oldest] = waiting
   if (open.length === 0 && oldest !== undefined) return whoMayAnswer(deps, oldest)
   // Approvals of tools come before confirmations of commands.

@@ -55,7 +55,7 @@ function* applyDecision(
   if (question.state === 'answered') {
     if (question.answer === choice.answer && (question.reason ?? '') === (reason ?? ''))
       return { choice, changed: false }
-    const given = question.choices.find((one) => one.answer === question.answer)?.label ?? question.answer
+    const given = question.choices.find((choice) => choice.answer === question.answer)?.label ?? question.answer
     throw new HermesError('approvals/answered', `(${given})`)
   }
   if (question.state === 'expired') throw new HermesError('approvals/expired', question.unanswered.says)
@@ -80,15 +80,18 @@ function chosenBy(
   answer: string | undefined,
   text: string,
 ): { readonly choice: Choice; readonly reason?: string } {
-  const own = choices.find((one) => one.answer === 'other')
-  if (kind === 'clarify' && own !== undefined && text !== '' && (answer === undefined || answer === 'other'))
-    return { choice: own, reason: text.toWellFormed() }
-  const choice = choices.find((one) => one.answer === answer)
-  if (choice !== undefined && choice !== own) return text === '' ? { choice } : { choice, reason: text.toWellFormed() }
-  const possible = choices.filter((one) => one !== own).map((one) => one.answer)
+  const otherChoice = choices.find((choice) => choice.answer === 'other')
+  if (kind === 'clarify' && otherChoice !== undefined && text !== '' && (answer === undefined || answer === 'other'))
+    return { choice: otherChoice, reason: text.toWellFormed() }
+  const choice = choices.find((choice) => choice.answer === answer)
+  if (choice !== undefined && choice !== otherChoice)
+    return text === '' ? { choice } : { choice, reason: text.toWellFormed() }
+  const possible = choices
+    .filter((possibleChoice) => possibleChoice !== otherChoice)
+    .map((possibleChoice) => possibleChoice.answer)
   const expected = [
     ...(possible.length === 0 ? [] : [`answer: one of ${possible.join(', ')}`]),
-    ...(own ? ['text'] : []),
+    ...(otherChoice ? ['text'] : []),
   ]
   throw new HermesError('http/bad-request', `Expected ${expected.join(', or ')}.`)
 }

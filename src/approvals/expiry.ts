@@ -90,7 +90,7 @@ export interface StaleApprovals {
 }
 
 /** @param found called for each question that the last process left open and whose turn continues */
-export function createStaleApprovals(deps: QuestionsDeps, found: (question: StoredQuestion) => void): StaleApprovals {
+export function createStaleApprovals(deps: QuestionsDeps, onStale: (question: StoredQuestion) => void): StaleApprovals {
   const turnEndListeners = new Map<SessionKey, () => void>()
 
   async function cancelStaleOf(candidates: () => Transaction<StoredQuestion[]>): Promise<readonly StoredQuestion[]> {
@@ -122,7 +122,7 @@ export function createStaleApprovals(deps: QuestionsDeps, found: (question: Stor
     async cancelLeftovers() {
       for (const question of await cancelStaleOf(waitingApprovals)) {
         approvalAsked(question.sessionKey)
-        found(question)
+        onStale(question)
       }
     },
   }

@@ -5,10 +5,10 @@ import { createHash } from 'node:crypto'
 import type { JsonObject } from '../lib/json.ts'
 
 /** Removes the secrets from a text. What only looks like a secret stays if `keeps` returns true for it. */
-export type Redact = (text: string, keeps?: (found: string) => boolean) => string
+export type Redact = (text: string, keeps?: (secret: string) => boolean) => string
 
 /** A shell could run a part of it, so that hiding it could hide a command. */
-const isShellSyntax = (found: string) => /[\s$`;|&<>(){}'"\\]/.test(found)
+const isShellSyntax = (text: string) => /[\s$`;|&<>(){}'"\\]/.test(text)
 
 const maxValueChars = 400
 const maxArguments = 12

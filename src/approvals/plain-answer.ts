@@ -29,9 +29,13 @@ export function isPlainAnswer(
   open: readonly Pick<Question, 'kind' | 'source'>[],
 ): boolean {
   if (internal === true || allowGatewayControl === false || attachments.length > 0 || text.trim() === '') return false
-  const own = open.filter((question) => (question.source.userId ?? '') === (source.userId ?? ''))
-  if (own.some(({ kind }) => kind === 'clarify')) return true
-  return source.chatType === 'dm' && plainWordOf(text) !== undefined && own.some(({ kind }) => kind === 'approval')
+  const senderQuestions = open.filter((question) => (question.source.userId ?? '') === (source.userId ?? ''))
+  if (senderQuestions.some(({ kind }) => kind === 'clarify')) return true
+  return (
+    source.chatType === 'dm' &&
+    plainWordOf(text) !== undefined &&
+    senderQuestions.some(({ kind }) => kind === 'approval')
+  )
 }
 
 /** Returns the reply; '' when the answer needs none. */

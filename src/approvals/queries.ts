@@ -114,8 +114,8 @@ function questionOf({ payload, choices, answered_by, expires_at, ...row }: Quest
 const byId = query((db, p: { id: string }) => db.selectFrom('questions').select(columns).where('id', '=', p.id))
 
 export function* findQuestion(id: string): Transaction<StoredQuestion | undefined> {
-  const found = yield* row(byId, { id })
-  return found === undefined ? undefined : questionOf(found)
+  const stored = yield* row(byId, { id })
+  return stored === undefined ? undefined : questionOf(stored)
 }
 
 const waitingOf = query((db, p: { session_key: string }) =>

@@ -87,7 +87,7 @@ export async function authAdd(
     throw new HermesError('cli/usage', 'This is not a key: a key is one line without spaces.', {
       hint: 'Copy the key again, without quotes.',
     })
-  const known = store.list(name).find((one) => one.secret === secret)
+  const known = store.list(name).find((credential) => credential.secret === secret)
   if (known !== undefined)
     throw new HermesError('cli/usage', `This key is already stored: ${known.label} (${known.source}).`, {
       hint: `\`hermes auth list ${name}\` shows the keys.`,
@@ -112,32 +112,32 @@ export async function authAdd(
 export async function authRemove(context: CliContext, provider: string, key: string): Promise<void> {
   const store = openKeys(await readSettings(context), context.home.authFile)
   const name = store.nameOf(provider)
-  const found = store.find(name, key)
-  if (isReference(found.source)) {
-    const variable = found.source.slice(found.source.indexOf(':') + 1)
-    throw new HermesError('cli/usage', `The key ${found.label} is not stored in auth.json.`, {
-      hint: found.source.startsWith('env:')
+  const credential = store.find(name, key)
+  if (isReference(credential.source)) {
+    const variable = credential.source.slice(credential.source.indexOf(':') + 1)
+    throw new HermesError('cli/usage', `The key ${credential.label} is not stored in auth.json.`, {
+      hint: credential.source.startsWith('env:')
         ? `Remove ${variable} from .env.`
         : `Remove \`${variable}\` from config.yaml.`,
     })
   }
   await store.update((file) =>
-    withEntries(file, name, (entry) => (entry.credential?.id === found.id ? undefined : entry)),
+    withEntries(file, name, (entry) => (entry.credential?.id === credential.id ? undefined : entry)),
   )
-  context.output.write(`Removed ${toSingleLine(found.label)} of ${name}.\n`)
+  context.output.write(`Removed ${toSingleLine(credential.label)} of ${name}.\n`)
 }
 
 /** The keys can be used again at once. Throws `cli/not-found`. */
 export async function authReset(context: CliContext, provider: string, key: string | undefined): Promise<void> {
   const store = openKeys(await readSettings(context), context.home.authFile)
   const name = store.nameOf(provider)
-  const found = key === undefined ? store.list(name) : [store.find(name, key)]
-  const resting = found.filter(({ health }) => health.status !== 'ok' || health.cooldownUntil > 0)
+  const credentials = key === undefined ? store.list(name) : [store.find(name, key)]
+  const resting = credentials.filter(({ health }) => health.status !== 'ok' || health.cooldownUntil > 0)
   await store.update((file) =>
-    resting.reduce((next, one) => withCredential(next, name, { ...one, health: healthy }), file),
+    resting.reduce((next, credential) => withCredential(next, name, { ...credential, health: healthy }), file),
   )
   context.output.write(
-    resting.length === 0 ? 'No key rests.\n' : `${resting.length} of ${found.length} can be used again.\n`,
+    resting.length === 0 ? 'No key rests.\n' : `${resting.length} of ${credentials.length} can be used again.\n`,
   )
 }
 

@@ -56,7 +56,7 @@ export async function chat(context: CliContext, options: ChatOptions): Promise<v
 
 /** Throws `cli/usage`. */
 export function assertOneConversation({ session, continue: continued, resume }: ChatOptions): void {
-  const named = [session, continued, resume].filter((one) => one !== undefined)
+  const named = [session, continued, resume].filter((option) => option !== undefined)
   if (named.length > 1)
     throw new HermesError(
       'cli/usage',

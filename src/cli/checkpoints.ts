@@ -75,12 +75,12 @@ export async function checkpointsClear(
   const all = await checkpoints.folders(AbortSignal.timeout(timeoutMs))
   const path = folder === undefined ? undefined : resolve(folder)
   const real = path === undefined ? undefined : await realpath(path).catch(() => path)
-  const removed = all.filter((one) => real === undefined || one.folder === real)
+  const removed = all.filter((folder) => real === undefined || folder.folder === real)
   if (real !== undefined && removed.length === 0) throw new HermesError('checkpoints/unknown', `(of ${real})`)
   const total = totalOf(removed)
   if (!yes && removed.length > 0)
     throw new HermesError('cli/usage', `This would remove ${describeTotal(total)}.`, { hint: 'Add --yes.' })
-  await checkpoints.clear(removed.map((one) => one.folder))
+  await checkpoints.clear(removed.map((folder) => folder.folder))
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(total)
   display.line(`Removed ${describeTotal(total)}.`)
@@ -148,9 +148,9 @@ async function find(
   const real = await realpath(path).catch(() => path)
   const all = await checkpoints.list({}, signal)
   // The folder of checkpoints may be around the named one.
-  const around = all.filter((one) => real === one.folder || real.startsWith(`${one.folder}/`))
-  const deepest = around.reduce((length, one) => Math.max(length, one.folder.length), 0)
-  const found = around.find((one) => one.folder.length === deepest && one.id === id)
-  if (found === undefined) throw new HermesError('checkpoints/unknown', `(${id} of ${real})`)
-  return found
+  const around = all.filter((checkpoint) => real === checkpoint.folder || real.startsWith(`${checkpoint.folder}/`))
+  const deepest = around.reduce((length, checkpoint) => Math.max(length, checkpoint.folder.length), 0)
+  const match = around.find((checkpoint) => checkpoint.folder.length === deepest && checkpoint.id === id)
+  if (match === undefined) throw new HermesError('checkpoints/unknown', `(${id} of ${real})`)
+  return match
 }

@@ -79,7 +79,7 @@ function keyState(entry: Entry, { keys, main }: KeyFacts): ListedEntry['key'] {
   if (!usesProviderKeys(main, entry)) return 'missing'
   const known = keys.list(keys.nameOf(provider)).filter(isValid)
   if (known.length === 0) return 'missing'
-  return known.every((one) => restsUntil(one, Date.now()) > 0) ? 'rests' : 'ok'
+  return known.every((credential) => restsUntil(credential, Date.now()) > 0) ? 'rests' : 'ok'
 }
 
 export interface FallbackOptions {
@@ -103,8 +103,8 @@ export async function fallbackAdd(
   if (contextLength !== undefined && !/^[1-9]\d{3,8}$/.test(contextLength))
     throw new HermesError('cli/usage', '--context-length is a number of tokens, at least 1000.')
   const { fallback_providers: known, model: main, provider: mainProvider } = settings.config.current()
-  const isSame = (one: Pick<Entry, 'provider' | 'model'> & { readonly base_url?: string | undefined }) =>
-    one.provider === name && one.model === model && (one.base_url ?? '') === (baseUrl ?? '')
+  const isSame = (entry: Pick<Entry, 'provider' | 'model'> & { readonly base_url?: string | undefined }) =>
+    entry.provider === name && entry.model === model && (entry.base_url ?? '') === (baseUrl ?? '')
   if (known.some(isSame)) throw new HermesError('cli/usage', `The list already has ${model} of ${name}.`)
   if (mainProvider !== undefined && isSame({ provider: mainProvider, model: main }))
     throw new HermesError('cli/usage', `${model} of ${name} is the configured model itself.`, {
@@ -138,17 +138,17 @@ function howToGiveKey(entry: Entry, { main }: KeyFacts): string {
 export async function fallbackRemove(context: CliContext, key: string): Promise<void> {
   const { config } = await readSettings(context)
   const { fallback_providers: entries } = config.current()
-  const found = entries.flatMap(({ model, provider }, index) =>
+  const indices = entries.flatMap(({ model, provider }, index) =>
     key === String(index + 1) || key === model || key === `${provider}/${model}` ? [index] : [],
   )
-  const [at] = found
+  const [at] = indices
   const entry = at === undefined ? undefined : entries[at]
   if (at === undefined || entry === undefined)
     throw new HermesError('cli/not-found', `No entry is ${JSON.stringify(key)}.`, {
       hint: '`hermes fallback list` shows them with their numbers.',
     })
-  if (found.length > 1)
-    throw new HermesError('cli/usage', `${found.length} entries are ${JSON.stringify(key)}.`, {
+  if (indices.length > 1)
+    throw new HermesError('cli/usage', `${indices.length} entries are ${JSON.stringify(key)}.`, {
       hint: 'Give the number of one: `hermes fallback list`.',
     })
   const stored = asRecord(readConfigTree(context.home))['fallback_providers']

@@ -10,7 +10,7 @@ import { findHook, type KnownHook, loadKnownHooks } from './shared/known-hooks.t
 export async function hooksAccept(context: CliContext, name: string): Promise<void> {
   const { event, command } = await updateConsents(context, name, (all, consent) => {
     const program = programHashOf(programFiles(consent.command, context.home.root))
-    const others = all.filter((one) => !hasConsent(consent, [one]))
+    const others = all.filter((other) => !hasConsent(consent, [other]))
     return [...others, program === '' ? consent : { ...consent, program }]
   })
   context.output.write(`${event} may run: ${command}\n`)
@@ -18,7 +18,7 @@ export async function hooksAccept(context: CliContext, name: string): Promise<vo
 
 export async function hooksRevoke(context: CliContext, name: string): Promise<void> {
   const { event, command } = await updateConsents(context, name, (all, consent) =>
-    all.filter((one) => !hasConsent(consent, [one])),
+    all.filter((other) => !hasConsent(consent, [other])),
   )
   context.output.write(`${event} no longer runs: ${command}\n`)
 }

@@ -13,14 +13,14 @@ const listLimit = 200
 
 export async function inboxList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   assertHomeUsable(context)
-  const found = readHomeStore(context.home, (reader) => reader.rows(listUnfinishedEvents, { limit: listLimit }), [])
+  const events = readHomeStore(context.home, (reader) => reader.rows(listUnfinishedEvents, { limit: listLimit }), [])
   const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(found.map(({ payload, ...rest }) => ({ ...rest, text: parseMessageText(payload) })))
-  const limitNote = found.length === listLimit ? ` Only the oldest ${listLimit} messages are listed.` : ''
-  if (found.length === 0) return reportEmptyList(context, 'The inbox is empty.')
+  if (json) return display.json(events.map(({ payload, ...rest }) => ({ ...rest, text: parseMessageText(payload) })))
+  const limitNote = events.length === listLimit ? ` Only the oldest ${listLimit} messages are listed.` : ''
+  if (events.length === 0) return reportEmptyList(context, 'The inbox is empty.')
   display.table(
     ['NUMBER', 'STATE', 'ARRIVED', 'FROM', 'TRIES', 'MESSAGE'],
-    found.map(({ seq, state, accepted_at, platform, chat_id, tries, reason, payload }) => [
+    events.map(({ seq, state, accepted_at, platform, chat_id, tries, reason, payload }) => [
       String(seq),
       formatState(state),
       display.formatTime(accepted_at),

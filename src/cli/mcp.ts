@@ -49,7 +49,7 @@ async function listServers(context: CliContext): Promise<readonly ListedServer[]
   const { config, token, secrets } = await readSettings(context)
   const redact = createRedactor({ secrets: secrets.all })
   const { mcp_servers: servers } = config.current()
-  const known = new Map(readKnownServers(home.mcpCache, config.current()).map((one) => [one.server, one]))
+  const known = new Map(readKnownServers(home.mcpCache, config.current()).map((entry) => [entry.server, entry]))
   const searchPath = config.environment().values['PATH']
   const daemon = await findRunningDaemon({ home, token, fetch })
   const said = [
@@ -59,7 +59,7 @@ async function listServers(context: CliContext): Promise<readonly ListedServer[]
   return Object.entries(servers).map(([name, { enabled, command = '', args, url }]): ListedServer => {
     const tools = known.get(name)?.tools
     const names = [`MCP server ${name} `, `MCP server ${name}:`, `mcp_servers.${name}:`, `mcp_servers.${name}.`]
-    const problem = said.find((text) => names.some((one) => text.includes(one))) ?? ''
+    const problem = said.find((text) => names.some((name) => text.includes(name))) ?? ''
     return {
       name,
       state: !enabled ? 'off' : problem !== '' ? 'failing' : tools === undefined ? 'unknown' : 'on',

@@ -35,9 +35,9 @@ export async function modelList(
   const redact = createRedactor({ secrets: access.settings.secrets.all })
   if (json)
     return display.json(
-      lists.map(({ failure, isFound, ...one }) => ({
-        ...one,
-        key: access.keyOf(one.provider) ?? null,
+      lists.map(({ failure, isFound, ...listing }) => ({
+        ...listing,
+        key: access.keyOf(listing.provider) ?? null,
         ...(isFound === true ? { found: true } : {}),
         ...(failure === undefined ? {} : { failure: redact(messageOf(failure)) }),
       })),
@@ -47,27 +47,27 @@ export async function modelList(
   const { model } = access.selection()
   const current = resolveProvider(access.selection())?.name
   const limit = provider === undefined ? maxShown : Number.POSITIVE_INFINITY
-  for (const [index, one] of lists.entries()) {
+  for (const [index, listing] of lists.entries()) {
     if (index > 0) display.line()
-    printList(display, { ...one, isCurrent: (id) => one.provider === current && id === model, limit, redact })
+    printList(display, { ...listing, isCurrent: (id) => listing.provider === current && id === model, limit, redact })
   }
 }
 
 async function listAll(access: ModelAccess): Promise<ListedModels[]> {
   const [names, servers] = await Promise.all([access.providers(), access.localServers()])
   const lists = await Promise.all(names.map((name) => access.list(name)))
-  const found = servers.filter(({ name }) => !names.includes(name))
+  const others = servers.filter(({ name }) => !names.includes(name))
   return [
-    ...lists.flatMap((one) => (one === undefined ? [] : [one])),
-    ...found.map(({ name, ...server }): ListedModels => ({ provider: name, ...server, isFound: true })),
+    ...lists.flatMap((each) => (each === undefined ? [] : [each])),
+    ...others.map(({ name, ...server }): ListedModels => ({ provider: name, ...server, isFound: true })),
   ]
 }
 
 async function listOne(access: ModelAccess, provider: string): Promise<ListedModels> {
-  const one = await access.list(provider)
-  if (one !== undefined) return one
-  const found = await access.find('', provider, access.selection())
-  throw unknownProvider(provider, found.kind === 'unknown-provider' ? found.closest : null)
+  const models = await access.list(provider)
+  if (models !== undefined) return models
+  const model = await access.find('', provider, access.selection())
+  throw unknownProvider(provider, model.kind === 'unknown-provider' ? model.closest : null)
 }
 
 function printList(
@@ -129,11 +129,11 @@ async function targetOf(access: ModelAccess, words: string | undefined): Promise
     return { provider: name, model: current.model }
   }
   const isProvider = resolveProvider({ ...current, provider: words }) !== undefined
-  const found = await access.find(words, undefined, current)
-  if (isProvider && found.kind !== 'found') return { provider: words, model: '' }
+  const model = await access.find(words, undefined, current)
+  if (isProvider && model.kind !== 'found') return { provider: words, model: '' }
   // The checks say what is wrong.
-  if (found.kind === 'unusable') return { provider: found.provider, model: words.slice(words.indexOf(':') + 1) }
-  return requireFound(found)
+  if (model.kind === 'unusable') return { provider: model.provider, model: words.slice(words.indexOf(':') + 1) }
+  return requireFound(model)
 }
 
 /** Writes the model into config.yaml. Throws `cli/not-found`, `cli/failed`, `config/…`. */
@@ -143,14 +143,14 @@ export async function modelSet(
   { provider, unchecked, json }: JsonOption & { readonly provider?: string; readonly unchecked: boolean },
 ): Promise<void> {
   const access = await openModels(context)
-  const found = unchecked
+  const result = unchecked
     ? uncheckedModel(access, words, provider)
     : requireFound(await access.find(words, provider, access.selection()))
-  const edited = editModel(context.home, access.selection(), found)
+  const edited = editModel(context.home, access.selection(), result)
   const display = createDisplay(context.output, context.environment)
-  if (json) return display.json({ provider: found.provider, model: found.model, ...edited })
-  printEdited(context, found, edited)
-  if ('isUnchecked' in found && found.isUnchecked === true)
+  if (json) return display.json({ provider: result.provider, model: result.model, ...edited })
+  printEdited(context, result, edited)
+  if ('isUnchecked' in result && result.isUnchecked === true)
     display.line('The provider lists no models, so the name was not checked: hermes model probe tries it.')
 }
 

@@ -13,13 +13,13 @@ const listLimit = 200
 
 export async function outboxList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   assertHomeUsable(context)
-  const found = readHomeStore(context.home, (reader) => reader.rows(listDeadLetterRows, { limit: listLimit }), [])
+  const letters = readHomeStore(context.home, (reader) => reader.rows(listDeadLetterRows, { limit: listLimit }), [])
   const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(found)
-  if (found.length === 0) return reportEmptyList(context, 'The outbox has no dead letters.')
+  if (json) return display.json(letters)
+  if (letters.length === 0) return reportEmptyList(context, 'The outbox has no dead letters.')
   display.table(
     ['NUMBER', 'FAILED AT', 'TO', 'TRIES', 'REASON', 'REPLY'],
-    found.map(({ id, updated_at, platform, chat_id, tries, doubt, error, text }) => [
+    letters.map(({ id, updated_at, platform, chat_id, tries, doubt, error, text }) => [
       String(id),
       display.formatTime(updated_at),
       `${platform}:${chat_id}`,

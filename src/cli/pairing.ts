@@ -47,20 +47,20 @@ export async function pairingList(context: CliContext, { json }: JsonOption): Pr
   display.table(
     ['STATE', 'PLATFORM', 'USER ID', 'NAME', 'SINCE', 'REQUEST'],
     [
-      ...pending.map((one) => [
+      ...pending.map((request) => [
         'waits',
-        one.platform,
-        one.userId,
-        one.userName,
-        display.formatTime(one.createdAt),
-        one.requestId,
+        request.platform,
+        request.userId,
+        request.userName,
+        display.formatTime(request.createdAt),
+        request.requestId,
       ]),
-      ...approved.map((one) => [
+      ...approved.map((person) => [
         'approved',
-        one.platform,
-        one.userId,
-        one.userName,
-        display.formatTime(one.approvedAt),
+        person.platform,
+        person.userId,
+        person.userName,
+        display.formatTime(person.approvedAt),
         '',
       ]),
     ].map((row) => row.map(toSingleLine)),

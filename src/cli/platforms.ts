@@ -21,7 +21,7 @@ export async function platformsManifest(
   { json }: { readonly json: boolean },
 ): Promise<void> {
   const settings = await readSettings(context)
-  const platform = settings.catalogue.platforms.find((one) => one.name === name.toLowerCase())
+  const platform = settings.catalogue.platforms.find((candidate) => candidate.name === name.toLowerCase())
   const module = platform === undefined ? undefined : await loadPlatform(platform)
   if (module?.appManifest === undefined)
     throw new HermesError('cli/not-found', `No platform ${name} has settings to paste.`, {

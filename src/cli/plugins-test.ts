@@ -129,10 +129,10 @@ function resolveRequired(plugin: KnownPlugin, all: readonly KnownPlugin[]): Know
   // The iteration of a set includes the values added meanwhile.
   for (const { requires } of needed) {
     for (const required of requires) {
-      const found = all.find(
+      const plugin = all.find(
         (other) => isCalled(required, other) && other.state !== 'missing' && other.state !== 'invalid',
       )
-      if (found !== undefined) needed.add(found)
+      if (plugin !== undefined) needed.add(plugin)
     }
   }
   return [...needed]
@@ -258,9 +258,9 @@ interface CallStats {
 function countCalls(registered: PluginReport['registered'], firings: readonly CallbackTrace[]): CallStats[] {
   const names = new Map([...registered, ...firings].map(({ kind, name }) => [`${kind} ${name}`, { kind, name }]))
   return [...names.values()].map(({ kind, name }) => {
-    const own = firings.filter((firing) => firing.kind === kind && firing.name === name)
-    const total = own.reduce((sum, { ms }) => sum + ms, 0)
-    const errors = own.flatMap(({ error }) => (error === null ? [] : [error]))
-    return { kind, name, count: own.length, meanMs: own.length === 0 ? 0 : total / own.length, errors }
+    const calls = firings.filter((firing) => firing.kind === kind && firing.name === name)
+    const total = calls.reduce((sum, { ms }) => sum + ms, 0)
+    const errors = calls.flatMap(({ error }) => (error === null ? [] : [error]))
+    return { kind, name, count: calls.length, meanMs: calls.length === 0 ? 0 : total / calls.length, errors }
   })
 }

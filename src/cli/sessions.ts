@@ -22,20 +22,20 @@ export interface ListOptions {
 /** Lists sessions, the newest first. */
 export async function sessionsList(context: CliContext, { limit, json }: ListOptions): Promise<void> {
   assertHomeUsable(context)
-  const found = readHomeStore(context.home, (reader) => readList(reader, limit), [])
+  const sessions = readHomeStore(context.home, (reader) => readList(reader, limit), [])
   const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(found)
-  if (found.length === 0) return reportEmptyList(context, 'There are no conversations yet.')
+  if (json) return display.json(sessions)
+  if (sessions.length === 0) return reportEmptyList(context, 'There are no conversations yet.')
   display.table(
     ['SESSION', 'LAST USED', 'PLATFORM', 'ABOUT'],
-    found.map(({ id, updated_at, platform, about }) => [id, display.formatTime(updated_at), platform, about]),
+    sessions.map(({ id, updated_at, platform, about }) => [id, display.formatTime(updated_at), platform, about]),
   )
 }
 
 /** Includes sessions that go on in another session. */
 function readList(reader: StoreReader, limit: number) {
-  const found = reader.run(() => listSessions({ withContinued: true }, undefined, limit))
-  return found.map(({ source: _source, isCurrent: _isCurrent, parent_id: _parent, ...session }) => session)
+  const sessions = reader.run(() => listSessions({ withContinued: true }, undefined, limit))
+  return sessions.map(({ source: _source, isCurrent: _isCurrent, parent_id: _parent, ...session }) => session)
 }
 
 type Session = NonNullable<ReturnType<typeof findSession>>
@@ -48,13 +48,13 @@ export async function sessionsShow(
   { json }: { readonly json: boolean },
 ): Promise<void> {
   assertHomeUsable(context)
-  const found = readHomeStore(context.home, (reader) => loadSession(reader, name), undefined)
-  if (found === undefined) {
+  const session = readHomeStore(context.home, (reader) => loadSession(reader, name), undefined)
+  if (session === undefined) {
     throw new HermesError('cli/not-found', `No session has the id or key ${JSON.stringify(toSingleLine(name))}.`)
   }
   const display = createDisplay(context.output, context.environment)
-  if (json) display.json(found)
-  else showSession(display, found.session, found.messages)
+  if (json) display.json(session)
+  else showSession(display, session.session, session.messages)
 }
 
 function loadSession(reader: StoreReader, name: string) {
@@ -119,12 +119,12 @@ export async function sessionsSearch(
   { limit, json }: ListOptions,
 ): Promise<void> {
   assertHomeUsable(context)
-  const found = readHomeStore(context.home, (reader) => reader.search(words.join(' '), limit), [])
+  const hits = readHomeStore(context.home, (reader) => reader.search(words.join(' '), limit), [])
   const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(found)
-  if (found.length === 0) return reportEmptyList(context, 'No messages found.')
+  if (json) return display.json(hits)
+  if (hits.length === 0) return reportEmptyList(context, 'No messages found.')
   display.table(
     ['SESSION', 'TIME', 'ROLE', 'EXCERPT'],
-    found.map(({ sessionId, at, role, excerpt }) => [sessionId, display.formatTime(at), role, excerpt]),
+    hits.map(({ sessionId, at, role, excerpt }) => [sessionId, display.formatTime(at), role, excerpt]),
   )
 }

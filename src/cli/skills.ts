@@ -46,7 +46,7 @@ export async function skillsView(context: CliContext, name: string, { json }: Js
     const { skills: all } = await skills.list()
     const nearest = findClosestMatch(
       name,
-      all.map((one) => one.name),
+      all.map((each) => each.name),
     )
     const hint = nearest === null ? '`hermes skills list` shows them.' : `Did you mean ${nearest}?`
     throw new HermesError('cli/usage', `There is no skill ${JSON.stringify(name)}. ${hint}`)
@@ -154,17 +154,17 @@ export async function skillsInstall(
 /** Exit code 1 when a skill is left out. */
 export async function skillsCheck(context: CliContext, { json }: JsonOption): Promise<void> {
   const skills = await openSkills(context)
-  const { skills: found, problems } = await skills.list()
-  const blocked = await Promise.all(found.map(checkInstructions))
+  const { skills: listed, problems } = await skills.list()
+  const blocked = await Promise.all(listed.map(checkInstructions))
   const all = [...problems, ...blocked.flat()]
   if (all.some(({ isLeftOut }) => isLeftOut)) context.exitCode = exitCodes.failed
-  const missing = found.flatMap((skill) => skills.variables.missing(skill).map((text) => `${skill.name}: ${text}`))
+  const missing = listed.flatMap((skill) => skills.variables.missing(skill).map((text) => `${skill.name}: ${text}`))
   const display = createDisplay(context.output, context.environment)
-  if (json) return display.json({ skills: found.length, problems: all, missing_variables: missing })
+  if (json) return display.json({ skills: listed.length, problems: all, missing_variables: missing })
   printProblems(display, all)
   for (const text of missing) display.line(toSingleLine(text))
   const counted = all.length === 0 ? 'no problems' : `${all.length} problem${all.length === 1 ? '' : 's'}`
-  display.line(`${found.length} skills, ${counted}`)
+  display.line(`${listed.length} skills, ${counted}`)
 }
 
 async function checkInstructions(skill: Skill): Promise<SkillProblem[]> {

@@ -107,13 +107,13 @@ function listToolsets(known: KnownToolsets, platform: string | undefined): reado
   const selected = selectedTools(known, platform)
   const names = new Set([...tools.map(({ toolset }) => toolset), ...Object.keys(custom)])
   return [...names].sort().flatMap((name): ListedToolset[] => {
-    const own = [...selectTools([name], tools, custom)].sort()
-    if (own.length === 0) return []
-    const wanted = own.filter((tool) => selected.has(tool))
+    const members = [...selectTools([name], tools, custom)].sort()
+    if (members.length === 0) return []
+    const wanted = members.filter((tool) => selected.has(tool))
     const available = wanted.filter((tool) => !unavailable.has(tool)).length
-    const state = available === own.length ? 'on' : available === 0 ? 'off' : 'partly'
+    const state = available === members.length ? 'on' : available === 0 ? 'off' : 'partly'
     const reason = [...new Set(wanted.flatMap((tool) => unavailable.get(tool) ?? []))].join('; ')
-    return [{ name, state, ...(reason === '' ? {} : { reason }), tools: own }]
+    return [{ name, state, ...(reason === '' ? {} : { reason }), tools: members }]
   })
 }
 
@@ -132,8 +132,8 @@ function selectedTools(
 function listOf({ config, catalogue }: Settings, platform: string | undefined): readonly string[] {
   const { toolsets: common, platform_toolsets } = config.current()
   if (platform !== undefined && Object.hasOwn(platform_toolsets, platform)) return platform_toolsets[platform] ?? []
-  const own = platform === undefined ? undefined : declaredToolsets(catalogue).get(platform)
-  return own === undefined ? common : [own]
+  const toolset = platform === undefined ? undefined : declaredToolsets(catalogue).get(platform)
+  return toolset === undefined ? common : [toolset]
 }
 
 /** Throws `cli/not-found`, `config/…`. */
@@ -236,11 +236,11 @@ function report(
   const selected = selectedTools({ settings, tools }, platform)
   const where = platform === undefined ? '' : ` on ${platform}`
   for (const name of names) {
-    const own = [...selectTools([name], tools, custom)]
-    const available = own.filter((tool) => selected.has(tool) && !unavailable.has(tool))
-    const state = available.length === 0 ? 'off' : available.length === own.length ? 'on' : 'partly on'
+    const members = [...selectTools([name], tools, custom)]
+    const available = members.filter((tool) => selected.has(tool) && !unavailable.has(tool))
+    const state = available.length === 0 ? 'off' : available.length === members.length ? 'on' : 'partly on'
     output.write(`${name} is ${state} for new conversations${where}.\n`)
-    for (const tool of own.filter((one) => selected.has(one) && unavailable.has(one)))
+    for (const tool of members.filter((each) => selected.has(each) && unavailable.has(each)))
       errors.write(`hermes: ${tool} is not offered: ${unavailable.get(tool)}\n`)
   }
   const { agent } = settings.config.current()

@@ -93,7 +93,7 @@ export async function webhookList(context: CliContext, json: boolean): Promise<v
   if (listed.length === 0) display.line('There are no routes. `hermes webhook add <name>` makes one.')
   for (const { name, source, route, problems } of listed)
     display.line(
-      toSingleLine([describe(name, source, route), ...problems.map((one) => `NOT USABLE: ${one}`)].join(' · ')),
+      toSingleLine([describe(name, source, route), ...problems.map((problem) => `NOT USABLE: ${problem}`)].join(' · ')),
     )
 }
 
@@ -108,14 +108,14 @@ export async function webhookRemove(context: CliContext, name: string): Promise<
 
 /** Sends a signed event to the running gateway. Exit code 1 when it was not accepted. Throws `cli/no-daemon`. */
 export async function webhookTest(context: CliContext, name: string, payload: string | undefined): Promise<void> {
-  const found = (await readRoutes(context)).get(name)
-  if (found === undefined) throw new HermesError('cli/usage', `there is no route ${JSON.stringify(name)}`)
+  const route = (await readRoutes(context)).get(name)
+  if (route === undefined) throw new HermesError('cli/usage', `there is no route ${JSON.stringify(name)}`)
   const url = await daemonUrl(context)
   if (url === undefined) throw new HermesError('cli/no-daemon')
   const body = payload ?? JSON.stringify({ test: true, message: 'Hello from hermes webhook test' })
-  const events = found.route['events']
+  const events = route.route['events']
   const event = Array.isArray(events) && typeof events[0] === 'string' ? events[0] : 'test'
-  const signature = createHmac('sha256', asString(found.route['secret'])).update(body).digest('hex')
+  const signature = createHmac('sha256', asString(route.route['secret'])).update(body).digest('hex')
   const response = await fetch(`${url}/webhooks/${name}`, {
     method: 'POST',
     headers: {
@@ -130,7 +130,7 @@ export async function webhookTest(context: CliContext, name: string, payload: st
   display.line(toSingleLine(`${response.status} ${(await response.text()).slice(0, 1_000)}`))
   if (response.ok) return
   context.exitCode = 1
-  for (const problem of await findProblems(context, name, found.route)) display.line(toSingleLine(problem))
+  for (const problem of await findProblems(context, name, route.route)) display.line(toSingleLine(problem))
   display.line(`The log of the gateway in ${context.home.logs} has the reason.`)
 }
 
@@ -139,12 +139,12 @@ async function findProblems(context: CliContext, name: string, route: JsonObject
   const { config, catalogue } = await readSettings(context)
   const { platforms, gateway, roles } = config.current()
   const accounts = platformAccounts(catalogue.platforms, { platforms, gateway, roles })
-  const own = accounts.find(({ platform }) => platform.name === 'webhook')
-  if (own === undefined) return []
-  const { diagnose } = await loadPlatform(own.platform)
+  const account = accounts.find(({ platform }) => platform.name === 'webhook')
+  if (account === undefined) return []
+  const { diagnose } = await loadPlatform(account.platform)
   const options = { routes: { [name]: route } }
-  const found = (await diagnose?.({ account: own.account, options }, AbortSignal.timeout(10_000))) ?? []
-  const problems = found.filter(({ state }) => state === 'problem').map(({ text }) => text)
+  const results = (await diagnose?.({ account: account.account, options }, AbortSignal.timeout(10_000))) ?? []
+  const problems = results.filter(({ state }) => state === 'problem').map(({ text }) => text)
   for (const target of [route['deliver'] ?? 'log'].flat().flatMap((names) => splitNames(asString(names)))) {
     if (['log', 'all'].includes(target)) continue
     const parsed = parseTarget(target, accounts)

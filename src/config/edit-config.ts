@@ -29,7 +29,7 @@ export function editConfigItems(home: ConfigFile, path: YamlPath, edit: ItemEdit
 
 /** A value, a list or a mapping; undefined removes the key. Throws `config/unreadable` as `editConfigLists`. */
 export function setConfigValue(home: ConfigFile, path: YamlPath, value: unknown): void {
-  const isPath = (found: readonly string[]) => isDeepStrictEqual(found, path)
+  const isPath = (candidate: readonly string[]) => isDeepStrictEqual(candidate, path)
   const edits = value === undefined ? { remove: isPath } : { set: [{ path, value }] }
   editConfig(home, [path], (text) => editYamlValues(text, edits).text)
 }
@@ -41,7 +41,7 @@ export interface ConfigEdits {
 
 /** Throws `config/unreadable` as `editConfigLists`, and `config/unwritable`. */
 export function editConfigValues(home: ConfigFile, { set, remove }: ConfigEdits): void {
-  const isRemoved = (found: readonly string[]) => remove.some((path) => isDeepStrictEqual(found, path))
+  const isRemoved = (candidate: readonly string[]) => remove.some((path) => isDeepStrictEqual(candidate, path))
   editConfig(
     home,
     [...set.map(({ path }) => path), ...remove],

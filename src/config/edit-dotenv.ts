@@ -62,9 +62,9 @@ export function removeVariables(
   const removed = new Set<string>()
   let lines = text.split('\n')
   for (;;) {
-    const found = [...parseDotenv(lines.join('\n')).entries].find(([name]) => isRemoved(name))
-    if (found === undefined) return { text: lines.join('\n'), removed: [...removed] }
-    const [name, { line }] = found
+    const entry = [...parseDotenv(lines.join('\n')).entries].find(([name]) => isRemoved(name))
+    if (entry === undefined) return { text: lines.join('\n'), removed: [...removed] }
+    const [name, { line }] = entry
     removed.add(name)
     let end = line
     // A value in quotes may span several lines.

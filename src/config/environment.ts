@@ -59,13 +59,13 @@ export function readEnvironment(envFile: string, processEnv: ProcessEnvironment 
   const file = readEnvFile(envFile)
   const fromProcess = Object.entries(processEnv).filter(isSet)
   const fromFile = [...file.entries].map(([name, { value }]): [string, string] => [name, value]).filter(isSet)
-  const own = new Set(fromProcess.map(([name]) => name))
+  const fromEnvironment = new Set(fromProcess.map(([name]) => name))
   return {
     values: Object.fromEntries([...fromFile, ...fromProcess]),
     file: Object.fromEntries(fromFile),
     process: Object.fromEntries(fromProcess),
     originOf: (name) => {
-      if (own.has(name)) return { file: 'environment' }
+      if (fromEnvironment.has(name)) return { file: 'environment' }
       const entry = file.entries.get(name)
       return entry === undefined || entry.value === '' ? undefined : { file: basename(envFile), line: entry.line }
     },

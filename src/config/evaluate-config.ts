@@ -234,9 +234,15 @@ function replaceInvalidValues<Shape extends ConfigShape>(
   for (let round = 0; round < maxReplacementRounds; round++) {
     const checked = validate(current, shapes, redaction)
     if (checked.ok) return { value: checked.value, tree: current, unusable, replaced, issues }
-    const invalid = checked.issues.map(({ path, expected, found }): InvalidValue => {
-      const message = `expected ${expected}, found ${found}`
-      const issue = { ...locationOf(place, path), path: dottedPath(place.sourceOf(path)), expected, found, message }
+    const invalid = checked.issues.map(({ path, expected, found: actual }): InvalidValue => {
+      const message = `expected ${expected}, found ${actual}`
+      const issue = {
+        ...locationOf(place, path),
+        path: dottedPath(place.sourceOf(path)),
+        expected,
+        found: actual,
+        message,
+      }
       return { path, issue, reason: `${dottedPath(path.slice(-1))}: ${message}` }
     })
     issues.push(...invalid.map(({ issue }) => issue))
@@ -261,15 +267,15 @@ function toSyntaxIssue({ file, line, column, message }: ParsedYaml['issues'][num
 }
 
 function notMappingIssue(yaml: ParsedYaml): ConfigIssue {
-  const found = Array.isArray(yaml.value) ? 'a list' : `a ${typeof yaml.value}`
+  const kind = Array.isArray(yaml.value) ? 'a list' : `a ${typeof yaml.value}`
   const expected = 'keys with values (for example "model: gpt-5.2")'
   return {
     file: yaml.file,
     ...yaml.positionOf([]),
     path: '',
     expected,
-    found,
-    message: `expected ${expected}, found ${found}`,
+    found: kind,
+    message: `expected ${expected}, found ${kind}`,
   }
 }
 
@@ -312,6 +318,6 @@ function toParts(path: readonly PropertyKey[]): PathPart[] {
 
 type IssueLocation = Pick<ConfigIssue, 'file' | 'variable'> & Partial<Position>
 
-function byLocation(one: ConfigIssue, other: ConfigIssue): number {
-  return (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0)
+function byLocation(a: ConfigIssue, b: ConfigIssue): number {
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)
 }

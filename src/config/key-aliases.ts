@@ -87,7 +87,7 @@ export function applyKeyAliases(root: unknown, aliases: readonly KeyAlias[]): Al
 
   const sourceOf = (path: readonly PropertyKey[]): readonly PropertyKey[] => {
     const fitting = moved.filter(({ to }) => startsWith(path, to))
-    const longest = fitting.sort((one, other) => other.to.length - one.to.length)[0]
+    const longest = fitting.sort((a, b) => b.to.length - a.to.length)[0]
     return longest === undefined ? path : [...longest.from, ...path.slice(longest.to.length)]
   }
   return { tree, sourceOf, shadowed, leftOver }

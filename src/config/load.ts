@@ -150,18 +150,18 @@ function loadAtStart<Shape extends ConfigShape>(
   const input = inputOf(options, environment)
   const { value, unusable, secrets, issues, warnings, notes, ignored, text, reason, complete } = readConfig(input)
   options.secrets?.set('config', secrets)
-  const found = { problems: issues, warnings, notes, pendingRestart: [] }
+  const result = { problems: issues, warnings, notes, pendingRestart: [] }
   if (value !== undefined) {
     if (text !== undefined && complete) writeLastGood(options, text)
     const source = text === undefined ? 'defaults' : 'file'
-    return { loaded: { value, unusable, environment }, state: { ...found, source, degraded: ignored } }
+    return { loaded: { value, unusable, environment }, state: { ...result, source, degraded: ignored } }
   }
   const fallback = loadFallback(input)
   options.secrets?.set('config', [...secrets, ...fallback.secrets])
   const degraded = [...new Set([`${reason}; ${fallback.description}`, ...ignored, ...fallback.ignored])]
   return {
     loaded: { value: fallback.value, unusable: fallback.unusable, environment },
-    state: { ...found, source: fallback.source, degraded },
+    state: { ...result, source: fallback.source, degraded },
   }
 }
 

@@ -147,7 +147,7 @@ function evaluateWithEnvironment<Shape extends ConfigShape>(
   const common = { text, file, shapes, environment, unusedKeys, keyAliases, safeValues }
   const first = evaluateConfig({ ...common, environmentBindings })
   // A safe value also replaces that of a variable.
-  const replacedSafely = first.replaced.filter((one) => one.safeValues.length > 0).map(({ issue }) => issue)
+  const replacedSafely = first.replaced.filter((issue) => issue.safeValues.length > 0).map(({ issue }) => issue)
   const bad = first.issues.filter((issue) => issue.variable !== undefined && !replacedSafely.includes(issue))
   if (bad.length === 0) return { ...first, ignored: first.replaced.map(describeReplacement) }
   const usable = environmentBindings.filter((name) => bad.every(({ variable }) => variable !== name.variable))

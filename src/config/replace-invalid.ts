@@ -42,7 +42,7 @@ export function replaceInvalidValue(
     return { ...withoutAccountKey(tree, key), path: accountKeyOf(key) ?? key, safeValues: [] }
   const [section, server] = key
   if (section === 'mcp_servers' && server !== undefined && key.length > 2) return withoutServer(tree, key, server)
-  const safe = safeValues.filter((one) => overlapsKey(key, one.key.split('.')))
+  const safe = safeValues.filter((value) => overlapsKey(key, value.key.split('.')))
   const replaced = safe.reduce(
     (rest, { key: from, set, value }) => withValue(rest, (set ?? from).split('.'), value),
     withoutKey(tree, key),
@@ -83,7 +83,7 @@ function withoutHookProgram(
   }
   if (typeof field === 'string' && field !== 'command' && item[1] !== 'outbound' && isTree(program))
     return { tree: withoutKey(tree, [...item, field]), path: [...item, field], safeValues: [] }
-  const safe = safeValues.filter((one) => overlapsKey(item, one.key.split('.')))
+  const safe = safeValues.filter((value) => overlapsKey(item, value.key.split('.')))
   return { tree: withValue(tree, item, undefined), path: item, safeValues: safe, isItem: true }
 }
 

@@ -16,17 +16,17 @@ export function isSecretName(name: string): boolean {
  * (`--token=...`, `--token ...`), what MCP servers are given under other names, and the passwords in URLs.
  */
 export function findSecrets(tree: unknown, isSecretPath: (path: readonly string[]) => boolean = () => false): string[] {
-  const found: string[] = []
+  const secrets: string[] = []
   const visit = (value: unknown, path: readonly string[], isHidden: boolean): void => {
     if (typeof value === 'string') {
-      if (isHidden) found.push(value, ...findCredentials(value))
-      else if (isGivenToServer(path) && looksLikeSecret(value)) found.push(value, ...findCredentials(value))
-      else found.push(...findUrlPasswords(value))
+      if (isHidden) secrets.push(value, ...findCredentials(value))
+      else if (isGivenToServer(path) && looksLikeSecret(value)) secrets.push(value, ...findCredentials(value))
+      else secrets.push(...findUrlPasswords(value))
     } else if (typeof value === 'number' || typeof value === 'bigint') {
       // A numeric password. Redacting short numbers would make the log unreadable.
-      if (isHidden && String(value).length >= 8) found.push(String(value))
+      if (isHidden && String(value).length >= 8) secrets.push(String(value))
     } else if (typeof value === 'object' && value !== null) {
-      if (Array.isArray(value)) found.push(...findArgumentSecrets(value))
+      if (Array.isArray(value)) secrets.push(...findArgumentSecrets(value))
       for (const [key, inner] of Object.entries(value)) {
         const childPath = [...path, key]
         visit(inner, childPath, isHidden || isSecretName(key) || isSecretPath(childPath))
@@ -34,7 +34,7 @@ export function findSecrets(tree: unknown, isSecretPath: (path: readonly string[
     }
   }
   visit(tree, [], false)
-  return found
+  return secrets
 }
 
 export interface EnvironmentSecretsOptions {

@@ -41,13 +41,13 @@ export function withoutKey(tree: unknown, path: readonly PathPart[]): unknown {
 }
 
 /** Sorted dotted paths of the differences. A list is one value. */
-export function changedPaths(one: unknown, other: unknown, path = ''): string[] {
-  if (!isTree(one) || !isTree(other)) return isDeepStrictEqual(one, other) ? [] : [path]
-  const keys = new Set([...Object.keys(one), ...Object.keys(other)])
-  return [...keys].sort().flatMap((key) => changedPaths(one[key], other[key], path === '' ? key : `${path}.${key}`))
+export function changedPaths(a: unknown, b: unknown, path = ''): string[] {
+  if (!isTree(a) || !isTree(b)) return isDeepStrictEqual(a, b) ? [] : [path]
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...keys].sort().flatMap((key) => changedPaths(a[key], b[key], path === '' ? key : `${path}.${key}`))
 }
 
 /** Whether two dotted paths are equal or one contains the other. */
-export function overlaps(one: string, other: string): boolean {
-  return one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`)
+export function overlaps(a: string, b: string): boolean {
+  return a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`)
 }

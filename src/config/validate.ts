@@ -99,8 +99,8 @@ function toValidationIssue(
 /** A message of a schema's author begins with "expected". Messages of the library are replaced by a description of the type. */
 function describeExpected(issue: SchemaIssue, type: z.ZodType | undefined): string {
   const message = issue.code === 'invalid_key' ? (issue.issues?.[0]?.message ?? issue.message) : issue.message
-  const own = /^expected\s+(?<what>.+)$/is.exec(message)?.groups?.['what']
-  if (own !== undefined) return own
+  const expectation = /^expected\s+(?<what>.+)$/is.exec(message)?.groups?.['what']
+  if (expectation !== undefined) return expectation
   if (issue.code === 'custom') return `something else (${issue.message})`
   if (issue.code === 'invalid_key') return `another name (${message})`
   if (type === undefined) return message

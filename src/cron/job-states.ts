@@ -70,10 +70,10 @@ export function createStateChanges({
       })),
 
     async resume(name, maker) {
-      const found = await findVisibleJob(store, name, maker.authority)
-      if ('problem' in found) return { ok: false, problem: found.problem }
-      const nextRunAt = await firstTime(found.job.schedule)
-      return await change(found.job.id, maker, (stored) =>
+      const job = await findVisibleJob(store, name, maker.authority)
+      if ('problem' in job) return { ok: false, problem: job.problem }
+      const nextRunAt = await firstTime(job.job.schedule)
+      return await change(job.job.id, maker, (stored) =>
         nextRunAt === null
           ? { problem: 'Its time is over. Give it another schedule.' }
           : {
@@ -93,12 +93,12 @@ export function createStateChanges({
       ),
 
     async stop(name, maker) {
-      const found = await findVisibleJob(store, name, maker.authority)
-      if ('problem' in found) return { ok: false, problem: found.problem }
-      const seq = found.run?.seq ?? null
-      if (seq === null) return { ok: false, problem: `"${found.job.name}" has no turn that could be stopped.` }
+      const job = await findVisibleJob(store, name, maker.authority)
+      if ('problem' in job) return { ok: false, problem: job.problem }
+      const seq = job.run?.seq ?? null
+      if (seq === null) return { ok: false, problem: `"${job.job.name}" has no turn that could be stopped.` }
       await stopTurn(seq)
-      return { ok: true, job: found.job }
+      return { ok: true, job: job.job }
     },
   }
 }

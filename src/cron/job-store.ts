@@ -42,12 +42,14 @@ const selectNamed = query((db, p: { name: string; limit: number }) =>
   db.selectFrom('cron_jobs').select(columns).where('name', '=', p.name).orderBy('id').limit(p.limit),
 )
 
-const countAll = query((db) => db.selectFrom('cron_jobs').select((one) => one.fn.countAll<number>().as('count')))
+const countAll = query((db) =>
+  db.selectFrom('cron_jobs').select((builder) => builder.fn.countAll<number>().as('count')),
+)
 
 const countOfMaker = query((db, p: { maker: string }) =>
   db
     .selectFrom('cron_jobs')
-    .select((one) => one.fn.countAll<number>().as('count'))
+    .select((builder) => builder.fn.countAll<number>().as('count'))
     .where('maker', '=', p.maker),
 )
 
@@ -149,8 +151,8 @@ export function makerOf({ platform, userId }: Authority): string {
 }
 
 export function* findJob(id: string): Transaction<StoredJob | undefined> {
-  const found = yield* row(selectJob, { id })
-  return found === undefined ? undefined : toStored(found)
+  const stored = yield* row(selectJob, { id })
+  return stored === undefined ? undefined : toStored(stored)
 }
 
 /** At most `limit` jobs of this name, whatever its case. */
@@ -252,11 +254,11 @@ const pageSize = 500
 
 /** All jobs, in pages, so that the store is free in between. */
 export async function readAllJobs(store: Pick<Store, 'run'>): Promise<readonly StoredJob[]> {
-  const found: StoredJob[] = []
+  const jobs: StoredJob[] = []
   for (;;) {
-    const after = found.at(-1)?.job.id ?? ''
+    const after = jobs.at(-1)?.job.id ?? ''
     const page = await store.run(() => listJobs(after, pageSize))
-    found.push(...page)
-    if (page.length < pageSize) return found
+    jobs.push(...page)
+    if (page.length < pageSize) return jobs
   }
 }

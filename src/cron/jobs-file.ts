@@ -233,8 +233,8 @@ function digestsOf(records: readonly unknown[]): Record<string, string> {
   return Object.fromEntries(entries)
 }
 
-function isSameSchedule(one: Schedule, other: Schedule): boolean {
+function isSameSchedule(a: Schedule, b: Schedule): boolean {
   const keyOf = (schedule: Schedule) =>
     schedule.kind === 'once' ? schedule.run_at : schedule.kind === 'interval' ? schedule.minutes : schedule.expr
-  return one.kind === other.kind && keyOf(one) === keyOf(other)
+  return a.kind === b.kind && keyOf(a) === keyOf(b)
 }

@@ -34,9 +34,9 @@ export function createJobs(deps: JobsDeps): Jobs {
   /** Changes a job as it is stored now, so that a run at the same time loses nothing. */
   const change: ChangeJob = async (name, maker, changeJob, also) => {
     await deps.readFile()
-    const found = await findVisibleJob(store, name, maker.authority)
-    if ('problem' in found) return { ok: false, problem: found.problem }
-    const { id } = found.job
+    const job = await findVisibleJob(store, name, maker.authority)
+    if ('problem' in job) return { ok: false, problem: job.problem }
+    const { id } = job.job
     const result = await store.run(function* (): Transaction<JobResult> {
       const stored = yield* findJob(id)
       if (stored === undefined) return { ok: false, problem: `There is no job "${id}" any more.` }
@@ -130,16 +130,16 @@ export function createJobs(deps: JobsDeps): Jobs {
 
     async remove(name, maker) {
       await deps.readFile()
-      const found = await findVisibleJob(store, name, maker.authority)
-      if ('problem' in found) return { ok: false, problem: found.problem }
-      await store.run(() => removeJob(found.job.id))
+      const job = await findVisibleJob(store, name, maker.authority)
+      if ('problem' in job) return { ok: false, problem: job.problem }
+      await store.run(() => removeJob(job.job.id))
       changed()
-      return { ok: true, job: toShownJob(found) }
+      return { ok: true, job: toShownJob(job) }
     },
 
     async find(name, maker) {
-      const found = await findVisibleJob(store, name, maker.authority)
-      return 'problem' in found ? { ok: false, problem: found.problem } : { ok: true, job: toShownJob(found) }
+      const job = await findVisibleJob(store, name, maker.authority)
+      return 'problem' in job ? { ok: false, problem: job.problem } : { ok: true, job: toShownJob(job) }
     },
 
     async list(maker) {

@@ -51,6 +51,6 @@ async function shortestGap(schedule: Schedule, now: number): Promise<number | un
 export function* countProblem(authority: Authority): Transaction<string> {
   if ((yield* countJobs()) >= maxJobs) return `There are ${maxJobs} jobs, the maximum. Remove some first.`
   if (authority.role === 'owner') return ''
-  const own = yield* countJobsOf(makerOf(authority))
-  return own >= maxOwnJobs ? `You have ${maxOwnJobs} jobs, the maximum. Remove some first.` : ''
+  const count = yield* countJobsOf(makerOf(authority))
+  return count >= maxOwnJobs ? `You have ${maxOwnJobs} jobs, the maximum. Remove some first.` : ''
 }

@@ -44,22 +44,22 @@ export async function parseSchedule(text: string, context: ScheduleContext): Pro
   const time = parseTime(input, context)
   if (time !== undefined) return time
   if (isExpression(words)) return await checkExpression(input, input, context)
-  const found = parseWords(words)
-  if (found === undefined) return { ok: false, problem: `"${input}" is not a schedule. ${scheduleForms}` }
-  return await toSchedule(found, input, context)
+  const schedule = parseWords(words)
+  if (schedule === undefined) return { ok: false, problem: `"${input}" is not a schedule. ${scheduleForms}` }
+  return await toSchedule(schedule, input, context)
 }
 
-async function toSchedule(found: WordsSchedule, input: string, context: ScheduleContext): Promise<ParsedSchedule> {
-  switch (found.kind) {
+async function toSchedule(schedule: WordsSchedule, input: string, context: ScheduleContext): Promise<ParsedSchedule> {
+  switch (schedule.kind) {
     case 'cron':
-      return await checkExpression(found.expr, input, context)
+      return await checkExpression(schedule.expr, input, context)
     case 'once': {
       const clock = new WallClock(context.timeZone)
       const today = Math.floor(clock.shownAt(context.now) / dayMs) * dayMs
-      return onceUnlessPast(clock.instantOf(today + found.minutes * minuteMs), input, context.now)
+      return onceUnlessPast(clock.instantOf(today + schedule.minutes * minuteMs), input, context.now)
     }
     case 'problem':
-      return { ok: false, problem: `"${input}" ${found.problem}` }
+      return { ok: false, problem: `"${input}" ${schedule.problem}` }
   }
 }
 

@@ -32,16 +32,16 @@ export class WallClock {
 
   /** The instant that a person means by a time: the first of two, and a time that is skipped is moved by as much as is skipped. */
   instantOf(time: number): number {
-    const { before, found } = this.#instants(time)
-    return found ?? before
+    const { before, found: instant } = this.#instants(time)
+    return instant ?? before
   }
 
   /** `before` and `after`: by the offsets of the days around a time. `found`: the first instant that shows it. */
   #instants(time: number): { readonly before: number; readonly after: number; readonly found: number | undefined } {
     const before = time - this.#offsetAt(time - dayMs)
     const after = time - this.#offsetAt(time + dayMs)
-    const found = [before, after].filter((at) => this.shownAt(at) === time)
-    return { before, after, found: found.length === 0 ? undefined : Math.min(...found) }
+    const matches = [before, after].filter((at) => this.shownAt(at) === time)
+    return { before, after, found: matches.length === 0 ? undefined : Math.min(...matches) }
   }
 
   /** How far it is ahead of UTC, ms. */

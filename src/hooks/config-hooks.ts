@@ -191,11 +191,11 @@ function isSafeModeSet(safeMode = ''): boolean {
 
 /** By id. */
 function configuredHooks(settings: HooksConfig): Map<string, ConfiguredHook> {
-  const found = new Map<string, ConfiguredHook>()
+  const hooks = new Map<string, ConfiguredHook>()
   const add = (name: string, configured: ConfiguredHook) => {
     let id = name
-    for (let number = 2; found.has(id); number++) id = `${name}-${number}`
-    found.set(id, configured)
+    for (let number = 2; hooks.has(id); number++) id = `${name}-${number}`
+    hooks.set(id, configured)
   }
   for (const { event, hook } of listCommandHooks(settings)) {
     const program = basename(splitShellWords(hook.command)?.[0] ?? '')
@@ -205,7 +205,7 @@ function configuredHooks(settings: HooksConfig): Map<string, ConfiguredHook> {
     if (spec === undefined) continue
     add(`webhook/${spec.name ?? new URL(spec.url).host}`, { kind: 'webhook', events: spec.events, spec })
   }
-  return found
+  return hooks
 }
 
 type ConsentDeps = Pick<ConfigHooksDeps, 'home' | 'acceptsAll' | 'log'>
@@ -215,10 +215,10 @@ function acceptedHashesFor(configured: ConfiguredHook, deps: ConsentDeps): Accep
   const { command } = configured.spec
   const [event = ''] = configured.events
   try {
-    const found = readConsents(deps.home).filter((one) => hasConsent({ event, command }, [one]))
-    if (found.length === 0) return undefined
-    const programs = found.flatMap(({ program }) => program ?? [])
-    return programs.length < found.length ? 'any' : programs
+    const consents = readConsents(deps.home).filter((consent) => hasConsent({ event, command }, [consent]))
+    if (consents.length === 0) return undefined
+    const programs = consents.flatMap(({ program }) => program ?? [])
+    return programs.length < consents.length ? 'any' : programs
   } catch (error) {
     deps.log.warn(
       { event: 'hook.consents_unreadable', err: error },

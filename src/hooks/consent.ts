@@ -41,5 +41,5 @@ export function writeConsents(home: string, allowed: readonly Consent[]): void {
 
 /** Whether this command was accepted for this event, regardless of the content of its files. */
 export function hasConsent({ event, command }: Consent, allowed: readonly Consent[]): boolean {
-  return allowed.some((one) => one.event === event && one.command === command)
+  return allowed.some((consent) => consent.event === event && consent.command === command)
 }

@@ -68,28 +68,30 @@ export function discoverHooks({
   const taken = new Set<string>()
   for (const { root, folder } of [...folders.values()].sort(compareFolders)) {
     const options: ManifestOptions = { folder: basename(folder), eventIssue }
-    const found = inspectFolder(root, folder, options, { parse: parseManifest, warnings })
-    if (found === undefined) continue
-    if ('reason' in found) {
-      invalid.push(found)
+    const inspected = inspectFolder(root, folder, options, { parse: parseManifest, warnings })
+    if (inspected === undefined) continue
+    if ('reason' in inspected) {
+      invalid.push(inspected)
       continue
     }
-    const id = uniqueName(found.manifest.name, basename(folder), taken)
-    if (id !== found.manifest.name)
-      warnings.push(`${found.manifestFile}: another hook has the name ${found.manifest.name}; this hook is named ${id}`)
+    const id = uniqueName(inspected.manifest.name, basename(folder), taken)
+    if (id !== inspected.manifest.name)
+      warnings.push(
+        `${inspected.manifestFile}: another hook has the name ${inspected.manifest.name}; this hook is named ${id}`,
+      )
     taken.add(id)
-    hooks.push({ ...found, id })
+    hooks.push({ ...inspected, id })
   }
   // The sort is stable, so hooks of the same priority stay in the order of their paths.
-  hooks.sort((one, other) => one.manifest.priority - other.manifest.priority)
+  hooks.sort((a, b) => a.manifest.priority - b.manifest.priority)
   return { hooks, invalid, warnings, folders: [...folders.values()].map(({ folder }) => folder) }
 }
 
 type FolderEntry = { readonly root: HookRoot; readonly folder: string }
 
-function compareFolders(one: FolderEntry, other: FolderEntry): number {
-  if (one.root.origin !== other.root.origin) return one.root.origin === 'shipped' ? -1 : 1
-  return one.folder < other.folder ? -1 : 1
+function compareFolders(a: FolderEntry, b: FolderEntry): number {
+  if (a.root.origin !== b.root.origin) return a.root.origin === 'shipped' ? -1 : 1
+  return a.folder < b.folder ? -1 : 1
 }
 
 /** Includes symbolic links. `checkFileSafety` rejects links that lead out of the root. */

@@ -88,9 +88,9 @@ export function createFolderHooksState(deps: FolderHooksDeps): FolderHooksState 
       const variables = hookEnvironment(hook, { env, environment: environment(), home, isIsolated })
       return { env: variables, ...(hook.language === 'python' ? { command: python } : {}) }
     },
-    recordFiles: (id, found) => recordFiles(state, id, found),
+    recordFiles: (id, files) => recordFiles(state, id, files),
     drainMs: () =>
-      Math.max(minDrainMs, ...[...state.entries.values()].map(({ found }) => deadlineMsOf(state, found))) +
+      Math.max(minDrainMs, ...[...state.entries.values()].map(({ found: hook }) => deadlineMsOf(state, hook))) +
       drainMarginMs,
   })
   const state: FolderHooksState = {
@@ -126,13 +126,18 @@ export function discoverFolders(state: FolderHooksState): DiscoveryResult {
 
 export function createEntry(
   state: FolderHooksState,
-  found: DiscoveredHook,
+  hook: DiscoveredHook,
   before: FolderHookEntry | undefined,
 ): FolderHookEntry {
-  const { id } = found
-  const fingerprints = fingerprintsOf([found.manifestFile, found.handlerFile, ...(state.files.get(id) ?? [])])
-  const current = () => state.entries.get(id)?.found ?? found
-  return { found, fingerprints, problem: '', listener: before?.listener ?? createFolderListener(state, id, current) }
+  const { id } = hook
+  const fingerprints = fingerprintsOf([hook.manifestFile, hook.handlerFile, ...(state.files.get(id) ?? [])])
+  const current = () => state.entries.get(id)?.found ?? hook
+  return {
+    found: hook,
+    fingerprints,
+    problem: '',
+    listener: before?.listener ?? createFolderListener(state, id, current),
+  }
 }
 
 export function deadlineMsOf({ deps }: FolderHooksState, { manifest }: DiscoveredHook): number {
@@ -140,7 +145,7 @@ export function deadlineMsOf({ deps }: FolderHooksState, { manifest }: Discovere
 }
 
 export function enabledHooks({ entries }: FolderHooksState): DiscoveredHook[] {
-  return [...entries.values()].map(({ found }) => found).filter(({ manifest }) => manifest.enabled)
+  return [...entries.values()].map(({ found: hook }) => hook).filter(({ manifest }) => manifest.enabled)
 }
 
 /** Runs changes of hosts one after another. Never rejects. */
@@ -156,14 +161,14 @@ export function enqueueChange(state: FolderHooksState, change: () => Promise<voi
   return state.lastChange
 }
 
-function createFolderListener(state: FolderHooksState, id: string, found: () => DiscoveredHook): Listener {
+function createFolderListener(state: FolderHooksState, id: string, hook: () => DiscoveredHook): Listener {
   const { home, clock, log, isPaused } = state.deps
   const listener = createListener({
     id,
     run: (call) => state.hostPool.call(id, call),
-    deadlineMs: () => deadlineMsOf(state, found()),
+    deadlineMs: () => deadlineMsOf(state, hook()),
     isEligible() {
-      const { requiresFile } = found().manifest
+      const { requiresFile } = hook().manifest
       return requiresFile === undefined || existsSync(join(home, requiresFile))
     },
     onCrash: (crashes) => {
@@ -187,11 +192,11 @@ function isolate(state: FolderHooksState, id: string): void {
 }
 
 /** Takes fingerprints only of files that are new: the known ones may have changed since they were loaded. */
-function recordFiles(state: FolderHooksState, id: string, found: readonly string[]): void {
-  state.files.set(id, found)
+function recordFiles(state: FolderHooksState, id: string, files: readonly string[]): void {
+  state.files.set(id, files)
   const entry = state.entries.get(id)
   if (entry === undefined) return
-  const added = found.filter((file) => !entry.fingerprints.has(file))
+  const added = files.filter((file) => !entry.fingerprints.has(file))
   if (added.length === 0) return
   state.entries.set(id, { ...entry, fingerprints: new Map([...entry.fingerprints, ...fingerprintsOf(added)]) })
   state.watcher?.addFiles(added)

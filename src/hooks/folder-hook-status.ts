@@ -18,8 +18,8 @@ interface ActiveHook {
   readonly problem: string
 }
 
-export function folderHookStatus({ found, listener, problem }: ActiveHook, timeoutMs: number): HookStatus {
-  const { id, manifest, origin, folder, handlerFile } = found
+export function folderHookStatus({ found: hook, listener, problem }: ActiveHook, timeoutMs: number): HookStatus {
+  const { id, manifest, origin, folder, handlerFile } = hook
   const state = manifest.enabled ? listener.state() : { state: 'disabled' as const, reason: 'enabled: false' }
   return {
     name: id,

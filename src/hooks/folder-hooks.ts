@@ -48,14 +48,14 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
     discover: () => discover(state),
     subscriptions: () =>
       entries()
-        .filter(({ found }) => found.manifest.enabled)
-        .map(({ found, listener }) => ({ listener, events: deps.subscriptionsOf(found.manifest.events) })),
+        .filter(({ found: hook }) => hook.manifest.enabled)
+        .map(({ found: hook, listener }) => ({ listener, events: deps.subscriptionsOf(hook.manifest.events) })),
     find: (name) => state.entries.get(name)?.listener,
     list: () => [
       ...entries().map((entry) => folderHookStatus(entry, deadlineMsOf(state, entry.found))),
       ...state.invalid
-        .filter(({ folder }) => !entries().some(({ found }) => found.folder === folder))
-        .map((one) => invalidHookStatus(one)),
+        .filter(({ folder }) => !entries().some(({ found: hook }) => hook.folder === folder))
+        .map((hook) => invalidHookStatus(hook)),
     ],
     processes: hostPool.processes,
     watch() {
@@ -79,7 +79,7 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
 function discover(state: FolderHooksState): void {
   const { log, onChange } = state.deps
   const { hooks } = discoverFolders(state)
-  state.entries = new Map(hooks.map((found) => [found.id, createEntry(state, found, undefined)]))
+  state.entries = new Map(hooks.map((hook) => [hook.id, createEntry(state, hook, undefined)]))
   state.hostPool.assign(enabledHooks(state))
   if (hooks.length > 0)
     log.info({ event: 'hook.discovered', hooks: [...state.entries.keys()] }, 'hooks were discovered')

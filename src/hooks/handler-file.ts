@@ -31,9 +31,9 @@ export function findHandlerFile(folder: string): HandlerFile {
     return { reason: `${folder}: expected a file handler.ts, handler.js or handler.py, found none` }
   if (second !== undefined) return { reason: `${folder}: expected one handler, found ${names.join(' and ')}` }
   const file = join(folder, name)
-  const found = statSync(file)
-  if (!found.isFile()) return { reason: `${file}: expected a file` }
-  if (found.size > maxBytes) return { reason: `${file}: expected at most ${maxBytes} bytes, found ${found.size}` }
+  const stats = statSync(file)
+  if (!stats.isFile()) return { reason: `${file}: expected a file` }
+  if (stats.size > maxBytes) return { reason: `${file}: expected at most ${maxBytes} bytes, found ${stats.size}` }
   if (isBinary(file)) return { reason: `${file}: expected source code, found a binary file` }
   return { file, language: languageByExtension[extname(name)] ?? 'node' }
 }

@@ -105,6 +105,6 @@ function meanOf(times: readonly number[]): number | null {
 }
 
 function p99Of(times: readonly number[]): number | null {
-  const sorted = times.toSorted((one, other) => one - other)
+  const sorted = times.toSorted((a, b) => a - b)
   return sorted[Math.ceil(sorted.length * 0.99) - 1] ?? null
 }

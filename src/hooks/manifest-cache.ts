@@ -31,17 +31,17 @@ const parserSources = ['./manifest.ts', './manifest-cache.ts'].map((file) =>
 /** @param file must be in a directory that only its owner can write; need not exist */
 export function createManifestReader(file: string, log: Logger): ManifestReader {
   const readBy = [...fingerprintsOf(parserSources).values()].join(' ')
-  let cached = new Map(loadCache(file, readBy, log).map((one) => [cacheKeyOf(one), one]))
+  let cached = new Map(loadCache(file, readBy, log).map((entry) => [cacheKeyOf(entry), entry]))
   let current = new Map<string, CachedManifest>()
   let isDirty = false
 
   return {
     read(text, path, rules) {
       const key = cacheKeyOf({ folder: rules.folder, text })
-      const found = cached.get(key) ?? current.get(key)
-      if (found?.manifest.events.every((event) => rules.eventIssue(event) === undefined)) {
-        current.set(key, found)
-        return { ok: true, manifest: found.manifest, warnings: [] }
+      const cachedEntry = cached.get(key) ?? current.get(key)
+      if (cachedEntry?.manifest.events.every((event) => rules.eventIssue(event) === undefined)) {
+        current.set(key, cachedEntry)
+        return { ok: true, manifest: cachedEntry.manifest, warnings: [] }
       }
       const check = parseHookManifest(text, path, rules)
       // Manifests with warnings are not cached, because the warnings contain the path of the file.
@@ -65,10 +65,10 @@ function cacheKeyOf({ folder, text }: Pick<CachedManifest, 'folder' | 'text'>): 
   return `${folder}\n${text}`
 }
 
-function saveCache(file: string, kept: object, log: Logger): void {
+function saveCache(file: string, contents: object, log: Logger): void {
   try {
     ensureDirectory(dirname(file))
-    writeFileAtomic(file, JSON.stringify(kept))
+    writeFileAtomic(file, JSON.stringify(contents))
   } catch (error) {
     log.warn(
       { event: 'hook.manifest_cache_not_saved', file, err: error },
@@ -79,12 +79,12 @@ function saveCache(file: string, kept: object, log: Logger): void {
 
 function loadCache(file: string, readBy: string, log: Logger): CachedManifest[] {
   try {
-    const kept: unknown = JSON.parse(readTextIfExists(file) ?? '{}')
-    if (!isRecord(kept) || kept['readBy'] !== readBy || !Array.isArray(kept['manifests'])) return []
-    return kept['manifests'].flatMap((one: unknown) => {
-      if (!isRecord(one) || typeof one['folder'] !== 'string' || typeof one['text'] !== 'string') return []
-      const manifest = parseCachedManifest(one['manifest'])
-      return manifest === undefined ? [] : [{ folder: one['folder'], text: one['text'], manifest }]
+    const contents: unknown = JSON.parse(readTextIfExists(file) ?? '{}')
+    if (!isRecord(contents) || contents['readBy'] !== readBy || !Array.isArray(contents['manifests'])) return []
+    return contents['manifests'].flatMap((entry: unknown) => {
+      if (!isRecord(entry) || typeof entry['folder'] !== 'string' || typeof entry['text'] !== 'string') return []
+      const manifest = parseCachedManifest(entry['manifest'])
+      return manifest === undefined ? [] : [{ folder: entry['folder'], text: entry['text'], manifest }]
     })
   } catch (error) {
     log.debug({ event: 'hook.manifest_cache_unreadable', file, err: error }, 'manifests are parsed again')
@@ -111,5 +111,5 @@ function parseCachedManifest(value: unknown): HookManifest | undefined {
 }
 
 function isStringArray(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((one) => typeof one === 'string')
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }

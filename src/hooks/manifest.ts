@@ -76,8 +76,8 @@ function parseLeniently(value: unknown) {
   const issues = parsed.error?.issues ?? []
   const isDispensable = issues.every(({ path: [key] }) => key !== undefined && dispensableKeys.has(key))
   if (issues.length === 0 || !isDispensable || !isRecord(value)) return { parsed, ignored: [] }
-  const kept = Object.entries(value).filter(([key]) => !issues.some(({ path }) => path[0] === key))
-  return { parsed: manifestSchema.safeParse(Object.fromEntries(kept)), ignored: issues }
+  const valid = Object.entries(value).filter(([key]) => !issues.some(({ path }) => path[0] === key))
+  return { parsed: manifestSchema.safeParse(Object.fromEntries(valid)), ignored: issues }
 }
 
 /** Keys that authors add and that no part of the gateway reads. */

@@ -78,7 +78,7 @@ export const invalidCheckHook: PluginEventHook = {
 function toPluginResult(id: string, event: string, value: unknown): unknown {
   if (!isRecord(value)) return undefined
   const { decision, message, reason } = value
-  const text = [message, reason].find((one) => typeof one === 'string' && one !== '')
+  const text = [message, reason].find((text) => typeof text === 'string' && text !== '')
   if (decision === 'deny')
     return event === toolCheckEvent ? { action: 'block', message: text ?? `The hook ${id} blocked it.` } : undefined
   if (value['action'] === undefined && (decision === 'approve' || decision === 'modify'))

@@ -28,8 +28,8 @@ export function programFiles(command: string, cwd: string): string[] {
 
 /** '' without readable files. Never throws. */
 export function programHashOf(files: readonly string[]): string {
-  const found = files.flatMap((file) => fileDigestOf(file) ?? [])
-  return found.length === 0 ? '' : createHash('sha256').update(found.join('\n')).digest('hex')
+  const digests = files.flatMap((file) => fileDigestOf(file) ?? [])
+  return digests.length === 0 ? '' : createHash('sha256').update(digests.join('\n')).digest('hex')
 }
 
 function fileDigestOf(file: string): string | undefined {

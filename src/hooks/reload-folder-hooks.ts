@@ -28,15 +28,15 @@ export async function reloadFolderHooks(state: FolderHooksState): Promise<void> 
   const before = state.entries
   const next = new Map<string, FolderHookEntry>()
   const changed = new Map<string, DiscoveredHook>()
-  for (const found of hooks) {
-    const known = before.get(found.id)
-    state.missing.delete(found.id)
+  for (const hook of hooks) {
+    const known = before.get(hook.id)
+    state.missing.delete(hook.id)
     // Repaired permissions of the directory do not change its files.
-    const isUnchanged = known?.found.folder === found.folder && !hasChanged(known.fingerprints)
-    if (isUnchanged && !wasInvalid.has(found.folder)) next.set(found.id, known)
+    const isUnchanged = known?.found.folder === hook.folder && !hasChanged(known.fingerprints)
+    if (isUnchanged && !wasInvalid.has(hook.folder)) next.set(hook.id, known)
     else {
-      next.set(found.id, createEntry(state, found, known))
-      changed.set(found.id, found)
+      next.set(hook.id, createEntry(state, hook, known))
+      changed.set(hook.id, hook)
     }
   }
   // A new hook may be a renamed one. Keeping the absent one as well would deliver each event twice.
@@ -48,7 +48,7 @@ export async function reloadFolderHooks(state: FolderHooksState): Promise<void> 
   if (isSame) return
   const toLoad = [...changed.values()].filter(({ manifest }) => manifest.enabled)
   const results = await state.hostPool.assignAndLoad(enabledHooks(state), new Set(toLoad.map(({ id }) => id)))
-  for (const [id, found] of changed) applyLoadResult(state, found, before.get(id), results.get(id))
+  for (const [id, hook] of changed) applyLoadResult(state, hook, before.get(id), results.get(id))
   for (const [id, entry] of before) if (!state.entries.has(id)) removeHook(state, id, entry)
   state.deps.onChange()
 }
@@ -62,7 +62,7 @@ function keepMissing(
 ): void {
   const { id, folder } = entry.found
   if (next.has(id)) return
-  const invalid = state.invalid.find((one) => one.folder === folder)
+  const invalid = state.invalid.find((folderEntry) => folderEntry.folder === folder)
   if (invalid !== undefined) {
     if (entry.problem !== invalid.reason)
       state.deps.log.warn(
@@ -81,12 +81,12 @@ function keepMissing(
 
 function applyLoadResult(
   state: FolderHooksState,
-  found: DiscoveredHook,
+  hook: DiscoveredHook,
   before: FolderHookEntry | undefined,
   assignment: AssignmentResult | undefined,
 ): void {
   const { log, isPaused } = state.deps
-  const { id, manifest } = found
+  const { id, manifest } = hook
   const entry = state.entries.get(id)
   if (entry === undefined) return
   if (assignment?.loadResult.ok === false) {

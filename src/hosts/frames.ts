@@ -20,13 +20,13 @@ export function loadFrame(id: number, module: HostModule): string {
 }
 
 /** Throws if the arguments cannot be serialised. */
-export function callFrame(one: PendingCall, fn: string, call: HostCall): string {
+export function callFrame(pendingCall: PendingCall, fn: string, call: HostCall): string {
   const { args, keywords, callbacks, services, discardResult } = call
-  const refs = argumentReferences(one, args, keywords ?? {})
+  const refs = argumentReferences(pendingCall, args, keywords ?? {})
   return serializeFrame({
     t: 'call',
-    id: one.id,
-    module: one.module,
+    id: pendingCall.id,
+    module: pendingCall.module,
     fn,
     args,
     ...(keywords === undefined ? {} : { keywords }),
@@ -65,8 +65,8 @@ export function resolveArguments({ args, refs = [] }: RequestFrame, { references
  * The response to a request. Throws if the value cannot be serialised.
  * @param one the call that sent the request; `undefined` outside of calls
  */
-export function resultFrame(id: number, value: unknown, one: PendingCall | undefined): string {
-  const ref = one?.references?.referenceOf(value)
+export function resultFrame(id: number, value: unknown, pendingCall: PendingCall | undefined): string {
+  const ref = pendingCall?.references?.referenceOf(value)
   return serializeFrame({ t: 'result', id, value: value ?? null, ...(ref === undefined ? {} : { ref }) })
 }
 
@@ -74,9 +74,15 @@ export function resultFrame(id: number, value: unknown, one: PendingCall | undef
  * The error response to a request.
  * @param one the call that sent the request; `undefined` outside of calls
  */
-export function errorFrame(id: number, thrown: unknown, one: PendingCall | undefined, cancelled: boolean): string {
-  const ref = one?.references?.referenceOf(thrown)
-  const raised = thrown instanceof RaisedError && one !== undefined ? thrown.numberIn(one.process) : undefined
+export function errorFrame(
+  id: number,
+  thrown: unknown,
+  pendingCall: PendingCall | undefined,
+  cancelled: boolean,
+): string {
+  const ref = pendingCall?.references?.referenceOf(thrown)
+  const raised =
+    thrown instanceof RaisedError && pendingCall !== undefined ? thrown.numberIn(pendingCall.process) : undefined
   const code = thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
   const error: RequestError = {
     name: thrown instanceof Error ? thrown.name : 'Error',
@@ -100,26 +106,26 @@ function serializeFrame(frame: FrameToHost): string {
 export type HostResponse = Extract<FrameFromHost, { t: 'loadResult' | 'loadError' | 'callResult' | 'callError' }>
 
 /** `undefined` if the frame is no response to a load. */
-export function toLoadResult(one: PendingLoad, frame: HostResponse): HostResult<LoadedModule> | undefined {
+export function toLoadResult(load: PendingLoad, frame: HostResponse): HostResult<LoadedModule> | undefined {
   if (frame.t === 'loadResult') return { ok: true, value: { files: frame.files } }
   if (frame.t !== 'loadError') return undefined
   const { message, stack, files } = frame
   return {
     ok: false,
-    failure: createHostFailure('unloadable', `${one.title}: ${message}`, { stack, files, started: false }),
+    failure: createHostFailure('unloadable', `${load.title}: ${message}`, { stack, files, started: false }),
   }
 }
 
 /** `undefined` if the frame is no response to a call or contains an unknown reference. */
-export function toCallResult(one: PendingCall, frame: HostResponse): HostResult<unknown> | undefined {
+export function toCallResult(call: PendingCall, frame: HostResponse): HostResult<unknown> | undefined {
   if (frame.t !== 'callResult' && frame.t !== 'callError') return undefined
-  if (one.cancelled !== undefined) return { ok: false, failure: endedAfterCancel(one, one.cancelled) }
-  const original = frame.ref === undefined ? undefined : one.references?.resolve(frame.ref)
+  if (call.cancelled !== undefined) return { ok: false, failure: endedAfterCancel(call, call.cancelled) }
+  const original = frame.ref === undefined ? undefined : call.references?.resolve(frame.ref)
   if (frame.ref !== undefined && original?.known !== true) return undefined
   if (frame.t === 'callResult')
     return { ok: true, value: original === undefined ? (frame.value ?? null) : original.value }
   const { kind, message, stack, error } = frame
-  const origin = error?.id === undefined ? {} : { origin: { process: one.process, number: error.id } }
+  const origin = error?.id === undefined ? {} : { origin: { process: call.process, number: error.id } }
   const details = {
     stack,
     started: kind !== 'unloadable',
@@ -127,5 +133,5 @@ export function toCallResult(one: PendingCall, frame: HostResponse): HostResult<
     ...origin,
   }
   const thrown = original === undefined ? {} : { thrown: original.value, cause: original.value }
-  return { ok: false, failure: createHostFailure(kind, `${one.title}: ${message}`, { ...details, ...thrown }) }
+  return { ok: false, failure: createHostFailure(kind, `${call.title}: ${message}`, { ...details, ...thrown }) }
 }

@@ -62,10 +62,10 @@ export function createHost(options: HostOptions): Host {
    */
   const runOnProcess = async <Value>(
     module: string,
-    run: (worker: WorkerProcess, found: HostModule) => Promise<HostResult<Value>>,
+    run: (worker: WorkerProcess, hostModule: HostModule) => Promise<HostResult<Value>>,
   ): Promise<HostResult<Value>> => {
-    const found = known.get(module)
-    if (found === undefined) {
+    const hostModule = known.get(module)
+    if (hostModule === undefined) {
       return {
         ok: false,
         failure: createHostFailure('unloadable', `${name} has no module ${module}.`, { started: false }),
@@ -76,15 +76,15 @@ export function createHost(options: HostOptions): Host {
     for (let attempt = 1; ; attempt++) {
       if (stopping !== undefined) return { ok: false, failure: hostStoppedFailure(name) }
       const current = ensureProcess(startWorkerProcess)
-      const result = await run(current, found)
+      const result = await run(current, hostModule)
       if (result.ok || attempt === maxAttempts || !isRetryable(result.failure)) return result
       await current.exited
     }
   }
 
   return {
-    load: (module) => runOnProcess(module, (current, found) => current.load(found)),
-    call: (call: HostCall) => runOnProcess(call.module, (current, found) => current.call(found, call)),
+    load: (module) => runOnProcess(module, (current, hostModule) => current.load(hostModule)),
+    call: (call: HostCall) => runOnProcess(call.module, (current, hostModule) => current.call(hostModule, call)),
     status(): HostStatus {
       const runtime = worker?.runtime()
       const pid = worker?.pid

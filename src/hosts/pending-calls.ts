@@ -43,10 +43,10 @@ export interface PendingCall extends PendingEntry {
 export type PendingOperation = PendingLoad | PendingCall
 
 export interface PendingCalls {
-  add(one: PendingOperation): void
+  add(operation: PendingOperation): void
   get(id: number): PendingOperation | undefined
   /** Must be called before the operation is settled or fails. */
-  remove(one: PendingOperation): void
+  remove(operation: PendingOperation): void
   size(): number
   all(): readonly PendingOperation[]
   /** Resolves when no operation is pending. */
@@ -60,11 +60,11 @@ export function createPendingCalls(): PendingCalls {
   const pending = new Map<number, PendingOperation>()
   let waiters: (() => void)[] = []
   return {
-    add: (one) => pending.set(one.id, one),
+    add: (operation) => pending.set(operation.id, operation),
     get: (id) => pending.get(id),
-    remove(one) {
-      pending.delete(one.id)
-      one.doneController.abort(callEndedReason)
+    remove(operation) {
+      pending.delete(operation.id)
+      operation.doneController.abort(callEndedReason)
       if (pending.size > 0) return
       for (const notify of waiters) notify()
       waiters = []

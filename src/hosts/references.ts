@@ -14,8 +14,8 @@ export function createObjectReferences(): ObjectReferences {
   return {
     referenceOf(value) {
       if (typeof value !== 'object' || value === null) return undefined
-      const found = values.indexOf(value)
-      return found === -1 ? values.push(value) - 1 : found
+      const index = values.indexOf(value)
+      return index === -1 ? values.push(value) - 1 : index
     },
     resolve: (reference) => ({ known: reference < values.length, value: values[reference] }),
   }

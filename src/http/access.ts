@@ -35,9 +35,9 @@ export interface AddressCheck {
 export function createAddressCheck(rules: AddressRules): AddressCheck {
   const allowed = new Set(rules.allowed_hosts.map(stripScheme))
   const origins = new Set(rules.allowed_origins.map((origin) => origin.replace(/\/$/, '').toLowerCase()))
-  const own = new Set(['localhost', '127.0.0.1', '[::1]'])
+  const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]'])
   const bound = rules.host.includes(':') ? `[${rules.host.toLowerCase()}]` : rules.host.toLowerCase()
-  if (bound !== '0.0.0.0' && bound !== '[::]') own.add(bound)
+  if (bound !== '0.0.0.0' && bound !== '[::]') loopbackNames.add(bound)
 
   const isAllowed = (name: string, port: string) => allowed.has(name) || allowed.has(`${name}:${port}`)
 
@@ -47,7 +47,7 @@ export function createAddressCheck(rules: AddressRules): AddressCheck {
     sharesWith,
     allowsHost(header) {
       const address = parseHost(header)
-      return address !== null && (own.has(address.name) || isAllowed(address.name, address.port))
+      return address !== null && (loopbackNames.has(address.name) || isAllowed(address.name, address.port))
     },
     allowsOrigin(header, host) {
       if (header === undefined || sharesWith(header)) return true

@@ -21,7 +21,7 @@ export function toRequest({ method, url, headers, body, signal, omitHeader }: Re
   const copied = new Headers()
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || name === omitHeader) continue
-    for (const one of Array.isArray(value) ? value : [value]) copied.append(name, one)
+    for (const part of Array.isArray(value) ? value : [value]) copied.append(name, part)
   }
   const hasBody = method !== 'GET' && body !== undefined && body.length > 0
   return new Request(url, { method, headers: copied, signal, ...(hasBody ? { body } : {}) })

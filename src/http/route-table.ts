@@ -47,8 +47,8 @@ export function createRouteTable(): RouteTable {
       return maps.flatMap((methods) => [...methods.values()].map(({ route }) => route))
     },
     find(path) {
-      const found = exact.get(path) ?? findPattern(patterns, path)
-      if (found !== undefined || prefixes.size === 0) return found
+      const route = exact.get(path) ?? findPattern(patterns, path)
+      if (route !== undefined || prefixes.size === 0) return route
       for (let end = path.lastIndexOf('/'); end >= 0; end = end === 0 ? -1 : path.lastIndexOf('/', end - 1)) {
         const prefix = prefixes.get(path.slice(0, end + 1))
         if (prefix !== undefined) return prefix
@@ -60,17 +60,17 @@ export function createRouteTable(): RouteTable {
 
 function findPattern<Entry>(patterns: ReadonlyMap<string, Entry>, path: string): Entry | undefined {
   const segments = path.split('/')
-  let found: Entry | undefined
+  let match: Entry | undefined
   let fewest = Number.POSITIVE_INFINITY
   for (const [pattern, entry] of patterns) {
     const expected = pattern.split('/')
-    const matches = expected.every((one, index) =>
-      one === '{}' ? (segments[index] ?? '') !== '' : one === segments[index],
+    const matches = expected.every((part, index) =>
+      part === '{}' ? (segments[index] ?? '') !== '' : part === segments[index],
     )
-    const variables = expected.filter((one) => one === '{}').length
+    const variables = expected.filter((part) => part === '{}').length
     if (expected.length !== segments.length || !matches || variables >= fewest) continue
-    found = entry
+    match = entry
     fewest = variables
   }
-  return found
+  return match
 }

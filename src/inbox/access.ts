@@ -167,8 +167,8 @@ export interface RoleDecision {
 /** From the lowest to the highest. A list of `roles` decides in this order. */
 const ranks = ['guest', 'member', 'owner'] as const
 
-export function lowerRole(one: Role, other: Role): Role {
-  return ranks.indexOf(one) <= ranks.indexOf(other) ? one : other
+export function lowerRole(a: Role, b: Role): Role {
+  return ranks.indexOf(a) <= ranks.indexOf(b) ? a : b
 }
 
 /**
@@ -201,7 +201,7 @@ export function decideRole(
     return roleWithoutLists(source, access, roles)
   }
   const decided = certain()
-  const all = [decided, ...possible].sort((one, other) => ranks.indexOf(one) - ranks.indexOf(other))
+  const all = [decided, ...possible].sort((a, b) => ranks.indexOf(a) - ranks.indexOf(b))
   const [lowest = decided, highest = decided] = [all[0], all.at(-1)]
   return { lowest, highest, unknown: lowest === highest ? [] : unknown }
 }

@@ -85,24 +85,24 @@ export function* applyEdit(edit: Edit, now: number): Transaction<EditResult> {
   const { targetKey, keys, event, lane, policy } = edit
   const known = yield* findSeqByKeys(keys)
   if (known !== undefined) return { kind: 'duplicate', seq: known }
-  const found = yield* findRowByKey(targetKey)
-  if (found === undefined) return { kind: 'unknown' }
-  const { seq, state } = found
-  const before = parseStoredEvent(found.payload)
+  const row = yield* findRowByKey(targetKey)
+  if (row === undefined) return { kind: 'unknown' }
+  const { seq, state } = row
+  const before = parseStoredEvent(row.payload)
   if (before.text === event.text.toWellFormed()) return { kind: 'unchanged', seq }
 
   if (policy !== 'ignore' && state === 'queued') {
     const amended = amendedEvent(before, event)
-    if (lane !== found.lane) return yield* replaceRow(found, amended, edit, now)
+    if (lane !== row.lane) return yield* replaceRow(row, amended, edit, now)
     yield* exec(rewrite, { seq, kind: amended.messageType, payload: edit.serialize(amended) })
     yield* addKeys(keys, seq)
     return { kind: 'amended', seq }
   }
-  if (policy === 'rerun') return yield* appendRow(found, event, edit, now)
+  if (policy === 'rerun') return yield* appendRow(row, event, edit, now)
   yield* addKeys(keys, seq)
   if (policy === 'ignore') return { kind: 'ignored', seq }
   yield* addTraceEntry(
-    found,
+    row,
     'message:edited',
     `message ${seq} was edited after its processing began: ${event.text}`,
     now,
@@ -152,49 +152,49 @@ function withAuthor(source: SessionSource, { userId, userIdAlt, userName }: Sess
 
 /** A file that was downloaded, or could not be, is not downloaded again after an edit of the text. */
 function reuseFetchedFiles(files: readonly Attachment[], known: readonly Attachment[]): readonly Attachment[] {
-  return files.map((file) => known.find((one) => isFetched(one) && isSameFile(one, file)) ?? file)
+  return files.map((file) => known.find((attachment) => isFetched(attachment) && isSameFile(attachment, file)) ?? file)
 }
 
 function isFetched({ path, problem }: Attachment): boolean {
   return path !== undefined || problem !== undefined
 }
 
-function isSameFile(one: Attachment, other: Attachment): boolean {
-  const isRemote = (one.ref ?? one.url) !== undefined
-  const isSamePath = one.path !== undefined && one.path === other.path
-  return one.ref === other.ref && one.url === other.url && (isRemote || isSamePath)
+function isSameFile(a: Attachment, b: Attachment): boolean {
+  const isRemote = (a.ref ?? a.url) !== undefined
+  const isSamePath = a.path !== undefined && a.path === b.path
+  return a.ref === b.ref && a.url === b.url && (isRemote || isSamePath)
 }
 
 /** Stores the downloads of a queued message. An edit during the download may have replaced some of the files. */
 export function* attachFiles(seq: number, files: readonly Attachment[]): Transaction<void> {
-  const found = yield* row(selectBySeq, { seq })
-  if (found?.state !== 'queued') return
-  const { attachments = [], ...event } = parseStoredEvent(found.payload)
+  const stored = yield* row(selectBySeq, { seq })
+  if (stored?.state !== 'queued') return
+  const { attachments = [], ...event } = parseStoredEvent(stored.payload)
   const payload = JSON.stringify({ ...event, attachments: reuseFetchedFiles(attachments, files) })
   yield* exec(rewrite, { seq, kind: event.messageType, payload })
 }
 
 /** With its skills the message is one for the model, whatever it begins with. */
 export function* attachSkills(seq: number, skills: string): Transaction<void> {
-  const found = yield* row(selectBySeq, { seq })
-  if (found?.state !== 'queued') return
-  const event = parseStoredEvent(found.payload)
+  const stored = yield* row(selectBySeq, { seq })
+  if (stored?.state !== 'queued') return
+  const event = parseStoredEvent(stored.payload)
   const payload = JSON.stringify({ ...event, skills, ...(skills === '' ? {} : { allowGatewayControl: false }) })
   yield* exec(rewrite, { seq, kind: event.messageType, payload })
 }
 
 /** An edit turned a text into a command, or the reverse: the event moves to the end of the other queue. */
-function* replaceRow(found: InboxRow, event: MessageEvent, edit: Edit, now: number): Transaction<EditResult> {
-  yield* withdrawRow(found, 'an edit moved it to another queue', edit.withdrawnResult)
-  return { ...(yield* appendRow(found, event, edit, now)), withdrawn: found.seq }
+function* replaceRow(row: InboxRow, event: MessageEvent, edit: Edit, now: number): Transaction<EditResult> {
+  yield* withdrawRow(row, 'an edit moved it to another queue', edit.withdrawnResult)
+  return { ...(yield* appendRow(row, event, edit, now)), withdrawn: row.seq }
 }
 
-function* appendRow(found: InboxRow, event: MessageEvent, { keys, lane, serialize }: Edit, now: number) {
-  const { session_key: sessionKey, platform, account, chat_id: chatId } = found
+function* appendRow(row: InboxRow, event: MessageEvent, { keys, lane, serialize }: Edit, now: number) {
+  const { session_key: sessionKey, platform, account, chat_id: chatId } = row
   const payload = serialize(event)
   const seq = yield* insertEvent({ sessionKey, lane, kind: event.messageType, platform, account, chatId, payload }, now)
   // A later edit or deletion refers to this version.
-  yield* exec(moveKeys, { from: found.seq, to: seq })
+  yield* exec(moveKeys, { from: row.seq, to: seq })
   yield* addKeys(keys, seq)
   return { kind: 'appended' as const, seq, sessionKey, lane }
 }
@@ -221,16 +221,16 @@ export function* applyDeletion(
 ): Transaction<DeletionResult> {
   const known = yield* findSeqByKeys(keys)
   if (known !== undefined) return { kind: 'duplicate', seq: known }
-  const found = yield* findRowByKey(targetKey)
-  if (found === undefined) return { kind: 'unknown' }
-  const { seq, state } = found
+  const row = yield* findRowByKey(targetKey)
+  if (row === undefined) return { kind: 'unknown' }
+  const { seq, state } = row
   yield* addKeys(keys, seq)
   const isQueued = state === 'queued'
-  if (isQueued) yield* withdrawRow(found, 'it was deleted before its processing began', withdrawnResult)
+  if (isQueued) yield* withdrawRow(row, 'it was deleted before its processing began', withdrawnResult)
   const when = isQueued ? 'before its processing began; it is not answered' : 'after its processing began'
-  yield* addTraceEntry(found, 'message:deleted', `message ${seq} was deleted ${when}`, now)
+  yield* addTraceEntry(row, 'message:deleted', `message ${seq} was deleted ${when}`, now)
   if (isQueued) return { kind: 'withdrawn', seq }
-  return { kind: state === 'claimed' && found.available_at > now ? 'waiting' : 'noted', seq }
+  return { kind: state === 'claimed' && row.available_at > now ? 'waiting' : 'noted', seq }
 }
 
 const markWithdrawn = query((db, p: { seq: number; reason: string; outcome: string }) =>

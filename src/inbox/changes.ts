@@ -70,8 +70,8 @@ export function createChangeHandler(
   /** Few platforms say who deleted a message. Otherwise the author of the message is checked. */
   async function findAuthor(change: MessageChange): Promise<SessionSource> {
     if (change.kind !== 'deleted' || change.source.userId !== undefined) return sourceOf(change)
-    const found = await store.run(() => findRowByKey(change.of))
-    return found === undefined ? change.source : parseStoredEvent(found.payload).source
+    const row = await store.run(() => findRowByKey(change.of))
+    return row === undefined ? change.source : parseStoredEvent(row.payload).source
   }
 
   async function edited(targetKey: EventKey, received: MessageEvent, keys: Keys): Promise<AcceptResult> {

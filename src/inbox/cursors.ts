@@ -65,8 +65,8 @@ const selectCursors = query((db, p: { platform: string; account: string }) =>
 
 /** The last id of each chat or thread, by `place`. */
 export function* listCursors({ platform, account }: CursorOwner): Transaction<ReadonlyMap<string, string>> {
-  const found = yield* rows(selectCursors, { platform, account })
-  return new Map(found.map(({ place, last_id }) => [place, last_id]))
+  const records = yield* rows(selectCursors, { platform, account })
+  return new Map(records.map(({ place, last_id }) => [place, last_id]))
 }
 
 const deleteOldCursors = query((db, p: { before: number; limit: number }) =>

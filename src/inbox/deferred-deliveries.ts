@@ -59,7 +59,7 @@ export function* storeDeferred(
   { keys: [key, ...others], group, body }: { keys: readonly [string, ...string[]]; group: string; body: string },
   now: number,
 ): Transaction<'accepted' | 'duplicate'> {
-  for (const one of [key, ...others]) if ((yield* row(selectKey, { key: one })) !== undefined) return 'duplicate'
+  for (const name of [key, ...others]) if ((yield* row(selectKey, { key: name })) !== undefined) return 'duplicate'
   const common = { platform, group_key: group, received_at: now }
   yield* exec(insert, { ...common, key, body, done_at: null })
   for (const other of others) yield* exec(insert, { ...common, key: other, body: '', done_at: now })
@@ -68,8 +68,8 @@ export function* storeDeferred(
 
 /** The oldest first. */
 export function* listDeferred(platform: string): Transaction<readonly DeferredDelivery[]> {
-  const found = yield* rows(selectOpen, { platform })
-  return found.map(({ key, group_key, received_at }) => ({ key, group: group_key, receivedAt: received_at }))
+  const records = yield* rows(selectOpen, { platform })
+  return records.map(({ key, group_key, received_at }) => ({ key, group: group_key, receivedAt: received_at }))
 }
 
 /** `undefined` when it is done. */

@@ -46,14 +46,14 @@ interface OpenRow {
 /** @param now ms since 1970 */
 export function* listOpenReasons(now: number): Transaction<readonly OpenReason[]> {
   const heads = new Map<string, number>()
-  const found: OpenReason[] = []
+  const reasons: OpenReason[] = []
   for (const event of yield* rows(selectOpen, {})) {
     const queue = `${event.lane} ${event.session_key}`
     const head = heads.get(queue) ?? event.seq
     heads.set(queue, head)
-    found.push({ seq: event.seq, acceptedAt: event.accepted_at, reason: openReasonOf(event, head, now) })
+    reasons.push({ seq: event.seq, acceptedAt: event.accepted_at, reason: openReasonOf(event, head, now) })
   }
-  return found
+  return reasons
 }
 
 /** @param head the first open message of the queue */

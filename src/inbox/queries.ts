@@ -209,7 +209,7 @@ const detachNext = query((db, p: { seq: number; session_key: string }) =>
     .where('seq', '=', (next) =>
       next
         .selectFrom('inbox')
-        .select((one) => one.fn.min<number>('seq').as('seq'))
+        .select((builder) => builder.fn.min<number>('seq').as('seq'))
         .where('session_key', '=', p.session_key)
         .where('lane', '=', 'turn')
         .where(openCondition)

@@ -87,7 +87,7 @@ export function* isReplyStored(event: RepliedEvent, outcome: TurnResult): Transa
   if (lane === 'control') {
     // A question that asks for a confirmation has a message of its own.
     const sent = yield* rows(selectKeysByText, { ...chat, text: outcome.text })
-    if (sent.some((found) => found.key.startsWith('question:'))) return true
+    if (sent.some((reply) => reply.key.startsWith('question:'))) return true
   }
   const oldest = yield* row(selectOldest, {})
   return oldest !== undefined && (stored.ended_at ?? stored.accepted_at) < oldest.created_at

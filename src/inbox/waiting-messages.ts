@@ -45,7 +45,7 @@ export function* listWaitingMessages(session_key: string, after = 0): Transactio
 const countOfAuthor = query((db, p: { session_key: string; lane: QueueKind; author: string }) =>
   db
     .selectFrom('inbox')
-    .select((one) => one.fn.countAll<number>().as('total'))
+    .select((builder) => builder.fn.countAll<number>().as('total'))
     .select(sql<number>`count(*) filter (where coalesce(payload ->> '$.source.userId', '') = ${p.author})`.as('own'))
     .where('session_key', '=', p.session_key)
     .where('lane', '=', p.lane)
@@ -97,7 +97,7 @@ const updateQuietTime = query((db, p: { session_key: string; until: number; max:
     .where('seq', '=', (head) =>
       head
         .selectFrom('inbox')
-        .select((one) => one.fn.max<number>('seq').as('seq'))
+        .select((builder) => builder.fn.max<number>('seq').as('seq'))
         .where('session_key', '=', p.session_key)
         .where('lane', '=', 'turn')
         .where(openCondition)
@@ -115,7 +115,7 @@ export function* delayNewestGroup(session_key: string, until: number, max: numbe
 const countTurns = query((db, p: { session_key: string; until: number }) =>
   db
     .selectFrom('inbox')
-    .select((one) => one.fn.countAll<number>().as('count'))
+    .select((builder) => builder.fn.countAll<number>().as('count'))
     .where('session_key', '=', p.session_key)
     .where('lane', '=', 'turn')
     .where(openCondition)

@@ -29,24 +29,24 @@ function normalizeWord(word: string): string {
 }
 
 /** Insertions, deletions, replacements and swaps of two adjacent letters cost one each. */
-function editDistance(one: string, other: string): number {
+function editDistance(a: string, b: string): number {
   let beforeLast: number[] = []
-  let last = Array.from({ length: other.length + 1 }, (_, column) => column)
-  for (let row = 1; row <= one.length; row++) {
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row++) {
     const current = [row]
-    for (let column = 1; column <= other.length; column++) {
-      const same = one[row - 1] === other[column - 1]
+    for (let column = 1; column <= b.length; column++) {
+      const same = a[row - 1] === b[column - 1]
       let distance = Math.min(
         (last[column] ?? 0) + 1,
         (current[column - 1] ?? 0) + 1,
         (last[column - 1] ?? 0) + (same ? 0 : 1),
       )
-      const swapped = row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
+      const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
       if (swapped) distance = Math.min(distance, (beforeLast[column - 2] ?? 0) + 1)
       current.push(distance)
     }
     beforeLast = last
     last = current
   }
-  return last[other.length] ?? 0
+  return last[b.length] ?? 0
 }

@@ -13,8 +13,8 @@ export type FileFingerprints = ReadonlyMap<string, string>
  */
 export function fingerprintOf(path: string): string {
   try {
-    const found = statOf(path)
-    return found === undefined ? '' : `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`
+    const stats = statOf(path)
+    return stats === undefined ? '' : `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
   } catch (error) {
     return messageOf(error)
   }
@@ -35,8 +35,8 @@ export function hasChanged(fingerprints: FileFingerprints): boolean {
  * missing file. Throws other errors of the file system.
  */
 export function fileIdOf(path: string): string | undefined {
-  const found = statOf(path)
-  return found === undefined ? undefined : `${found.dev}:${found.ino}`
+  const stats = statOf(path)
+  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`
 }
 
 function statOf(path: string): BigIntStats | undefined {

@@ -155,8 +155,8 @@ export async function openExactly(path: string): Promise<FileHandle> {
 /** Whether the open file or directory is the one at this real path: no link has replaced a part of the path meanwhile. */
 export async function isOpenedAt(file: FileHandle, path: string): Promise<boolean> {
   if (process.platform === 'linux') return (await readlink(`/proc/self/fd/${file.fd}`)) === path
-  const [opened, found, real] = await Promise.all([file.stat(), lstat(path), realpath(path)])
-  return real === path && opened.ino === found.ino && opened.dev === found.dev
+  const [opened, entry, real] = await Promise.all([file.stat(), lstat(path), realpath(path)])
+  return real === path && opened.ino === entry.ino && opened.dev === entry.dev
 }
 
 /** A path of the open file itself, whatever is at its real path by now; on other systems than Linux, the real path. */

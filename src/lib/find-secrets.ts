@@ -49,7 +49,7 @@ export function createSecretMatcher(secrets: readonly string[], toText = (form: 
   const matcher = createPartMatcher(new Set(findable.flatMap(encodedForms).filter(isPart).map(toText)))
   if (short.length === 0) return matcher
   const words = createWordFinder(new Set(short.flatMap(plainForms).map(toText)))
-  const find = (text: string) => [...matcher.find(text), ...words(text)].sort(([one], [other]) => one - other)
+  const find = (text: string) => [...matcher.find(text), ...words(text)].sort(([a], [b]) => a - b)
   return { ...matcher, find, maxLength: Math.max(matcher.maxLength, minPartLength * 2) }
 }
 
@@ -71,7 +71,7 @@ function createWordFinder(forms: ReadonlySet<string>): (text: string) => TextRan
 function createPartMatcher(forms: ReadonlySet<string>): SecretMatcher {
   if (forms.size === 0) return noSecrets
   // Longest first, so that a secret that contains another one is found as a whole.
-  const longestFirst = [...forms].sort((one, other) => other.length - one.length)
+  const longestFirst = [...forms].sort((a, b) => b.length - a.length)
   const maxLength = longestFirst[0]?.length ?? 0
   /** How many characters of the beginning of each form are in the table. More would fill it. */
   const window = Math.min(8, longestFirst.at(-1)?.length ?? 0)
@@ -296,6 +296,6 @@ function findPrivateKeys(text: string): TextRange[] {
 }
 
 function indexAfter(text: string, literal: string, from: number, skip: number): number {
-  const found = text.indexOf(literal, from)
-  return found === -1 ? text.length : found + skip
+  const index = text.indexOf(literal, from)
+  return index === -1 ? text.length : index + skip
 }

@@ -23,19 +23,19 @@ export function formatYamlIssues(yaml: ParsedYaml, issues: readonly ValueIssue[]
         text: `${field}${message}, found ${describeValue(valueAt(yaml.value, parts))}`,
       }
     })
-    .sort((one, other) => one.line - other.line || one.column - other.column)
+    .sort((a, b) => a.line - b.line || a.column - b.column)
     .slice(0, maxIssues)
     .map(({ line, column, text }) => `${yaml.file}:${line}:${column}: ${text}`)
 }
 
 function valueAt(value: unknown, path: readonly PathPart[]): unknown {
-  let found = value
+  let node = value
   for (const part of path) {
-    if (typeof found !== 'object' || found === null) return undefined
+    if (typeof node !== 'object' || node === null) return undefined
     // Without iteration: a list with a thousand wrong values would take seconds.
-    found = Object.getOwnPropertyDescriptor(found, part)?.value
+    node = Object.getOwnPropertyDescriptor(node, part)?.value
   }
-  return found
+  return node
 }
 
 /** A short description without the content of lists and mappings. */

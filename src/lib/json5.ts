@@ -45,9 +45,9 @@ export function parseJson5(text: string): unknown {
 
   function match(pattern: RegExp): string | undefined {
     pattern.lastIndex = at
-    const found = pattern.exec(text)?.[0]
-    at += found?.length ?? 0
-    return found
+    const token = pattern.exec(text)?.[0]
+    at += token?.length ?? 0
+    return token
   }
 
   /** Skips white space and comments, and returns the next character. */

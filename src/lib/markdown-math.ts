@@ -18,18 +18,18 @@ export function mayContainMath(text: string): boolean {
 /** The formulas of an inline text, in order. Offsets include the delimiters. */
 export function findInlineMath(text: string): TextSpan[] {
   if (!mayContainMath(text)) return []
-  const found: TextSpan[] = []
+  const spans: TextSpan[] = []
   const closingAfter = createClosingSearch(text)
   for (let at = 0; at < text.length; at += 1) {
     const char = text[at]
     if (char !== '\\' && char !== '$') continue
     const end = formulaEnd(text, at, closingAfter)
     if (end !== undefined) {
-      found.push({ start: at, end })
+      spans.push({ start: at, end })
       at = end - 1
     } else if (char === '\\' || text[at + 1] === '$') at += 1
   }
-  return found
+  return spans
 }
 
 /**
@@ -102,9 +102,9 @@ function createClosingSearch(text: string): ClosingSearch {
   return (closing, from) => {
     const last = known.get(closing)
     if (last !== undefined && last.from <= from && (last.found === -1 || last.found >= from)) return last.found
-    const found = indexOfUnescaped(text, closing, from)
-    known.set(closing, { from, found })
-    return found
+    const position = indexOfUnescaped(text, closing, from)
+    known.set(closing, { from, found: position })
+    return position
   }
 }
 

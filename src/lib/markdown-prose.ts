@@ -19,13 +19,13 @@ const listItem = /^[ \t>]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/
 
 /** `isPartial`: the text will grow. */
 export function findProse(text: string, isPartial: boolean): readonly Prose[] {
-  const found: Prose[] = []
+  const parts: Prose[] = []
   let fence: Fence | undefined
   let start: number | undefined
   let isInList = false
   let isIndentedCode = false
   const endAt = (end: number) => {
-    if (start !== undefined) found.push({ start, end, isQuoted: /^[ \t]*>/.test(text.slice(start, start + 10)) })
+    if (start !== undefined) parts.push({ start, end, isQuoted: /^[ \t]*>/.test(text.slice(start, start + 10)) })
     start = undefined
   }
 
@@ -52,7 +52,7 @@ export function findProse(text: string, isPartial: boolean): readonly Prose[] {
     } else isInList ||= listItem.test(line)
   }
   endAt(text.length)
-  return found
+  return parts
 }
 
 /** A line of backticks is the start of code only if no other backticks follow. */

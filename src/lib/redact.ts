@@ -17,7 +17,7 @@ import { toVisibleText } from './visible-text.ts'
  * Returns the text without its secrets. Never throws. A JSON line usually stays JSON. What only looks like a secret stays if
  * `keeps` returns true for it.
  */
-export type Redactor = (text: string, keeps?: (found: string) => boolean) => string
+export type Redactor = (text: string, keeps?: (secret: string) => boolean) => string
 
 export interface RedactorOptions {
   /** The known secrets. Called for each text, so that a new configuration applies immediately. See `isFindableSecret` for what is removed. */
@@ -187,8 +187,8 @@ function currentMatcher(secrets: () => readonly string[]): () => SecretMatcher {
   }
 }
 
-function sameItems(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((item, index) => item === other[index])
+function sameItems(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index])
 }
 
 /** Replaces each group of overlapping ranges. */
@@ -210,7 +210,7 @@ export function replaceRanges(
 /** Sorted ranges without overlaps. */
 export function mergeRanges(ranges: readonly TextRange[]): TextRange[] {
   const merged: TextRange[] = []
-  for (const [from, to] of ranges.toSorted(([one], [other]) => one - other)) {
+  for (const [from, to] of ranges.toSorted(([a], [b]) => a - b)) {
     const last = merged.at(-1)
     if (last !== undefined && from < last[1]) merged[merged.length - 1] = [last[0], Math.max(last[1], to)]
     else merged.push([from, to])

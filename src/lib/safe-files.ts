@@ -34,11 +34,11 @@ export function readManifest(
   folder: string,
   root: string,
 ): { readonly text: string } | { readonly reason: string } | undefined {
-  const found = statSync(file, { throwIfNoEntry: false })
-  if (found === undefined) return undefined
-  if (!found.isFile()) return { reason: `${file}: expected a file` }
-  if (found.size > maxManifestBytes)
-    return { reason: `${file}: expected at most ${maxManifestBytes} bytes, found ${found.size}` }
+  const stats = statSync(file, { throwIfNoEntry: false })
+  if (stats === undefined) return undefined
+  if (!stats.isFile()) return { reason: `${file}: expected a file` }
+  if (stats.size > maxManifestBytes)
+    return { reason: `${file}: expected at most ${maxManifestBytes} bytes, found ${stats.size}` }
   const inside = checkInsideRoot([folder, file], root)
   return inside.ok ? readUtf8(file) : { reason: inside.reason }
 }

@@ -99,7 +99,7 @@ export function watchDirectories(
 
   /** The option `depth` of chokidar is not used: it counts one level too many below a directory that was recreated. */
   function isIgnored(path: string, isFile: boolean): boolean {
-    const directory = directories.find((one) => path.startsWith(`${one}${sep}`))
+    const directory = directories.find((directory) => path.startsWith(`${directory}${sep}`))
     if (directory === undefined) return false
     if (ignoredDirectoryPattern.test(basename(path)) || (isFile && !includes(path))) return true
     return relative(directory, path).split(sep).length > depth + 1

@@ -44,9 +44,9 @@ function editList(document: Document, { path, add, remove = [] }: ListEdit): boo
 }
 
 function valuesAt(document: Document, path: YamlPath): string[] {
-  const found = document.getIn(path, true)
-  if (isSeq(found)) return found.items.flatMap((item) => (isScalar(item) ? [String(item.value)] : []))
-  if (isScalar(found) && found.value !== null) return [String(found.value)]
+  const node = document.getIn(path, true)
+  if (isSeq(node)) return node.items.flatMap((item) => (isScalar(item) ? [String(item.value)] : []))
+  if (isScalar(node) && node.value !== null) return [String(node.value)]
   return []
 }
 
@@ -119,17 +119,17 @@ export interface ItemEdit {
  */
 export function editItems(text: string, path: YamlPath, { add, removeAt }: ItemEdit): string {
   const document = parse(text)
-  const found = document.getIn(path)
+  const node = document.getIn(path)
   if (removeAt !== undefined) {
-    if (isSeq(found)) found.items.splice(removeAt, 1)
-    if (!isSeq(found) || found.items.length === 0) document.deleteIn(path)
+    if (isSeq(node)) node.items.splice(removeAt, 1)
+    if (!isSeq(node) || node.items.length === 0) document.deleteIn(path)
   }
   if (add !== undefined) {
     const item = document.createNode(add)
-    if (isSeq(found)) found.add(item)
+    if (isSeq(node)) node.add(item)
     else {
       ensureParents(document, path)
-      document.setIn(path, document.createNode(isMap(found) ? [found, item] : [item]))
+      document.setIn(path, document.createNode(isMap(node) ? [node, item] : [item]))
     }
   }
   return print(document)
@@ -174,9 +174,9 @@ function ensureParents(document: Document, path: YamlPath): void {
   }
   for (let depth = 0; depth < path.length; depth++) {
     const parent = path.slice(0, depth)
-    const found = depth === 0 ? document.contents : document.getIn(parent, true)
-    const isEmpty = found === undefined || (isScalar(found) && found.value === null)
+    const node = depth === 0 ? document.contents : document.getIn(parent, true)
+    const isEmpty = node === undefined || (isScalar(node) && node.value === null)
     if (isEmpty) document.setIn(parent, document.createNode({}))
-    else if (!isMap(found)) throw new Error(`expected a mapping at ${parent.join('.') || 'the top of the file'}`)
+    else if (!isMap(node)) throw new Error(`expected a mapping at ${parent.join('.') || 'the top of the file'}`)
   }
 }

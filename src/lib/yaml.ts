@@ -99,9 +99,9 @@ type Report = (offset: number, code: string, message?: string) => undefined
 export function parseYaml(text: string, file: string): ParsedYaml {
   const source = text.startsWith('\uFEFF') ? text.slice(1) : text
   const lines = new LineCounter()
-  const found: { readonly offset: number; readonly code: string; readonly message: string }[] = []
+  const problems: { readonly offset: number; readonly code: string; readonly message: string }[] = []
   const report: Report = (offset, code, message = messages[code] ?? 'not valid YAML') => {
-    found.push({ offset, code, message })
+    problems.push({ offset, code, message })
   }
   const locate = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)
@@ -111,9 +111,9 @@ export function parseYaml(text: string, file: string): ParsedYaml {
   const document = compose(source, lines, report)
   if (document !== undefined) reportDuplicateKeys(document, source, report)
   const aliases: AliasTargets = document === undefined ? new Map() : resolveAliases(document, report)
-  const value = document === undefined || found.length > 0 ? null : toPlainValue(document, aliases, report)
-  const issues = found
-    .sort((one, other) => one.offset - other.offset)
+  const value = document === undefined || problems.length > 0 ? null : toPlainValue(document, aliases, report)
+  const issues = problems
+    .sort((a, b) => a.offset - b.offset)
     .slice(0, maxIssues)
     .map(({ offset, code, message }) => ({ file, ...locate(offset), code, message }))
   return {

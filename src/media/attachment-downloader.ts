@@ -102,7 +102,7 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
   /** The error or its cause, if its message is not part of the problem text. */
   function additionalCause(problem: string, error: unknown): unknown {
     const cause = error instanceof Error ? error.cause : undefined
-    return [error, cause].find((one) => one !== undefined && !problem.includes(redactedMessage(one)))
+    return [error, cause].find((text) => text !== undefined && !problem.includes(redactedMessage(text)))
   }
 
   function redactedMessage(error: unknown): string {
@@ -152,7 +152,7 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
       if (mimeType === refusedType) throw credentialsRejectedError()
       const path = await target.commit(`${name}.${extension}`)
       const kind = attachmentKindOf(file, mimeType)
-      const isRecording = (one: Attachment['kind']) => one === 'voice' || one === 'audio'
+      const isRecording = (kindName: Attachment['kind']) => kindName === 'voice' || kindName === 'audio'
       const lies = isRecording(file.kind) && !isRecording(kind)
       const stored = {
         ...{ kind, path, mimeType, bytes },
@@ -187,8 +187,8 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
     if (locate === undefined) throw new MediaError('not-offered', 'the platform does not offer files')
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(locateTimeoutMs)])
-      const found = await withTimeout(locate(file, limit), locateTimeoutMs, signal)
-      if (found.done) return found.value
+      const location = await withTimeout(locate(file, limit), locateTimeoutMs, signal)
+      if (location.done) return location.value
     } catch (cause) {
       throw new MediaError('address-failed', redactedMessage(cause), { cause })
     }

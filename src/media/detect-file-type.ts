@@ -100,8 +100,8 @@ const audioTypeByContainer: Readonly<Record<string, string>> = { 'video/mp4': 'a
 async function detectSignature(head: Uint8Array, claimed: string): Promise<string | undefined> {
   const { fileTypeFromBuffer } = await import('file-type')
   // It throws where a file ends in the middle of a header.
-  const found = await fileTypeFromBuffer(head).catch(() => undefined)
-  const mimeType = found?.mime.split(';', 1)[0] ?? ''
+  const detected = await fileTypeFromBuffer(head).catch(() => undefined)
+  const mimeType = detected?.mime.split(';', 1)[0] ?? ''
   // SVG and HTML may begin like XML, and other texts are recognised below.
   if (mimeType === '' || mimeType === 'application/xml' || mimeType === 'application/zip') {
     return detectTruncated(Buffer.from(head).toString('latin1'), claimed)

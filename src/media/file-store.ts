@@ -45,12 +45,12 @@ export async function storeFile(
         hash.update(piece)
         await target.write(piece)
       }
-      const found = await inspectFile(target.path, declared, deps.pictures)
+      const inspected = await inspectFile(target.path, declared, deps.pictures)
       const path =
-        name === undefined && found.picture !== undefined
-          ? found.picture.path
-          : await target.commit(name?.name ?? contentName(hash.digest('hex'), found))
-      return toAttachment(path, bytes, declared, found)
+        name === undefined && inspected.picture !== undefined
+          ? inspected.picture.path
+          : await target.commit(name?.name ?? contentName(hash.digest('hex'), inspected))
+      return toAttachment(path, bytes, declared, inspected)
     } finally {
       await target.discard()
     }
@@ -60,16 +60,16 @@ export async function storeFile(
 /** Stores like `storeFile`, for a complete file of the same file system, which stays where it is. */
 export async function linkFile(path: string, declared: DeclaredFile, deps: FileStoreDeps): Promise<Attachment> {
   return await withFullDisk(async () => {
-    const found = await inspectFile(path, declared, deps.pictures)
+    const inspected = await inspectFile(path, declared, deps.pictures)
     const hash = createHash('sha256')
     let bytes = 0
     for await (const piece of (await open(path)).createReadStream()) {
       bytes += piece.length
       hash.update(piece)
     }
-    if (found.picture !== undefined) return toAttachment(found.picture.path, bytes, declared, found)
+    if (inspected.picture !== undefined) return toAttachment(inspected.picture.path, bytes, declared, inspected)
     ensureDirectory(join(deps.folder, storedFolder))
-    const target = join(deps.folder, storedFolder, contentName(hash.digest('hex'), found))
+    const target = join(deps.folder, storedFolder, contentName(hash.digest('hex'), inspected))
     try {
       await link(path, target)
     } catch (error) {
@@ -79,7 +79,7 @@ export async function linkFile(path: string, declared: DeclaredFile, deps: FileS
     // The oldest files are removed first.
     const now = deps.clock() / 1_000
     await utimes(target, now, now)
-    return toAttachment(target, bytes, declared, found)
+    return toAttachment(target, bytes, declared, inspected)
   })
 }
 

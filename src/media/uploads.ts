@@ -211,7 +211,7 @@ export function createUploads(deps: FileStoreDeps): Uploads {
 
   async function checkSpace(bytes: number): Promise<void> {
     const all = (await list()).filter(({ usedAt }) => usedAt === 0)
-    const taken = all.reduce((sum, one) => sum + one.bytes, 0)
+    const taken = all.reduce((sum, upload) => sum + upload.bytes, 0)
     if (all.length >= maxUploads || taken + bytes > deps.maxBytes() * maxFilesOfLargestSize) {
       throw new HermesError('media/uploads-full', `There are ${all.length} with ${Math.ceil(taken / 1_048_576)} MB.`)
     }

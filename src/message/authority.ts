@@ -31,14 +31,14 @@ export interface Authority {
 export const tokenAuthority: Authority = { role: 'owner', platform: commandLinePlatform, chatType: 'dm' }
 
 /** Whether two messages have the same author with the same rights. A message that names no user has no known author. */
-export function isSameAuthority(one: Authority, other: Authority): boolean {
+export function isSameAuthority(a: Authority, b: Authority): boolean {
   return (
-    one.userId !== undefined &&
-    one.userId === other.userId &&
-    one.role === other.role &&
-    one.platform === other.platform &&
-    one.account === other.account &&
-    one.chatType === other.chatType &&
-    one.chatId === other.chatId
+    a.userId !== undefined &&
+    a.userId === b.userId &&
+    a.role === b.role &&
+    a.platform === b.platform &&
+    a.account === b.account &&
+    a.chatType === b.chatType &&
+    a.chatId === b.chatId
   )
 }

@@ -25,7 +25,7 @@ const maxTextChars = 4_000
  * @param messages oldest first
  */
 export function formatEarlierMessages(messages: readonly EarlierMessage[]): string[] {
-  const kept: string[] = []
+  const lines: string[] = []
   let remaining = maxChars
   // Whole messages only, because a truncated one could be attributed to another author.
   for (const message of messages.toReversed()) {
@@ -33,9 +33,9 @@ export function formatEarlierMessages(messages: readonly EarlierMessage[]): stri
     if (line === undefined) continue
     remaining -= line.length + 1
     if (remaining < 0) break
-    kept.unshift(line)
+    lines.unshift(line)
   }
-  return kept
+  return lines
 }
 
 function toLine({ author, text, attachments }: EarlierMessage): string | undefined {

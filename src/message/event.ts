@@ -237,10 +237,10 @@ export function formatUserText(event: MessageEvent, shared: boolean): string {
     quoted === undefined || quoted === '' ? '' : `[In reply to: "${toLabel(quoted, 500)}"]`,
     ...attachmentTexts(event, shared),
   ].filter((part) => part !== '')
-  const own = unusualText.test(event.text)
+  const unusual = unusualText.test(event.text)
     ? toMessageText(event.text, { shared, followsName: before.length === 0 })
     : event.text
-  const text = [...before, ...(own === '' ? [] : [own])].join('\n')
+  const text = [...before, ...(unusual === '' ? [] : [unusual])].join('\n')
   const written = shared ? `[${authorOf(event.source)}] ${text}` : text
   return event.skills ? `${event.skills}\n\n${written}` : written
 }

@@ -114,9 +114,9 @@ function isCredentialHeader(name: string): boolean {
 }
 
 /** Whether two values hold the same plain data. Other objects are compared by identity. */
-export function deepEqual(one: unknown, other: unknown): boolean {
+export function deepEqual(a: unknown, b: unknown): boolean {
   try {
-    return deepEqualAtDepth(one, other, 0)
+    return deepEqualAtDepth(a, b, 0)
   } catch {
     // Too deep to compare: treated as changed, which only costs a second check.
     return false
@@ -124,35 +124,35 @@ export function deepEqual(one: unknown, other: unknown): boolean {
 }
 
 /** Uses loops without arrays of keys, because it runs for every wrapped call. */
-function deepEqualAtDepth(one: unknown, other: unknown, depth: number): boolean {
-  if (Object.is(one, other)) return true
-  if (!isObject(one) || !isObject(other)) return false
+function deepEqualAtDepth(a: unknown, b: unknown, depth: number): boolean {
+  if (Object.is(a, b)) return true
+  if (!isObject(a) || !isObject(b)) return false
   if (depth > maxDepth) throw new RangeError('too deep')
-  if (Array.isArray(one)) return Array.isArray(other) && equalItems(one, other, depth + 1)
-  const prototype = Object.getPrototypeOf(one)
-  if ((prototype !== Object.prototype && prototype !== null) || Object.getPrototypeOf(other) !== prototype) return false
-  return equalFields(one, other, depth + 1)
+  if (Array.isArray(a)) return Array.isArray(b) && equalItems(a, b, depth + 1)
+  const prototype = Object.getPrototypeOf(a)
+  if ((prototype !== Object.prototype && prototype !== null) || Object.getPrototypeOf(b) !== prototype) return false
+  return equalFields(a, b, depth + 1)
 }
 
-function equalItems(one: readonly unknown[], other: readonly unknown[], depth: number): boolean {
-  if (one.length !== other.length) return false
-  for (let index = 0; index < one.length; index++) {
-    const item = one[index]
-    if (item !== other[index] && !deepEqualAtDepth(item, other[index], depth)) return false
+function equalItems(a: readonly unknown[], b: readonly unknown[], depth: number): boolean {
+  if (a.length !== b.length) return false
+  for (let index = 0; index < a.length; index++) {
+    const item = a[index]
+    if (item !== b[index] && !deepEqualAtDepth(item, b[index], depth)) return false
   }
   return true
 }
 
-function equalFields(one: Fields, other: Fields, depth: number): boolean {
+function equalFields(a: Fields, b: Fields, depth: number): boolean {
   let count = 0
-  for (const key in one) {
+  for (const key in a) {
     count++
-    const item = one[key]
-    if (item !== other[key] && !deepEqualAtDepth(item, other[key], depth)) return false
+    const item = a[key]
+    if (item !== b[key] && !deepEqualAtDepth(item, b[key], depth)) return false
   }
-  for (const key in other) {
+  for (const key in b) {
     count--
-    if (!(key in one)) return false
+    if (!(key in a)) return false
   }
   return count === 0
 }

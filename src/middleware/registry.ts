@@ -77,9 +77,9 @@ export class Registry<Callback> {
   }
 }
 
-function byName(one: { readonly name: string }, other: { readonly name: string }): number {
-  if (one.name === other.name) return 0
-  return one.name < other.name ? -1 : 1
+function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  if (a.name === b.name) return 0
+  return a.name < b.name ? -1 : 1
 }
 
 /** Checked at run time, because plugins may be written in JavaScript. */

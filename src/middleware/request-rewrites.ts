@@ -34,11 +34,11 @@ export async function runRequestIntercepts<View, Returned>(
   let replaced = false
   for (const entry of entries) {
     // Changes by an intercept that fails open must be discarded.
-    const own = entry.failsOpen ? deepCopy(value) : value
+    const copy = entry.failsOpen ? deepCopy(value) : value
     try {
-      const returned = entry.callback(view(own))
+      const returned = entry.callback(view(copy))
       const next = parse(isThenable(returned) ? await returned : returned, entry)
-      if (next !== own) {
+      if (next !== copy) {
         replaced = true
         run.recordRewrite({ source: entry.plugin ?? entry.name, name: entry.name })
       }
@@ -70,8 +70,8 @@ export function createRequestParser(
   marks: PendingMark[],
 ): (returned: RewrittenRequest, entry: Entry<unknown>) => Fields {
   return (returned, entry) => {
-    const found: unknown = returned
-    if (!isRecord(found) || !isRecord(found['request'])) throw badReturnError(entry, 'an object with the request')
+    const result: unknown = returned
+    if (!isRecord(result) || !isRecord(result['request'])) throw badReturnError(entry, 'an object with the request')
     const { request, pendingMarks = [] } = returned
     if (!Array.isArray(pendingMarks)) throw badReturnError(entry, 'a list of marks')
     const own = pendingMarks.map((mark: unknown) => parseMark(mark, entry))

@@ -79,13 +79,13 @@ async function retryUncertain(
   album: OutboundAlbum,
   context: AttemptContext,
 ): Promise<AlbumAttempt> {
-  const found = await callWithTimeout(
+  const lookup = await callWithTimeout(
     context.abortSignal,
     async (signal) => (await albums.resolveUnknown?.(album, signal)) ?? 'unknown',
   )
-  if (found === 'unknown') return await sendAlbum(albums, withDuplicateLabel(album), true, context)
-  if (!found.sent) return await sendAlbum(albums, album, false, context)
-  const { messageIds } = found
+  if (lookup === 'unknown') return await sendAlbum(albums, withDuplicateLabel(album), true, context)
+  if (!lookup.sent) return await sendAlbum(albums, album, false, context)
+  const { messageIds } = lookup
   return { result: { success: true, ...(messageIds === undefined ? {} : { messageIds }) }, maybeSent: false }
 }
 

@@ -136,16 +136,16 @@ async function retryUncertain(
   context: AttemptContext,
 ): Promise<DeliveryAttempt> {
   const { sender, abortSignal } = context
-  const found = canLookUp
+  const lookup = canLookUp
     ? await callWithTimeout(
         abortSignal,
         async (signal) => (await sender.resolveUnknown?.(message, signal)) ?? 'unknown',
       )
     : 'unknown'
-  if (found === 'unknown') return toAttempt(await sendWithDuplicateLabel(message, context), true, false)
-  if (!found.sent)
+  if (lookup === 'unknown') return toAttempt(await sendWithDuplicateLabel(message, context), true, false)
+  if (!lookup.sent)
     return toAttempt(await callWithTimeout(abortSignal, (signal) => sender.send(message, signal)), false, false)
-  const { messageId } = found
+  const { messageId } = lookup
   return { result: { success: true, ...(messageId === undefined ? {} : { messageId }) }, maybeSent: false }
 }
 

@@ -33,6 +33,6 @@ const selectPlatformId = query((db, p: { from: string; to: string }) =>
 /** The platform's id of the message that shows the buttons of a reply (`Reply.key`); `undefined` until it is sent. */
 export function* findButtonsMessageId(replyKey: string): Transaction<string | undefined> {
   // The keys of its messages are `<key>:1`, `<key>:2` ...; the character after the colon ends the range.
-  const found = yield* row(selectPlatformId, { from: `${replyKey}:`, to: `${replyKey};` })
-  return found?.platform_id ?? undefined
+  const delivered = yield* row(selectPlatformId, { from: `${replyKey}:`, to: `${replyKey};` })
+  return delivered?.platform_id ?? undefined
 }

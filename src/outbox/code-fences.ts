@@ -78,10 +78,10 @@ function lineAt(text: string, start: number): MarkdownLine {
       continue
     }
     listMarkerPattern.lastIndex = at
-    const [found] = listMarkerPattern.exec(text) ?? []
-    if (found === undefined) break
+    const [marker] = listMarkerPattern.exec(text) ?? []
+    if (marker === undefined) break
     isListItem = true
-    at += found.length
+    at += marker.length
   }
   return { start, end, textStart: at, isQuoted, isListItem }
 }
@@ -98,8 +98,8 @@ function parseOpening(text: string, line: MarkdownLine, inList: boolean): FenceO
   // Outside of lists, an indentation of four blanks makes a code block, in which a fence is plain text.
   if (!inList && !line.isQuoted && indentOf(text, line) >= 4) return undefined
   fencePattern.lastIndex = 0
-  const found = fencePattern.exec(text.slice(line.textStart, Math.min(line.end, line.textStart + 200)))
-  const [, marker, info] = found ?? []
+  const match = fencePattern.exec(text.slice(line.textStart, Math.min(line.end, line.textStart + 200)))
+  const [, marker, info] = match ?? []
   if (marker === undefined || info === undefined || (char === '`' && info.includes('`'))) return undefined
   return { line, marker, info: info.trim() }
 }

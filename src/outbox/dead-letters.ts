@@ -52,9 +52,9 @@ const requeue = query((db, p: { id: number; now: number }) =>
 
 /** Puts a dead letter back to its position and returns its chat; `undefined` when no dead letter has this id. */
 export function* retryDeadLetter(id: number, now: number): Transaction<Chat | undefined> {
-  const found = yield* row(requeue, { id, now })
-  if (found === undefined) return undefined
-  const chat = { platform: found.platform, account: found.account, chatId: found.chat_id }
+  const requeued = yield* row(requeue, { id, now })
+  if (requeued === undefined) return undefined
+  const chat = { platform: requeued.platform, account: requeued.account, chatId: requeued.chat_id }
   yield* forgetDeadTarget(chat)
   return chat
 }

@@ -97,13 +97,13 @@ export function* markDeadTarget(chat: Chat, reason: string, now: number): Transa
 /** The mark of a chat; undefined for a chat that works. Removes a mark that no longer holds. */
 export function* findDeadTarget(chat: Chat): Transaction<DeadTarget | undefined> {
   const params = paramsOf(chat)
-  const found = yield* row(selectDead, params)
-  if (found === undefined) return undefined
+  const dead = yield* row(selectDead, params)
+  if (dead === undefined) return undefined
   const event = yield* row(newestEvent, params)
   const isAlive =
-    (event?.id ?? 0) > found.last_seq ||
-    (yield* row(newestDelivered, { ...params, after: found.last_outbox })) !== undefined
-  if (!isAlive) return { reason: found.reason, since: found.since }
+    (event?.id ?? 0) > dead.last_seq ||
+    (yield* row(newestDelivered, { ...params, after: dead.last_outbox })) !== undefined
+  if (!isAlive) return { reason: dead.reason, since: dead.since }
   yield* exec(deleteDead, params)
   return undefined
 }

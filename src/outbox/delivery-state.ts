@@ -24,10 +24,10 @@ const selectByKey = query((db, p: { from: string; to: string }) =>
 /** @param key of the reply; those of its rows continue with `:` */
 export function* findDeliveryState(key: string): Transaction<DeliveryState> {
   // `;` follows `:`.
-  const found = yield* rows(selectByKey, { from: `${key}:`, to: `${key};` })
-  const error = found.find((one) => one.error !== null)?.error ?? ''
-  const messageIds = found.flatMap(({ platform_id }) => (platform_id === null ? [] : [platform_id]))
-  return { state: stateOf(found.map(({ state }) => state)), messageIds, error }
+  const records = yield* rows(selectByKey, { from: `${key}:`, to: `${key};` })
+  const error = records.find((failed) => failed.error !== null)?.error ?? ''
+  const messageIds = records.flatMap(({ platform_id }) => (platform_id === null ? [] : [platform_id]))
+  return { state: stateOf(records.map(({ state }) => state)), messageIds, error }
 }
 
 function stateOf(states: readonly OutboxState[]): DeliveryState['state'] {

@@ -347,10 +347,10 @@ function toMessage({ chat, options, registry }: DraftState, text: string): Outbo
 async function continueLostDraft(state: DraftState, sender: Sender, message: OutboundMessage): Promise<void> {
   state.processed = undefined
   const { findLostDraft } = await import('./lost-drafts.ts')
-  const found = await findLostDraft(sender, message, state.registry.context.abortSignal)
+  const draft = await findLostDraft(sender, message, state.registry.context.abortSignal)
   state.lookedUp = true
-  if (typeof found === 'object') await storeAddress(state, found.messageId)
-  else if (found === 'unknown' && state.isUnconfirmed) stopUpdates(state, 'it is unknown whether the draft was sent')
+  if (typeof draft === 'object') await storeAddress(state, draft.messageId)
+  else if (draft === 'unknown' && state.isUnconfirmed) stopUpdates(state, 'it is unknown whether the draft was sent')
 }
 
 async function callSender(

@@ -24,7 +24,7 @@ const tagHint = /MEDIA:|\[\[a|!\[|<img|(?:^|\n)[ \t]*~?\//i
 
 export function extractMedia(text: string): ExtractedMedia {
   if (!tagHint.test(text)) return { text, items: [] }
-  const { text: kept, tags } = scanText(text.replace(/\r\n?/g, '\n'), false)
+  const { text: visible, tags } = scanText(text.replace(/\r\n?/g, '\n'), false)
   if (tags.length === 0) return { text, items: [] }
   const directives = new Set(tags.map(({ value }) => value).filter(isDirective))
   const items = new Map<string, MediaItem>()
@@ -34,7 +34,7 @@ export function extractMedia(text: string): ExtractedMedia {
     const address = source.kind === 'file' ? source.path : source.url
     if (!items.has(address)) items.set(address, applyDirectives(value, directives))
   }
-  return { text: kept.trimEnd(), items: [...items.values()] }
+  return { text: visible.trimEnd(), items: [...items.values()] }
 }
 
 /** The visible part of an incomplete text: without its tags, and without an end that may become a tag. */
@@ -43,14 +43,14 @@ export function visibleDraftText(text: string): string {
   const lastLineStart = normalized.lastIndexOf('\n') + 1
   const complete = normalized.slice(0, lastLineStart)
   const {
-    text: kept,
+    text: visible,
     undecided,
     openFence,
   } = tagHint.test(complete) ? scanText(complete, true) : scanWithoutTags(complete)
-  if (undecided) return kept.trimEnd()
+  if (undecided) return visible.trimEnd()
   const lastLine = normalized.slice(lastLineStart)
   const isCode = openFence !== undefined && (openFence.quotePrefix === '' || /^[ \t]*>/.test(lastLine))
-  return `${kept}${isCode ? lastLine : visibleLinePart(lastLine)}`.trimEnd()
+  return `${visible}${isCode ? lastLine : visibleLinePart(lastLine)}`.trimEnd()
 }
 
 function isDirective(value: MediaTag['value']): value is MediaDirective {

@@ -10,9 +10,9 @@ export function findInlineCodeStart(text: string, at: number): number | undefine
   const before = text.lastIndexOf('\n\n', at - 1)
   const after = text.indexOf('\n\n', at)
   const paragraph = before === -1 ? 0 : before
-  const runs = [...text.slice(paragraph, after === -1 ? text.length : after).matchAll(/`+/g)].map((found) => ({
-    start: paragraph + found.index,
-    end: paragraph + found.index + found[0].length,
+  const runs = [...text.slice(paragraph, after === -1 ? text.length : after).matchAll(/`+/g)].map((match) => ({
+    start: paragraph + match.index,
+    end: paragraph + match.index + match[0].length,
   }))
   const partners = matchBacktickRuns(runs)
   for (let index = 0; index < runs.length; index++) {

@@ -14,14 +14,14 @@ const lookupTimeoutMs = 15_000
 
 /** Rejects when the lookup fails. */
 export async function findLostDraft(sender: Sender, message: OutboundMessage, signal: AbortSignal): Promise<LostDraft> {
-  const found = await callWithTimeout(
+  const lookup = await callWithTimeout(
     signal,
     async (until) => (await sender.resolveUnknown?.(message, until)) ?? 'unknown',
     lookupTimeoutMs,
   )
-  if (found === 'unknown') return 'unknown'
-  if (!found.sent) return 'none'
-  return found.messageId === undefined ? 'unknown' : { messageId: found.messageId }
+  if (lookup === 'unknown') return 'unknown'
+  if (!lookup.sent) return 'none'
+  return lookup.messageId === undefined ? 'unknown' : { messageId: lookup.messageId }
 }
 
 /** After this many failed attempts a lookup that fails does not delay the reply any more. */
@@ -49,14 +49,14 @@ export async function replaceLostDraft(
   const { buttons: _, attachment: __, ...message } = reply
   const text = `${reply.text.slice(0, maxLookupChars).toWellFormed()} ▉`
   const lookup = findLostDraft(sender, { ...message, deliveryId: draftId, kind: 'draft', text }, signal)
-  const found = await lookup.catch((error: unknown) => {
+  const draft = await lookup.catch((error: unknown) => {
     if (tries < maxFailedLookups) throw error
     return 'unknown' as const
   })
   const edit = sender.edit?.bind(sender)
-  if (typeof found !== 'object' || edit === undefined)
+  if (typeof draft !== 'object' || edit === undefined)
     return { success: false, problem: 'rejected', error: 'no draft of the reply was found' }
-  const { messageId } = found
+  const { messageId } = draft
   const result = await callWithTimeout(signal, (until) => edit(messageId, reply, true, until))
   return result.success ? { messageId, ...result } : result
 }
@@ -67,6 +67,6 @@ export async function addressOfLostDraft(
   message: Omit<OutboundMessage, 'kind' | 'text'>,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const found = await findLostDraft(sender, { ...message, kind: 'draft', text: '' }, signal)
-  return typeof found === 'object' ? found.messageId : undefined
+  const draft = await findLostDraft(sender, { ...message, kind: 'draft', text: '' }, signal)
+  return typeof draft === 'object' ? draft.messageId : undefined
 }

@@ -107,12 +107,12 @@ const markdownImagePattern =
   /!\[([^\][]{0,300})\]\([ \t]*(?:<([^<>]+)>|((?:[^\s()<>]|\([^\s()<>]*\))+))(?:[ \t]+(?:"[^"]*"|'[^']*'))?[ \t]*\)/y
 
 function parseMarkdownImage(line: string, start: number): MediaTag | undefined {
-  const found = matchAt(markdownImagePattern, line, start)
-  if (found === undefined) return undefined
-  const end = start + found[0].length
+  const match = matchAt(markdownImagePattern, line, start)
+  if (match === undefined) return undefined
+  const end = start + match[0].length
   // Removing an image from a link would leave an empty link.
   if (line[start - 1] === '[' && line.startsWith('](', end)) return undefined
-  return createImageTag(start, end, found[2] ?? found[3] ?? '', found[1] ?? '')
+  return createImageTag(start, end, match[2] ?? match[3] ?? '', match[1] ?? '')
 }
 
 const htmlImagePattern = /<img\b[^<>]{1,4000}>/iy
@@ -124,7 +124,7 @@ function parseHtmlImage(line: string, start: number): MediaTag | undefined {
   if (whole === undefined) return undefined
   const value = (name: 'src' | 'alt') => {
     const [, ...values] = attributePatterns[name].exec(whole) ?? []
-    return decodeEntities(values.find((one) => one !== undefined) ?? '')
+    return decodeEntities(values.find((value) => value !== undefined) ?? '')
   }
   return createImageTag(start, start + whole.length, value('src'), value('alt'))
 }

@@ -68,9 +68,9 @@ async function openChecked(
     const written = path.startsWith('~/') ? join(policy.userHome, path.slice(2)) : path
     if (!isAbsolute(written)) return { reason: 'its path is not absolute' }
     const real = await policy.locate(written)
-    const found = await stat(real)
+    const stats = await stat(real)
     // Opening a device may have an effect.
-    if (!found.isFile()) return { reason: found.isDirectory() ? 'it is a folder' : 'it is not a regular file' }
+    if (!stats.isFile()) return { reason: stats.isDirectory() ? 'it is a folder' : 'it is not a regular file' }
     const opened = await openExactly(real)
     file = opened
     if (!(await isOpenedAt(opened, real))) return { reason: 'it was replaced meanwhile' }

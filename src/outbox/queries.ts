@@ -125,8 +125,8 @@ const selectShownFiles = query((db, p: { from: string; to: string }) =>
 /** The files that tools of the turn have sent, as stored. */
 export function* findShownFiles(turnId: string): Transaction<readonly string[]> {
   const from = shownFileKey(turnId)
-  const found = yield* rows(selectShownFiles, { from, to: `${from.slice(0, -1)};` })
-  return found.flatMap(({ attachment }) => attachment ?? [])
+  const records = yield* rows(selectShownFiles, { from, to: `${from.slice(0, -1)};` })
+  return records.flatMap(({ attachment }) => attachment ?? [])
 }
 
 type ChatParams = { platform: string; account: string; chat_id: string }

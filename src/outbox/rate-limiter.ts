@@ -269,13 +269,13 @@ function removeWaiter(queue: ChatQueue, waiter: Waiter): void {
   if (queue.account.waitingCount === 0) cancelTimer(queue.account)
 }
 
-function byPriority(one: Waiter, other: Waiter): number {
-  return one.priority - other.priority || one.sequence - other.sequence
+function byPriority(a: Waiter, b: Waiter): number {
+  return a.priority - b.priority || a.sequence - b.sequence
 }
 
-function byFirstWaiter(one: ChatQueue, other: ChatQueue): number {
-  const [first] = one.waiters
-  const [second] = other.waiters
+function byFirstWaiter(a: ChatQueue, b: ChatQueue): number {
+  const [first] = a.waiters
+  const [second] = b.waiters
   return first === undefined || second === undefined ? 0 : byPriority(first, second)
 }
 

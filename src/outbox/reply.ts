@@ -271,9 +271,9 @@ async function removeDraft(
       const remove = sender?.remove?.bind(sender)
       if (permit === undefined || sender === undefined || remove === undefined) return permit?.release()
       try {
-        const found = deliveryId === undefined ? platformId : await findLost(context, sender, target, deliveryId)
-        if (found === undefined) return
-        const result = await callWithTimeout(context.abortSignal, (signal) => remove(target, found, signal))
+        const messageId = deliveryId === undefined ? platformId : await findLost(context, sender, target, deliveryId)
+        if (messageId === undefined) return
+        const result = await callWithTimeout(context.abortSignal, (signal) => remove(target, messageId, signal))
         permit.record(result, context.clock())
         if (result.success) return
         if (result.problem === 'rate-limited' && attempt < maxRemovalAttempts) continue

@@ -49,7 +49,7 @@ export function isPlatformName(text: string): boolean {
 export function createPairingFiles({ home, onDamaged }: PairingFilesDeps): PairingFiles {
   // Hermes prefers the older directory where it exists.
   const directories = [home.formerPairing, home.pairing]
-  let kept = 0
+  let count = 0
 
   function namesIn(directory: string): string[] {
     try {
@@ -88,7 +88,7 @@ export function createPairingFiles({ home, onDamaged }: PairingFilesDeps): Pairi
     } catch (error) {
       throw unusable(join(directory, name), error)
     }
-    kept += 1
+    count += 1
     onDamaged(files, name, keptAs)
     return new Map()
   }
@@ -103,14 +103,14 @@ export function createPairingFiles({ home, onDamaged }: PairingFilesDeps): Pairi
         return groups?.['kind'] === kind && groups['platform'] !== undefined ? [groups['platform']] : []
       }),
     read(name) {
-      const before = kept
+      const before = count
       const entries = readAll(name)
-      return kept === before ? entries : readAll(name)
+      return count === before ? entries : readAll(name)
     },
     write(name, entries) {
-      const found = directories.filter((directory) => existsSync(join(directory, name)))
+      const existing = directories.filter((directory) => existsSync(join(directory, name)))
       const fallback = existsSync(home.formerPairing) ? home.formerPairing : home.pairing
-      for (const directory of found.length > 0 ? found : [fallback]) {
+      for (const directory of existing.length > 0 ? existing : [fallback]) {
         try {
           ensureDirectory(directory)
           writeFileAtomic(join(directory, name), `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`)

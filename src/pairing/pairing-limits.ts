@@ -31,13 +31,13 @@ export function createPairingLimits(files: PairingFiles, seconds: () => number) 
   /** Stores the limits that still matter, so that the file does not grow with every stranger. */
   function writeLimits(limits: Entries): void {
     const now = seconds()
-    const kept = [...limits].flatMap(([key, value]): [string, unknown][] => {
+    const active = [...limits].flatMap(([key, value]): [string, unknown][] => {
       const number = asNumber(value)
       if (key.startsWith('_failures:')) return number > 0 ? [[key, number]] : []
       if (key.startsWith('_lockout:')) return number > now ? [[key, Math.min(number, now + lockSeconds)]] : []
       return Math.abs(now - number) < requestIntervalSeconds ? [[key, number]] : []
     })
-    files.write(limitsFile, new Map(kept))
+    files.write(limitsFile, new Map(active))
   }
 
   function recordFailure(platform: string, limits: Entries): FailedApproval {

@@ -156,7 +156,7 @@ export function createPairing({ files, clock, randomBytes }: PairingDeps): Pairi
 
   return {
     pendingOf: (platform, userId) =>
-      [...pendingIn(platform)].map((entry) => toPublic(platform, entry)).find((one) => one.userId === userId),
+      [...pendingIn(platform)].map((entry) => toPublic(platform, entry)).find((request) => request.userId === userId),
     request({ platform, userId, userName }) {
       const limits = files.read(limitsFile)
       const now = seconds()
@@ -197,8 +197,8 @@ export function createPairing({ files, clock, randomBytes }: PairingDeps): Pairi
       const code = normalizeCode(text)
       // Every request is compared, so that the time does not tell which one matched.
       const matching = [...pendingIn(platform)].filter(([, request]) => matchesCode(code, request))
-      const [found] = matching
-      return found === undefined ? recordFailure(platform, limits) : finishApproval(platform, found[0], limits)
+      const [match] = matching
+      return match === undefined ? recordFailure(platform, limits) : finishApproval(platform, match[0], limits)
     },
     revoke(platform, userId) {
       const approved = files.read(fileOf(platform, 'approved'))

@@ -135,7 +135,8 @@ interface GeneralSettings {
 /** Whether the section or one of its accounts has a list of administrators. */
 function namesOwner({ extra, accounts }: PlatformSettings): boolean {
   return [extra, ...Object.values(accounts ?? {}).map((account) => account.extra)].some(
-    (own) => (own?.allow_admin_from?.length ?? 0) + (own?.group_allow_admin_from?.length ?? 0) > 0,
+    (accountSettings) =>
+      (accountSettings?.allow_admin_from?.length ?? 0) + (accountSettings?.group_allow_admin_from?.length ?? 0) > 0,
   )
 }
 
@@ -190,11 +191,11 @@ function toAccount(
   general: GeneralSettings,
   unusable: readonly UnusableSetting[],
 ): PlatformAccount {
-  const own: AccountSettings | undefined = base.accounts?.[account]
-  const settings = { ...inheritedSettings(platform, account, base), ...own }
+  const accountSettings: AccountSettings | undefined = base.accounts?.[account]
+  const settings = { ...inheritedSettings(platform, account, base), ...accountSettings }
   const home = settings.home_channel
-  const ownUnusable = unusable.filter(({ path }) => appliesToAccount(path, platform, account, own))
-  const blocked = blockReason(platform, base, own, settings, ownUnusable)
+  const ownUnusable = unusable.filter(({ path }) => appliesToAccount(path, platform, account, accountSettings))
+  const blocked = blockReason(platform, base, accountSettings, settings, ownUnusable)
   return {
     platform,
     account,
@@ -246,27 +247,29 @@ function appliesToAccount(
   path: UnusableSetting['path'],
   { required }: InstalledPlatform,
   account: string,
-  own: AccountSettings | undefined,
+  accountSettings: AccountSettings | undefined,
 ): boolean {
   const key = String(path[2])
   if (key === 'accounts') return path[3] === account
-  return own?.[key] === undefined && (account === 'default' || !required.includes(key))
+  return accountSettings?.[key] === undefined && (account === 'default' || !required.includes(key))
 }
 
 /** An explicit `enabled: false` takes precedence over credentials. Without `enabled`, credentials enable the account. */
 function blockReason(
   platform: InstalledPlatform,
   base: PlatformSettings,
-  own: AccountSettings | undefined,
+  accountSettings: AccountSettings | undefined,
   settings: AccountSettings,
   unusable: readonly UnusableSetting[],
 ): PlatformAccount['blocked'] {
-  if (base.enabled === false || own?.enabled === false) return { kind: 'off', reason: 'disabled in the configuration' }
+  if (base.enabled === false || accountSettings?.enabled === false)
+    return { kind: 'off', reason: 'disabled in the configuration' }
   const missingKeys = findMissing(platform.required, settings)
   const hasCredentials = platform.required.length > 0 && missingKeys.length === 0
   // An unset variable in `enabled` or in a credential shows that the account is meant to be enabled.
   const isIntended = unusable.some(({ path }) => ['enabled', ...platform.required].includes(String(path.at(-1))))
-  const isEnabled = settings.enabled ?? (own !== undefined || platform.defaultEnabled || hasCredentials || isIntended)
+  const isEnabled =
+    settings.enabled ?? (accountSettings !== undefined || platform.defaultEnabled || hasCredentials || isIntended)
   const notSet = `not set: ${missingKeys.map((key) => optionName(platform, key)).join(', ')}`
   if (!isEnabled && isPartiallyConfigured(platform, settings))
     return { kind: 'off', reason: `off, ${notSet}`, begun: true }

@@ -210,7 +210,9 @@ function rolesConfig(platforms: readonly PlatformManifest[]) {
   return rolesSchema.superRefine((roles, context) => {
     for (const list of ['owners', 'members', 'guests'] as const) {
       for (const [index, entry] of roles[list].entries()) {
-        const issue = platforms.map((platform) => platformRoleIssue(entry, platform)).find((one) => one !== undefined)
+        const issue = platforms
+          .map((platform) => platformRoleIssue(entry, platform))
+          .find((problem) => problem !== undefined)
         if (issue !== undefined) context.addIssue({ code: 'custom', path: [list, index], message: issue })
       }
     }
@@ -221,7 +223,7 @@ function platformRoleIssue(entry: string, platform: PlatformManifest): string | 
   const name = entry.slice(platform.name.length + 1)
   if (!entry.startsWith(`${platform.name}:`) || !isPlatformRole(name, platform)) return undefined
   const [kind, value = ''] = [name.split(':')[0] ?? '', name.split(':').slice(1).join(':')]
-  const role = platform.userRoles?.find((one) => one.split(':')[0] === kind) ?? kind
+  const role = platform.userRoles?.find((userRole) => userRole.split(':')[0] === kind) ?? kind
   return role.includes(':') === (value !== '') ? undefined : `expected "${platform.name}:${role}"`
 }
 
@@ -260,7 +262,7 @@ const gatewayVariables: readonly PlatformVariable[] = [
 ]
 
 function manifestVariables({ name, access, environment }: PlatformManifest): PlatformVariable[] {
-  const own = environment.map(({ variable, key, kind }) => ({ variable, path: ['platforms', name, key], kind }))
+  const variables = environment.map(({ variable, key, kind }) => ({ variable, path: ['platforms', name, key], kind }))
   const prefix = name.toUpperCase().replaceAll('-', '_')
   const general = (suffix: string, key: string, kind: PlatformVariable['kind']): PlatformVariable => ({
     variable: `${prefix}_${suffix}`,
@@ -269,12 +271,12 @@ function manifestVariables({ name, access, environment }: PlatformManifest): Pla
   })
   if (access !== 'allowlist')
     return [
-      ...own,
+      ...variables,
       general('HOME_CHANNEL', 'home_channel', 'string'),
       general('HOME_CHANNEL_NAME', 'home_channel_name', 'string'),
     ]
   return [
-    ...own,
+    ...variables,
     general('ALLOWED_USERS', 'allow_from', 'list'),
     general('ALLOW_ALL_USERS', 'allow_all_users', 'boolean'),
     general('ALLOW_BOTS', 'allow_bots', 'string'),
@@ -287,7 +289,7 @@ function manifestVariables({ name, access, environment }: PlatformManifest): Pla
 
 function platformSection(platform: PlatformManifest): z.ZodType {
   const { options, accounts, label, description } = platform
-  const own = Object.fromEntries(options.map((option) => [option.key, optionType(option, true)]))
+  const types = Object.fromEntries(options.map((option) => [option.key, optionType(option, true)]))
   const perAccount = Object.fromEntries(options.map((option) => [option.key, optionType(option, false)]))
   const severalAccounts = accounts
     ? {
@@ -303,7 +305,7 @@ function platformSection(platform: PlatformManifest): z.ZodType {
       }
     : {}
   return z
-    .object({ ...accountFields, ...own, ...severalAccounts })
+    .object({ ...accountFields, ...types, ...severalAccounts })
     .prefault({})
     .describe(description === '' ? label : description)
 }

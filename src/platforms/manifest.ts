@@ -212,26 +212,26 @@ type OptionFile = z.output<typeof optionSchema>
 
 /** Contradictions between fields that are valid on their own. */
 function crossFieldIssues(file: ManifestFile): ValueIssue[] {
-  const found: ValueIssue[] = []
+  const issues: ValueIssue[] = []
   const known = new Set(Object.keys(file.config_schema))
   const options = `an option of config_schema (${[...known].join(', ') || 'none'})`
   for (const [key, option] of Object.entries(file.config_schema)) {
     const path = ['config_schema', key]
     // `enabled` is allowed: its default is another form of `default_enabled`.
     if (key !== 'enabled' && reservedKeys.some((common) => common === key)) {
-      found.push({ path, message: 'expected another name: every platform has this key' })
+      issues.push({ path, message: 'expected another name: every platform has this key' })
     }
     if (option.default !== undefined && !matchesType(option, option.default)) {
-      found.push({ path: [...path, 'default'], message: `expected ${describeType(option)}` })
+      issues.push({ path: [...path, 'default'], message: `expected ${describeType(option)}` })
     }
   }
   file.required.forEach((key, index) => {
-    if (!known.has(key)) found.push({ path: ['required', index], message: `expected ${options}` })
+    if (!known.has(key)) issues.push({ path: ['required', index], message: `expected ${options}` })
   })
   for (const [variable, { key }] of Object.entries(file.environment)) {
-    if (!known.has(key)) found.push({ path: ['environment', variable, 'key'], message: `expected ${options}` })
+    if (!known.has(key)) issues.push({ path: ['environment', variable, 'key'], message: `expected ${options}` })
   }
-  return found
+  return issues
 }
 
 function matchesType(option: Pick<OptionFile, 'type' | 'enum'>, value: unknown): boolean {

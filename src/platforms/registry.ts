@@ -53,29 +53,29 @@ export async function discoverPlatforms({ directories, log }: DiscoverOptions): 
   }
   for (const parent of directories) {
     for (const directory of await listDirectories(parent, reject)) {
-      const found = await readPlatform(directory)
-      if (found === undefined) continue
-      if (typeof found === 'string') {
-        reject(directory, found)
+      const platform = await readPlatform(directory)
+      if (platform === undefined) continue
+      if (typeof platform === 'string') {
+        reject(directory, platform)
         continue
       }
-      const known = platforms.get(found.name)
+      const known = platforms.get(platform.name)
       if (known !== undefined && basename(known.directory) !== basename(directory)) {
         reject(
           directory,
-          `the name ${found.name} belongs to ${known.directory}; only a folder with the same folder name can replace it`,
+          `the name ${platform.name} belongs to ${known.directory}; only a folder with the same folder name can replace it`,
         )
         continue
       }
       if (known !== undefined)
         log.info(
-          { event: 'platform.folder_replaced', platform: found.name, directory },
+          { event: 'platform.folder_replaced', platform: platform.name, directory },
           'platform folder replaces another',
         )
-      platforms.set(found.name, found)
+      platforms.set(platform.name, platform)
     }
   }
-  return { platforms: [...platforms.values()].sort((one, other) => (one.name < other.name ? -1 : 1)), invalid }
+  return { platforms: [...platforms.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), invalid }
 }
 
 /**

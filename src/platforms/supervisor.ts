@@ -144,8 +144,8 @@ const severity = { disabled: 0, connected: 1, connecting: 2, failed: 3 } as cons
 function worstHealth(all: readonly AccountHealth[]): ConnectionHealth {
   const enabled = all.filter(({ state }) => state !== 'disabled')
   const shown = enabled.length === 0 ? all : enabled
-  const worst = shown.reduce((state: ConnectionHealth['state'], one) => {
-    return severity[one.state] > severity[state] ? one.state : state
+  const worst = shown.reduce((state: ConnectionHealth['state'], account) => {
+    return severity[account.state] > severity[state] ? account.state : state
   }, 'disabled')
   const reasons = shown.flatMap(({ account, reason }) => {
     return reason === undefined ? [] : [shown.length === 1 ? reason : `${account}: ${reason}`]
@@ -160,13 +160,13 @@ function worstHealth(all: readonly AccountHealth[]): ConnectionHealth {
 }
 
 /** Access rules and the home channel are read for every message, so their change needs no reconnect. */
-function isUnchanged(one: PlatformAccount, other: PlatformAccount | undefined): boolean {
+function isUnchanged(a: PlatformAccount, b: PlatformAccount | undefined): boolean {
   const connectionSettings = (account: PlatformAccount) => [
     account.options,
     account.blocked,
     account.platform.adapterFile,
   ]
-  return other !== undefined && isDeepStrictEqual(connectionSettings(one), connectionSettings(other))
+  return b !== undefined && isDeepStrictEqual(connectionSettings(a), connectionSettings(b))
 }
 
 function accountKey(platform: string, account: string): string {

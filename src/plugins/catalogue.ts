@@ -51,22 +51,22 @@ export async function cataloguePlugins({ roots, settings, environment }: Catalog
   const isEnabled = (id: string) => desiredStateOf(settings, id, installed) === 'enabled'
   const enabled = plugins.filter(({ id }) => isEnabled(id))
   const ordered = loadOrder(
-    enabled.map((found) => ({ ...toNamedPlugin(found), requires: found.manifest.requiresPlugins, found })),
+    enabled.map((plugin) => ({ ...toNamedPlugin(plugin), requires: plugin.manifest.requiresPlugins, found: plugin })),
   )
   const cycle = ordered.cycle.join(', ')
   const entries: CataloguedPlugin[] = []
-  for (const { found } of ordered.order) {
-    const pluginWarnings = await requirementIssues(found, enabled)
-    if (ordered.cycle.includes(found.id))
+  for (const { found: plugin } of ordered.order) {
+    const pluginWarnings = await requirementIssues(plugin, enabled)
+    if (ordered.cycle.includes(plugin.id))
       pluginWarnings.push(
         `the plugins ${cycle} require each other (dependency cycle); they are loaded in alphabetical order`,
       )
-    const blockedReason = (await blockedReasonFor(found, environment)) ?? ''
-    entries.push({ found, desiredState: 'enabled', blockedReason, warnings: pluginWarnings })
+    const blockedReason = (await blockedReasonFor(plugin, environment)) ?? ''
+    entries.push({ found: plugin, desiredState: 'enabled', blockedReason, warnings: pluginWarnings })
   }
-  for (const found of plugins) {
-    const desiredState = desiredStateOf(settings, found.id, installed)
-    if (desiredState !== 'enabled') entries.push({ found, desiredState, blockedReason: '', warnings: [] })
+  for (const plugin of plugins) {
+    const desiredState = desiredStateOf(settings, plugin.id, installed)
+    if (desiredState !== 'enabled') entries.push({ found: plugin, desiredState, blockedReason: '', warnings: [] })
   }
   return {
     plugins: entries,
@@ -102,7 +102,7 @@ async function requirementIssues(
 ): Promise<string[]> {
   const issues: string[] = []
   for (const { id, range } of plugin.manifest.requiresPlugins) {
-    const other = enabledPlugins.find((one) => isCalled(id, toNamedPlugin(one)))
+    const other = enabledPlugins.find((other) => isCalled(id, toNamedPlugin(other)))
     if (other === undefined) {
       issues.push(`it requires the plugin ${id}, which is not enabled`)
       continue

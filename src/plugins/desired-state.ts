@@ -78,9 +78,9 @@ export function missingPlugins(selection: PluginSelection, installed: readonly N
   return [...new Set(enabled)]
     .filter((name) => !disabled.includes(name))
     .flatMap((name) => {
-      const found = resolveName(name, installed)
-      if (found.length === 1) return []
-      const reason = found.length === 0 ? notInstalled(name, installed) : ambiguous(found)
+      const ids = resolveName(name, installed)
+      if (ids.length === 1) return []
+      const reason = ids.length === 0 ? notInstalled(name, installed) : ambiguous(ids)
       return [{ id: name, reason: `plugins.enabled names ${reason}` }]
     })
 }
@@ -92,8 +92,8 @@ export function ambiguousDisabled(
 ): string[] {
   return [...new Set(plugins.disabled)]
     .map((name) => ({ name, found: resolveName(name, installed) }))
-    .filter(({ found }) => found.length > 1)
-    .map(({ name, found }) => `plugins.disabled: ${name} disables ${ambiguous(found)}`)
+    .filter(({ found: ids }) => ids.length > 1)
+    .map(({ name, found: ids }) => `plugins.disabled: ${name} disables ${ambiguous(ids)}`)
 }
 
 function notInstalled(name: string, installed: readonly NamedPlugin[]): string {

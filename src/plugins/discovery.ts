@@ -74,7 +74,7 @@ export function discoverPlugins(roots: readonly PluginRoot[]): PluginDiscovery {
       }
     }
   }
-  const byId = (one: { readonly id: string }, other: { readonly id: string }) => (one.id < other.id ? -1 : 1)
+  const byId = (a: { readonly id: string }, b: { readonly id: string }) => (a.id < b.id ? -1 : 1)
   return { plugins: [...plugins.values()].sort(byId), invalid: [...invalid.values()].sort(byId), warnings }
 }
 
@@ -94,16 +94,16 @@ function findCandidates(path: string, origin: PluginRoot['origin']): Candidate[]
   if ('reason' in listed) return [{ id: basename(path), folder: path, found: listed }]
   return listed.names.flatMap((name) => {
     const folder = join(path, name)
-    const own = inspectCandidate({ root: path, origin, folder, id: name, category: undefined })
-    if (own !== undefined) return [{ id: name, folder, found: own }]
+    const inspected = inspectCandidate({ root: path, origin, folder, id: name, category: undefined })
+    if (inspected !== undefined) return [{ id: name, folder, found: inspected }]
     if (name === platformCategory || (origin === 'bundled' && name === environmentCategory)) return []
     const within = listDirectories(folder)
     // A folder that cannot be read is not a category.
     if ('reason' in within) return []
     return within.names.flatMap((inner) => {
       const location = { root: path, origin, folder: join(folder, inner), id: `${name}/${inner}`, category: name }
-      const found = inspectCandidate(location)
-      return found === undefined ? [] : [{ id: location.id, folder: location.folder, found }]
+      const inspected = inspectCandidate(location)
+      return inspected === undefined ? [] : [{ id: location.id, folder: location.folder, found: inspected }]
     })
   })
 }

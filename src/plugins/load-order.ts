@@ -16,7 +16,7 @@ export interface LoadOrder<Plugin> {
 
 /** Ignores requirements that are not installed. Pure. */
 export function loadOrder<Plugin extends OrderablePlugin>(plugins: readonly Plugin[]): LoadOrder<Plugin> {
-  const waiting = [...plugins].sort((one, other) => (one.id < other.id ? -1 : 1))
+  const waiting = [...plugins].sort((a, b) => (a.id < b.id ? -1 : 1))
   const order: Plugin[] = []
   while (waiting.length > 0) {
     const next = waiting.findIndex(({ id, requires }) =>
@@ -25,7 +25,7 @@ export function loadOrder<Plugin extends OrderablePlugin>(plugins: readonly Plug
     const [ready] = next === -1 ? [] : waiting.splice(next, 1)
     if (ready === undefined) {
       const cycle = pluginsInCycles(waiting)
-      return { order: [...plugins].sort((one, other) => (one.id < other.id ? -1 : 1)), cycle }
+      return { order: [...plugins].sort((a, b) => (a.id < b.id ? -1 : 1)), cycle }
     }
     order.push(ready)
   }
@@ -38,7 +38,7 @@ function pluginsInCycles(unordered: readonly OrderablePlugin[]): string[] {
     unordered.filter((other) => requires.some((requirement) => isCalled(requirement.id, other)))
   const reaches = (from: OrderablePlugin): boolean => {
     const seen = new Set(required(from))
-    for (const one of seen) for (const other of required(one)) seen.add(other)
+    for (const plugin of seen) for (const other of required(plugin)) seen.add(other)
     return seen.has(from)
   }
   return unordered.filter(reaches).map(({ id }) => id)

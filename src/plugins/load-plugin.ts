@@ -79,19 +79,19 @@ const defaultRegisterTimeoutMs = 10_000
  */
 export async function loadPlugin(
   deps: LoadPluginDeps,
-  found: DiscoveredPlugin,
+  plugin: DiscoveredPlugin,
   { importer, hasPlugin, register: givenRegister, previous, turn = Promise.resolve(), signal }: LoadOptions,
 ): Promise<LoadedPlugin> {
-  const { id, entryFile, manifest } = found
+  const { id, entryFile, manifest } = plugin
   const { services, clock } = deps
   const startedAt = clock()
-  const fingerprints = fingerprintsOf([found.manifestFile, entryFile])
+  const fingerprints = fingerprintsOf([plugin.manifestFile, entryFile])
   const log = deps.log.child({ plugin: id })
   const registrations = createRegistrations(id, deps.log, { staged: previous !== undefined })
   const entry = () => configEntryOf(deps.settings(), id)
   const warnings = [...settingIssues(manifest.configSchema, entry().settings)]
   const context = createPluginContext({
-    plugin: found,
+    plugin: plugin,
     services,
     registrations,
     config: createPluginConfig(manifest.configSchema, () => entry().settings),
@@ -102,17 +102,17 @@ export async function loadPlugin(
   })
   let process: PluginProcess | undefined
   try {
-    const register = givenRegister ?? (found.language === 'python' ? undefined : await importer.importEntry(found))
-    if (found.language !== 'python') await previous?.registrations.runUnloadCallbacks()
-    process = await registerWithTimeout(deps, found, context, register, { turn, signal })
+    const register = givenRegister ?? (plugin.language === 'python' ? undefined : await importer.importEntry(plugin))
+    if (plugin.language !== 'python') await previous?.registrations.runUnloadCallbacks()
+    process = await registerWithTimeout(deps, plugin, context, register, { turn, signal })
     if (previous !== undefined) await replacePrevious(deps, previous, registrations)
-    warnings.push(...undeclaredHookWarnings(found, registrations))
+    warnings.push(...undeclaredHookWarnings(plugin, registrations))
     const loadMs = clock() - startedAt
     log.info(
       { event: 'plugin.loaded', version: manifest.version, ms: loadMs, registered: registrations.list().length },
       'plugin loaded',
     )
-    return { found, fingerprints, registrations, problem: '', warnings, loadMs, process, register }
+    return { found: plugin, fingerprints, registrations, problem: '', warnings, loadMs, process, register }
   } catch (error) {
     await disposeRegistrations(services, registrations, id)
     await process?.stop()
@@ -147,13 +147,13 @@ async function replacePrevious(
 
 async function registerWithTimeout(
   deps: LoadPluginDeps,
-  found: DiscoveredPlugin,
+  plugin: DiscoveredPlugin,
   context: PluginContext,
   register: Register | undefined,
   { turn, signal }: { readonly turn: Promise<void>; readonly signal: AbortSignal },
 ): Promise<PluginProcess | undefined> {
   const { registerTimeoutMs = defaultRegisterTimeoutMs, runAsPlugin = (_id, work) => work() } = deps
-  const registering = runAsPlugin(found.id, () => runRegister(deps, found, context, register, turn))
+  const registering = runAsPlugin(plugin.id, () => runRegister(deps, plugin, context, register, turn))
   // A process that fails before its turn is reported in its turn.
   const failedEarly = registering.then(
     () => turn,
@@ -170,14 +170,14 @@ async function registerWithTimeout(
 
 async function runRegister(
   { loadPython }: LoadPluginDeps,
-  found: DiscoveredPlugin,
+  plugin: DiscoveredPlugin,
   context: PluginContext,
   register: Register | undefined,
   turn: Promise<void>,
 ): Promise<PluginProcess | undefined> {
   if (register === undefined) {
     if (loadPython === undefined) throw new Error('this gateway cannot run plugins in Python')
-    return (await loadPython(found, context, turn)) ?? undefined
+    return (await loadPython(plugin, context, turn)) ?? undefined
   }
   await register(context)
   return undefined

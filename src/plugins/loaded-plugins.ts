@@ -18,11 +18,11 @@ export interface LoadedPlugins {
   /** Drops the failures of plugins that are not enabled any more, and those that may be tried again. */
   forgetFailures(isEnabled: (id: string) => boolean): void
   /** False for a loaded plugin, and for one that took long to fail and was not edited since. */
-  mayLoad(found: DiscoveredPlugin): boolean
+  mayLoad(plugin: DiscoveredPlugin): boolean
   /** Never rejects. */
-  load(found: DiscoveredPlugin, turn?: Promise<void>): Promise<void>
+  load(plugin: DiscoveredPlugin, turn?: Promise<void>): Promise<void>
   /** Replaces the previous version. It stays loaded when the new one cannot be loaded. Never rejects. */
-  reload(found: DiscoveredPlugin, previous: LoadedPlugin): Promise<void>
+  reload(plugin: DiscoveredPlugin, previous: LoadedPlugin): Promise<void>
   unload(plugin: LoadedPlugin): Promise<void>
 }
 
@@ -37,7 +37,8 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
   /** Fingerprints of the entries of plugins that took long to fail. */
   const slowFailures = new Map<string, string>()
 
-  const hasPlugin = (id: string) => [...loaded.values()].some(({ found }) => isCalled(id, toNamedPlugin(found)))
+  const hasPlugin = (id: string) =>
+    [...loaded.values()].some(({ found: plugin }) => isCalled(id, toNamedPlugin(plugin)))
 
   async function unload(plugin: LoadedPlugin): Promise<void> {
     await unloadPlugin(deps, plugin)
@@ -51,11 +52,11 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
   }
 
   async function load(
-    found: DiscoveredPlugin,
+    plugin: DiscoveredPlugin,
     previous: LoadedPlugin | undefined,
     turn?: Promise<void>,
   ): Promise<void> {
-    const { id, entryFile } = found
+    const { id, entryFile } = plugin
     let startedAt = clock()
     // The time of other plugins does not count.
     void turn?.then(() => {
@@ -65,7 +66,7 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
     failures.delete(id)
     slowFailures.delete(id)
     try {
-      setLoaded(await loadPlugin(deps, found, { importer, hasPlugin, previous, turn, signal: stopping }))
+      setLoaded(await loadPlugin(deps, plugin, { importer, hasPlugin, previous, turn, signal: stopping }))
     } catch (error) {
       if (stopping.aborted) {
         log.info(
@@ -74,7 +75,7 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
         )
         return
       }
-      const reason = await failureReasonOf(error, found)
+      const reason = await failureReasonOf(error, plugin)
       log.error({ event: 'plugin.load_failed', plugin: id, err: error, reason }, 'plugin cannot be loaded')
       if (previous !== undefined) return restore(previous, reason)
       failures.set(id, reason)
@@ -108,16 +109,16 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
   }
 
   /** A version that cannot be imported does not replace a working one. */
-  async function isImportable(found: DiscoveredPlugin, previous: LoadedPlugin): Promise<boolean> {
-    if (found.language === 'python') return true
-    importer.invalidate(found)
+  async function isImportable(plugin: DiscoveredPlugin, previous: LoadedPlugin): Promise<boolean> {
+    if (plugin.language === 'python') return true
+    importer.invalidate(plugin)
     try {
-      await importer.importEntry(found)
+      await importer.importEntry(plugin)
       return true
     } catch (error) {
-      const reason = await failureReasonOf(error, found)
+      const reason = await failureReasonOf(error, plugin)
       log.error(
-        { event: 'plugin.reload_failed', plugin: found.id, err: error, reason },
+        { event: 'plugin.reload_failed', plugin: plugin.id, err: error, reason },
         'the edited plugin cannot be imported',
       )
       keepPrevious(previous, `its newest version cannot be imported, so the previous one stays loaded: ${reason}`)
@@ -136,9 +137,9 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
     mayLoad({ id, entryFile }) {
       return !loaded.has(id) && !(slowFailures.has(id) && slowFailures.get(id) === fingerprintOf(entryFile))
     },
-    load: (found, turn) => load(found, undefined, turn),
-    async reload(found, previous) {
-      if (await isImportable(found, previous)) await load(found, previous)
+    load: (plugin, turn) => load(plugin, undefined, turn),
+    async reload(plugin, previous) {
+      if (await isImportable(plugin, previous)) await load(plugin, previous)
     },
     unload,
   }

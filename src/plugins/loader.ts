@@ -54,18 +54,18 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
     const settings = deps.settings()
     catalogue = await cataloguePlugins({ roots: deps.roots, settings, environment: deps.environment() })
     const wanted = catalogue.plugins.filter(({ desiredState }) => desiredState === 'enabled')
-    const enabled = wanted.filter(({ blockedReason }) => blockedReason === '').map(({ found }) => found)
+    const enabled = wanted.filter(({ blockedReason }) => blockedReason === '').map(({ found: plugin }) => plugin)
     // Wrong permissions, a broken manifest or a missing variable are no decision of the owner, and a guardrail must not
     // disappear with them.
     const isStillEnabled = ({ found: { id, directory } }: LoadedPlugin) =>
       catalogue.isEnabled(id) &&
-      [...wanted.map(({ found }) => found), ...catalogue.invalid].some(
-        (one) => one.id === id && one.directory === directory,
+      [...wanted.map(({ found: plugin }) => plugin), ...catalogue.invalid].some(
+        (candidate) => candidate.id === id && candidate.directory === directory,
       )
-    table.forgetFailures((id) => enabled.some((found) => found.id === id))
+    table.forgetFailures((id) => enabled.some((plugin) => plugin.id === id))
     for (const plugin of table.list().toReversed()) if (!isStillEnabled(plugin)) await table.unload(plugin)
     const outdated = outdatedPlugins(table.list(), changedFiles)
-    const early = startEarly(enabled.filter((found) => startsEarly(found) && table.mayLoad(found)))
+    const early = startEarly(enabled.filter((plugin) => startsEarly(plugin) && table.mayLoad(plugin)))
     for (const [index, found] of enabled.entries()) {
       if (found.language === 'python') onWait?.(enabled.slice(index))
       const previous = outdated.find((plugin) => plugin.found.id === found.id)
@@ -87,14 +87,14 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
   /** Processes start beside each other; each plugin registers when it has its turn, so that the order stays the same. */
   function startEarly(plugins: readonly DiscoveredPlugin[]): ReadonlyMap<string, { takeTurn(): Promise<void> }> {
     return new Map(
-      plugins.map((found) => {
+      plugins.map((plugin) => {
         const turn = Promise.withResolvers<void>()
-        const loading = table.load(found, turn.promise)
+        const loading = table.load(plugin, turn.promise)
         const takeTurn = () => {
           turn.resolve()
           return loading
         }
-        return [found.id, { takeTurn }]
+        return [plugin.id, { takeTurn }]
       }),
     )
   }

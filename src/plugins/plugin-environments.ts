@@ -24,10 +24,10 @@ export function createPluginEnvironments(deps: PluginEnvironmentsDeps): PluginEn
   return {
     register(owner, name, kind) {
       if (!/^[a-z][a-z0-9_-]{0,63}$/.test(name)) {
-        const found = JSON.stringify(name)
+        const quotedName = JSON.stringify(name)
         throw new HermesError(
           'plugins/invalid-registration',
-          `expected the name of an environment, found ${found} (${owner})`,
+          `expected the name of an environment, found ${quotedName} (${owner})`,
         )
       }
       if (builtInNames.includes(name) || (kinds.get(name) ?? { owner }).owner !== owner)

@@ -80,7 +80,7 @@ export function createPluginReports(
     })),
     ...missing.map(({ id, reason }) => ({ ...emptyReport, id, reason, name: id, state: 'missing' as const })),
   ]
-  return reports.sort((one, other) => (one.id < other.id ? -1 : 1))
+  return reports.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
 const emptyReport = {
@@ -101,10 +101,10 @@ const emptyReport = {
 } as const
 
 function createPluginReport(
-  { found, desiredState, blockedReason, warnings }: CataloguedPlugin,
+  { found: plugin, desiredState, blockedReason, warnings }: CataloguedPlugin,
   runtime: PluginRuntimeState,
 ): PluginReport {
-  const { id, manifest, origin, directory, entryFile } = found
+  const { id, manifest, origin, directory, entryFile } = plugin
   const { name, version, description, author, kind } = manifest
   const identity = {
     id,

@@ -48,7 +48,7 @@ export function createPluginSkills(): PluginSkills {
         name: fullName,
         remove() {
           const before = skills.length
-          skills = skills.filter((one) => one !== skill)
+          skills = skills.filter((registered) => registered !== skill)
           return skills.length < before
         },
       }

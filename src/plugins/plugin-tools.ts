@@ -69,7 +69,7 @@ export function createPluginTools({ builtInNames, mayOverride, onChange, log }: 
       return {
         name: tool.name,
         remove() {
-          const remaining = entries.filter((one) => one !== entry)
+          const remaining = entries.filter((pluginToolEntry) => pluginToolEntry !== entry)
           const removed = remaining.length < entries.length
           entries = remaining
           if (removed) onChange()

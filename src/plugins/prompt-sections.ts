@@ -46,7 +46,7 @@ export function createPromptSections(deps: PromptSectionsDeps): PromptSections {
   /** Ordered by plugin and name, so that the order of loading does not change the prompt. */
   function sortedSections(): readonly Section[] {
     const byName = new Map(sections.map((section) => [`${section.owner}\n${section.name}`, section]))
-    return [...byName].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, section]) => section)
+    return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, section]) => section)
   }
 
   function warnAbout({ owner, name }: Section, issue: string): void {
@@ -90,7 +90,7 @@ export function createPromptSections(deps: PromptSectionsDeps): PromptSections {
         name,
         remove() {
           const before = sections.length
-          sections = sections.filter((one) => one !== registered)
+          sections = sections.filter((section) => section !== registered)
           return sections.length < before
         },
       }

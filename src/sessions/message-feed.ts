@@ -52,8 +52,8 @@ const selectAfter = query((db, p: { after: number; until: number; limit: number 
 
 /** The messages with a number above `after`, up to `until`, in order. */
 export function* listMessagesAfter(after: number, until: number, limit: number): Transaction<readonly FeedMessage[]> {
-  const found = yield* rows(selectAfter, { after, until, limit })
-  return found.flatMap(({ role, turn_id, ...rest }) =>
+  const records = yield* rows(selectAfter, { after, until, limit })
+  return records.flatMap(({ role, turn_id, ...rest }) =>
     role === 'tool' || turn_id === null ? [] : [{ ...rest, role, turn_id }],
   )
 }
@@ -64,6 +64,6 @@ const selectBounds = query((db, _: Record<never, never>) =>
 
 /** The smallest and the largest number of all messages; 0 when there are none. */
 export function* messageBounds(): Transaction<{ readonly first: number; readonly last: number }> {
-  const found = yield* row(selectBounds, {})
-  return { first: found?.first ?? 0, last: found?.last ?? 0 }
+  const bounds = yield* row(selectBounds, {})
+  return { first: bounds?.first ?? 0, last: bounds?.last ?? 0 }
 }

@@ -16,8 +16,8 @@ const selectLongText = query((db, p: { session_id: string }) =>
 const deleteTexts = query((db, p: { session_id: string }) =>
   db
     .deleteFrom('texts')
-    .where('id', 'in', (own) =>
-      own
+    .where('id', 'in', (builder) =>
+      builder
         .selectFrom('messages')
         .select(sql<number>`text_id`.as('id'))
         .where('session_id', '=', p.session_id)

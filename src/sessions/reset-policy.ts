@@ -67,7 +67,7 @@ const selectActivity = query((db, p: { key: string }) =>
 export function* findSessionActivity(
   key: string,
 ): Transaction<{ readonly sessionId: string; readonly lastAt: number } | undefined> {
-  const found = yield* row(selectActivity, { key })
-  if (found === undefined || found.fresh === 1) return undefined
-  return { sessionId: found.id, lastAt: Math.max(found.claimed_at, found.ended_at) }
+  const activity = yield* row(selectActivity, { key })
+  if (activity === undefined || activity.fresh === 1) return undefined
+  return { sessionId: activity.id, lastAt: Math.max(activity.claimed_at, activity.ended_at) }
 }

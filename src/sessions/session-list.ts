@@ -160,7 +160,7 @@ export function* listSessions(
     limit,
   }
   const listed: ListedSession[] = []
-  for (const found of yield* selectPage(params, search)) listed.push(yield* toListed(found))
+  for (const session of yield* selectPage(params, search)) listed.push(yield* toListed(session))
   return listed
 }
 
@@ -171,8 +171,8 @@ function* selectPage(params: ListParams, search: SessionSearch | undefined): Tra
 }
 
 export function* findListedSession(id: string): Transaction<ListedSession | undefined> {
-  const found = yield* row(selectOne, { id })
-  return found === undefined ? undefined : yield* toListed(found)
+  const session = yield* row(selectOne, { id })
+  return session === undefined ? undefined : yield* toListed(session)
 }
 
 interface Hit {
@@ -327,8 +327,8 @@ const selectMessage = query((db, p: { session_id: string; id: number }) =>
 
 /** With its whole text. */
 export function* findListedMessage(sessionId: string, id: number): Transaction<ListedMessage | undefined> {
-  const found = yield* row(selectMessage, { session_id: sessionId, id })
-  return found === undefined ? undefined : { ...found, content: found.body ?? found.content, text_id: null }
+  const message = yield* row(selectMessage, { session_id: sessionId, id })
+  return message === undefined ? undefined : { ...message, content: message.body ?? message.content, text_id: null }
 }
 
 const neighbour = (direction: 'before' | 'after') =>

@@ -35,9 +35,9 @@ const selectSource = query((db, p: { key: string }) =>
 
 /** The source of the latest message of a session key; undefined when the key does not exist. */
 export function* findSessionSource(key: string): Transaction<SessionSource | undefined> {
-  const found = yield* row(selectSource, { key })
-  if (found === undefined) return undefined
-  const source: SessionSource = JSON.parse(found.source)
+  const stored = yield* row(selectSource, { key })
+  if (stored === undefined) return undefined
+  const source: SessionSource = JSON.parse(stored.source)
   return source
 }
 
@@ -74,8 +74,8 @@ const selectSettings = query((db, p: { key: string }) =>
 
 /** Empty for a conversation without choices. */
 export function* readSessionSettings(key: string): Transaction<SessionSettings> {
-  const found = yield* row(selectSettings, { key })
-  const settings: SessionSettings = found === undefined ? {} : JSON.parse(found.settings)
+  const stored = yield* row(selectSettings, { key })
+  const settings: SessionSettings = stored === undefined ? {} : JSON.parse(stored.settings)
   return settings
 }
 
@@ -174,8 +174,8 @@ export function* createState({ key, newSessionId, source, now }: EpochOptions): 
 
 /** The state of a key. A conversation that has not begun gets its session, so that a choice before the first message is kept. */
 export function* ensureSession(options: EpochOptions): Transaction<SessionState> {
-  const found = yield* findSessionState(options.key)
-  if (found !== undefined) return found
+  const state = yield* findSessionState(options.key)
+  if (state !== undefined) return state
   yield* createState(options)
   yield* createSession(options, '', null)
   return { session_id: options.newSessionId, epoch: 0, fresh: 1 }
@@ -206,16 +206,16 @@ export function* startNewSession(
   title: string,
   reason: 'reset' | 'daily' | 'idle' = 'reset',
 ): Transaction<{ ended: string | null }> {
-  const found = yield* findSessionState(options.key)
-  if (found === undefined) yield* createState(options)
+  const state = yield* findSessionState(options.key)
+  if (state === undefined) yield* createState(options)
   else {
-    yield* exec(updateSessionEnd, { id: found.session_id, reason, now: options.now })
-    const next = { session_id: options.newSessionId, epoch: found.epoch + 1, fresh: 1 }
+    yield* exec(updateSessionEnd, { id: state.session_id, reason, now: options.now })
+    const next = { session_id: options.newSessionId, epoch: state.epoch + 1, fresh: 1 }
     yield* exec(updateSessionState, { key: options.key, ...next, source: options.source, now: options.now })
   }
-  yield* createSession(options, title, found?.session_id ?? null)
+  yield* createSession(options, title, state?.session_id ?? null)
   yield* forgetDirectory(options.key)
-  return { ended: found?.session_id ?? null }
+  return { ended: state?.session_id ?? null }
 }
 
 /** The next command of the conversation begins where its environment begins. */
@@ -231,8 +231,8 @@ export function* createSession(options: EpochOptions, title: string, parent: str
 
 /** Throws `store/fenced` when the epoch has advanced. */
 export function* checkFence(fence: Fence): Transaction<void> {
-  const found = yield* findSessionState(fence.sessionKey)
-  if (found?.epoch !== fence.epoch) throw new HermesError('store/fenced', `(${fence.sessionKey})`)
+  const state = yield* findSessionState(fence.sessionKey)
+  if (state?.epoch !== fence.epoch) throw new HermesError('store/fenced', `(${fence.sessionKey})`)
 }
 
 const advanceEpoch = query((db, p: { key: string; epoch: number; next: number }) =>

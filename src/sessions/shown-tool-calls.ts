@@ -115,18 +115,18 @@ export function* findShownToolCall(
   { turnId: turn_id, callId }: { readonly turnId: string; readonly callId: string },
 ): Transaction<StoredToolCall | undefined> {
   if (!(yield* isTurnOf(chat, turn_id))) return undefined
-  const found = yield* row(selectCall, { turn_id, call_id: callId })
-  if (found === undefined) return undefined
-  const requests = yield* rows(selectRequests, { session_id: found.session_id, turn_id })
+  const stored = yield* row(selectCall, { turn_id, call_id: callId })
+  if (stored === undefined) return undefined
+  const requests = yield* rows(selectRequests, { session_id: stored.session_id, turn_id })
   const calls = requests.flatMap(({ tool_calls }) => (tool_calls === null ? [] : parseCalls(tool_calls)))
   const call = calls.find(({ id }) => id === callId)
   if (call === undefined) return undefined
-  const result = found.body ?? found.content ?? undefined
+  const result = stored.body ?? stored.content ?? undefined
   return {
     tool: call.name,
     arguments: call.arguments,
     result,
-    images: found.images === null ? [] : parseImages(found.images),
+    images: stored.images === null ? [] : parseImages(stored.images),
   }
 }
 

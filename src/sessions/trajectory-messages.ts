@@ -57,13 +57,13 @@ export function* readSaidMessages(sessionId: string): Transaction<SaidMessage[] 
   let said: StoredMessage[] = []
   const withdrawn = new Set<string>()
   for (let count = 0; session !== undefined && count < maxContinued; count += 1) {
-    const found = yield* rows(selectSaid, { session_id: session.id })
-    const copied = new Set(found.map(identityOf))
+    const messages = yield* rows(selectSaid, { session_id: session.id })
+    const copied = new Set(messages.map(identityOf))
     said = [
-      ...found.filter((one) => one.withdrawn === 0 && !withdrawn.has(identityOf(one))),
-      ...said.filter((one) => !copied.has(identityOf(one))),
+      ...messages.filter((message) => message.withdrawn === 0 && !withdrawn.has(identityOf(message))),
+      ...said.filter((message) => !copied.has(identityOf(message))),
     ]
-    for (const one of found) if (one.withdrawn === 1) withdrawn.add(identityOf(one))
+    for (const message of messages) if (message.withdrawn === 1) withdrawn.add(identityOf(message))
     session = session.continues === null ? undefined : yield* row(selectSession, { id: session.continues })
   }
   return said.map(({ body, content, role, tool_calls, tool_call_id, tool_name, provider_data }) => ({

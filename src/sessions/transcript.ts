@@ -110,8 +110,8 @@ export interface TranscriptEntry {
 
 /** The conversation as the model receives it, in order. */
 export function* readTranscript(sessionId: string): Transaction<TranscriptEntry[]> {
-  const found = yield* rows(selectMessages, { session_id: sessionId })
-  return found.map((line) => ({
+  const records = yield* rows(selectMessages, { session_id: sessionId })
+  return records.map((line) => ({
     ord: line.ord,
     turnId: line.turn_id,
     message: toChatMessage(line),
@@ -159,15 +159,15 @@ const maxContinued = 100
 /** Messages of a conversation, also those that summaries have replaced, and those of the sessions that it continues. */
 export function* findMessages(sessionId: string, { toolName, userStart }: MessageFilter): Transaction<ChatMessage[]> {
   const call = JSON.stringify(toolName)
-  const found: ChatMessage[] = []
+  const messages: ChatMessage[] = []
   let id: string | undefined = sessionId
   for (let count = 0; id !== undefined && count < maxContinued; count++) {
     const lines = yield* rows(selectMatching, { session_id: id, tool_name: toolName, call, start: userStart })
-    found.unshift(...lines.map(toChatMessage))
+    messages.unshift(...lines.map(toChatMessage))
     const continued: { readonly id: string } | undefined = yield* row(selectContinued, { id })
     id = continued?.id
   }
-  return found
+  return messages
 }
 
 const selectLastOrdinal = query((db, p: { session_id: string }) =>
@@ -232,8 +232,8 @@ function imagesOf({ images }: Pick<MessageRow, 'images'>): { readonly images?: r
 }
 
 /** The pictures of several rows. */
-export function storedImages(found: readonly Pick<MessageRow, 'images'>[]): readonly ImagePart[] {
-  return found.flatMap((line) => imagesOf(line).images ?? [])
+export function storedImages(records: readonly Pick<MessageRow, 'images'>[]): readonly ImagePart[] {
+  return records.flatMap((line) => imagesOf(line).images ?? [])
 }
 
 const selectImagesOfConversation = query((db, p: { turn: string }) =>
@@ -274,8 +274,10 @@ const selectTurnUsage = query((db, p: { session_id: string; turn_id: string; fro
 
 /** The usage of the stored responses of a turn that starts at ordinal `from`. */
 export function* usageOfTurn(sessionId: string, turnId: string, from: number): Transaction<Usage> {
-  const found = yield* rows(selectTurnUsage, { session_id: sessionId, turn_id: turnId, from })
-  return found.map(({ usage }) => (usage === null ? noUsage : parseStoredJson<Usage>(usage))).reduce(addUsage, noUsage)
+  const records = yield* rows(selectTurnUsage, { session_id: sessionId, turn_id: turnId, from })
+  return records
+    .map(({ usage }) => (usage === null ? noUsage : parseStoredJson<Usage>(usage)))
+    .reduce(addUsage, noUsage)
 }
 
 const selectResponses = query((db, p: { session_id: string; turn_id: string; from: number }) =>
@@ -298,9 +300,11 @@ export interface StoredResponses {
 
 /** The responses of a turn that starts at ordinal `from`. */
 export function* responsesOfTurn(sessionId: string, turnId: string, from: number): Transaction<StoredResponses> {
-  const found = yield* rows(selectResponses, { session_id: sessionId, turn_id: turnId, from })
-  const calls = found.flatMap(({ tool_calls }) => (tool_calls === null ? [] : parseStoredJson<ToolCall[]>(tool_calls)))
-  return { count: found.length, callIds: calls.map(({ id }) => id) }
+  const records = yield* rows(selectResponses, { session_id: sessionId, turn_id: turnId, from })
+  const calls = records.flatMap(({ tool_calls }) =>
+    tool_calls === null ? [] : parseStoredJson<ToolCall[]>(tool_calls),
+  )
+  return { count: records.length, callIds: calls.map(({ id }) => id) }
 }
 
 const selectPrompt = query((db, p: { session_id: string }) =>
@@ -317,9 +321,9 @@ export interface FrozenPrompt {
 
 /** Undefined before the first turn of the session. */
 export function* readFrozenPrompt(sessionId: string): Transaction<FrozenPrompt | undefined> {
-  const found = yield* row(selectPrompt, { session_id: sessionId })
-  if (found === undefined) return undefined
-  const { text, tools } = found
+  const prompt = yield* row(selectPrompt, { session_id: sessionId })
+  if (prompt === undefined) return undefined
+  const { text, tools } = prompt
   return tools === null ? { text } : { text, toolNames: parseStoredJson<readonly string[]>(tools) }
 }
 

@@ -48,6 +48,6 @@ export function isFirstTurn({ firstOfSession, resumed, transcript, id }: Turn): 
 
 /** Index of the first message of this turn. */
 export function turnStartIndex(turn: Turn, entries: readonly TranscriptEntry[]): number {
-  const own = entries.findIndex(({ turnId }) => turnId === turn.id)
-  return own === -1 ? entries.length : own
+  const index = entries.findIndex(({ turnId }) => turnId === turn.id)
+  return index === -1 ? entries.length : index
 }

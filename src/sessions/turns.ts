@@ -284,9 +284,9 @@ export function* wasEffectStarted(turnId: string, callId: string): Transaction<b
  */
 export function* startToolCall(call: ToolCallStart, now: number): Transaction<'run' | 'unknown'> {
   const { turnId: turn_id, callId: call_id, name, argsHash: args_hash, mode } = call
-  const found = yield* row(selectToolCall, { turn_id, call_id })
-  if (found?.mode === 'effect') return 'unknown'
-  if (found === undefined) yield* exec(insertToolCall, { turn_id, call_id, name, args_hash, mode, now })
+  const stored = yield* row(selectToolCall, { turn_id, call_id })
+  if (stored?.mode === 'effect') return 'unknown'
+  if (stored === undefined) yield* exec(insertToolCall, { turn_id, call_id, name, args_hash, mode, now })
   else if (mode === 'effect') yield* exec(markToolCallAsEffect, { turn_id, call_id, args_hash })
   return 'run'
 }
@@ -336,8 +336,8 @@ const selectRunningCall = query((db, p: { session_key: string }) =>
 export function* findTurnActivity(
   sessionKey: string,
 ): Transaction<{ readonly seq: number; readonly runsTool: boolean } | undefined> {
-  const found = yield* row(selectRunningCall, { session_key: sessionKey })
-  return found === undefined ? undefined : { seq: found.seq, runsTool: found.call_id !== null }
+  const stored = yield* row(selectRunningCall, { session_key: sessionKey })
+  return stored === undefined ? undefined : { seq: stored.seq, runsTool: stored.call_id !== null }
 }
 
 const updateLateResult = query((db, p: { turn_id: string; call_id: string; late: string; now: number }) =>

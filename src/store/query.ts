@@ -76,8 +76,8 @@ export function* rows<P extends QueryParams, Row>(of: Query<P, Row>, params: P):
 
 /** Runs a query that returns at most one row. */
 export function* row<P extends QueryParams, Row>(of: Query<P, Row>, params: P): Transaction<Row | undefined> {
-  const found = yield* rows(of, params)
-  return found[0]
+  const records = yield* rows(of, params)
+  return records[0]
 }
 
 /** Runs a query without result. */

@@ -15,8 +15,8 @@ const minMainChars = 200
 /** Never throws for malformed HTML. Takes a time in proportion to the size of the page. */
 export function htmlToMarkdown(html: string, url: string): ConvertedPage {
   let title = ''
-  const frontmatter = (found: Record<string, string>) => {
-    title = found['title'] ?? ''
+  const frontmatter = (fields: Record<string, string>) => {
+    title = fields['title'] ?? ''
   }
   const origin = URL.parse(url)?.origin ?? ''
   const run = (isolateMain: boolean) =>

@@ -90,9 +90,9 @@ let previous: Promise<unknown> = Promise.resolve()
 /** One page after the other in the whole process, because each may take as much memory as its thread has. */
 function convertAlone(data: Convertible, signal: AbortSignal): ReturnType<typeof convert> {
   const work = async () => await convert(data, signal)
-  const own = previous.then(work, work)
-  previous = own.catch(() => undefined)
-  return raceAbort(own, signal)
+  const conversion = previous.then(work, work)
+  previous = conversion.catch(() => undefined)
+  return raceAbort(conversion, signal)
 }
 
 const convertedSchema = z.object({ title: z.string(), content: z.string() })

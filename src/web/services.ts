@@ -216,7 +216,7 @@ const searxng: SearchService = {
     z
       .object({ results: z.array(z.intersection(contentHit, z.object({ score: z.number().nullish() }))) })
       .parse(response)
-      .results.toSorted((one, other) => (other.score ?? 0) - (one.score ?? 0))
+      .results.toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0))
       .map(({ title, url, description }) => ({ title, url, description })),
 }
 

@@ -53,10 +53,10 @@ export async function registerCommands(
   return true
 }
 
-function isSameCommandList(one: readonly JsonRecord[], other: readonly JsonRecord[]): boolean {
+function isSameCommandList(a: readonly JsonRecord[], b: readonly JsonRecord[]): boolean {
   const serialize = (commands: readonly JsonRecord[]) =>
     commands.map((command) => JSON.stringify(comparableFields(command))).sort()
-  return serialize(one).join('\n') === serialize(other).join('\n')
+  return serialize(a).join('\n') === serialize(b).join('\n')
 }
 
 /** The fields of a command without those that Discord adds: ids, versions, translations. */

@@ -220,7 +220,7 @@ function planFor(
   const newestCursor = newest(cursors.values())
   if (lastLive === undefined && newestCursor === undefined) return new Map()
   const newestIn = guildCache.newestMessages()
-  const found: { channel: string; start: StartPoint; last: string }[] = []
+  const channels: { channel: string; start: StartPoint; last: string }[] = []
   const consider = (channel: string, since: string, hasCursor: boolean) => {
     const start = startPoint(
       newest([since, horizon, ...(lastLive === undefined ? [] : [lastLive])]) ?? since,
@@ -229,16 +229,16 @@ function planFor(
     const last = newestIn.get(channel)
     // The message with the cursor may have overtaken an earlier one, so both are read again.
     if (last !== undefined && !isNewer(last, start.after)) return
-    found.push({ channel, start, last: last ?? since })
+    channels.push({ channel, start, last: last ?? since })
   }
   for (const [channel, cursor] of cursors) consider(channel, cursor, true)
   for (const channel of newestIn.keys()) {
     if (!cursors.has(channel)) consider(channel, firstMessageOf(guildCache, channel, newestCursor ?? horizon), false)
   }
-  const first = found.sort((one, other) => (isNewer(one.last, other.last) ? -1 : 1)).slice(0, maxChannels)
-  if (first.length < found.length) {
+  const first = channels.sort((a, b) => (isNewer(a.last, b.last) ? -1 : 1)).slice(0, maxChannels)
+  if (first.length < channels.length) {
     log.warn(
-      { event: 'discord.channels_skipped', channels: found.length - first.length, limit: maxChannels },
+      { event: 'discord.channels_skipped', channels: channels.length - first.length, limit: maxChannels },
       'too many channels have missed messages; those with the oldest are skipped',
     )
   }

@@ -38,7 +38,7 @@ const forwardReferenceType = 1
 export function messageText(message: JsonRecord, names: NameResolver): string {
   const parts = [
     withoutForgedHeading(bodyText(message, isBotMessage(message), names)),
-    ...forwardsOf(message).map((one) => forwardText(one, names)),
+    ...forwardsOf(message).map((forward) => forwardText(forward, names)),
     withoutForgedHeading(pollText(message)),
   ]
   return parts.filter((part) => part !== '').join('\n\n')
@@ -48,8 +48,8 @@ export function messageText(message: JsonRecord, names: NameResolver): string {
 function bodyText(message: JsonRecord, showsEmbeds: boolean, names: NameResolver): string {
   const mentions = recordsAt(message, 'mentions')
   const readable = (text: string) => replaceMarkup(text, mentions, names)
-  const own = [readable(textAt(message, 'content') ?? ''), readable(componentText(message))]
-  const text = own.filter((part) => part !== '').join('\n\n')
+  const texts = [readable(textAt(message, 'content') ?? ''), readable(componentText(message))]
+  const text = texts.filter((part) => part !== '').join('\n\n')
   const embeds = showsEmbeds ? readable(embedText(message, text === '')) : ''
   return [text, embeds].filter((part) => part !== '').join('\n\n')
 }
@@ -65,9 +65,9 @@ export function quoteOf(message: JsonRecord, names: NameResolver): string {
 
 /** Files, voice messages and stickers, of forwarded messages too. */
 export function attachmentsOf(message: JsonRecord): readonly Attachment[] {
-  return [message, ...forwardsOf(message)].flatMap((one) => [
-    ...recordsAt(one, 'attachments').flatMap((file) => toAttachment(file, hasFlag(one, 'flags', voiceFlag))),
-    ...recordsAt(one, 'sticker_items').flatMap(toSticker),
+  return [message, ...forwardsOf(message)].flatMap((part) => [
+    ...recordsAt(part, 'attachments').flatMap((file) => toAttachment(file, hasFlag(part, 'flags', voiceFlag))),
+    ...recordsAt(part, 'sticker_items').flatMap(toSticker),
   ])
 }
 
@@ -158,7 +158,7 @@ const markupPattern = /<(@[!&]?|#|a?:\w{1,64}:|t:|\/[^:<>\n]{1,64}:)(-?\d{1,20})
 
 /** Replaces codes by names and removes mentions of the bot. */
 function replaceMarkup(content: string, mentioned: readonly JsonRecord[], names: NameResolver): string {
-  const kept: string[] = []
+  const lines: string[] = []
   let part = ''
   let last = 0
   for (const match of content.matchAll(markupPattern)) {
@@ -166,12 +166,12 @@ function replaceMarkup(content: string, mentioned: readonly JsonRecord[], names:
     part += content.slice(last, match.index)
     last = match.index + code.length
     if (isBotMention(kind, id, names)) {
-      kept.push(part)
+      lines.push(part)
       part = ''
     } else part += displayTextOf(kind, id, mentioned, names) ?? code
   }
   part += content.slice(last)
-  return kept.length === 0 ? part : joinParts([...kept, part])
+  return lines.length === 0 ? part : joinParts([...lines, part])
 }
 
 function isBotMention(kind: string, id: string, names: NameResolver): boolean {
@@ -186,7 +186,7 @@ function displayTextOf(
   names: NameResolver,
 ): string | undefined {
   if (kind === '@' || kind === '@!') {
-    const user = mentioned.find((one) => idAt(one, 'id') === id)
+    const user = mentioned.find((candidate) => idAt(candidate, 'id') === id)
     return user === undefined ? undefined : `@${nameOf(user, recordAt(user, 'member')) ?? 'user'}`
   }
   if (kind === '@&') return withPrefix('@', names.roleName(id))

@@ -110,25 +110,28 @@ export function sourceOf(
 }
 
 function normalizeMessage(message: JsonRecord, view: NormalizeContext): readonly InboundEvent[] {
-  const found = parseMessage(message, view)
-  if (found === undefined || !isAddressedToBot(message, found.channel, found.bot, view.options)) return []
-  const event = toMessageEvent(message, found, view)
+  const content = parseMessage(message, view)
+  if (content === undefined || !isAddressedToBot(message, content.channel, content.bot, view.options)) return []
+  const event = toMessageEvent(message, content, view)
   // A bare mention in a reply refers to the quoted message; a bare mention alone has no content.
   const isEmpty = event.text === '' && event.attachments === undefined && !event.replyTo?.text
   if (isEmpty) return []
-  const mark = { place: found.channel.channelId, id: found.id }
-  const isFirst = startsConversation(message, found.channel, found.bot, view.options) && event.messageType !== 'command'
-  return [{ kind: 'message', event, keys: [messageKey(found.id)], mark, ...(isFirst ? { mayNeedContext: true } : {}) }]
+  const mark = { place: content.channel.channelId, id: content.id }
+  const isFirst =
+    startsConversation(message, content.channel, content.bot, view.options) && event.messageType !== 'command'
+  return [
+    { kind: 'message', event, keys: [messageKey(content.id)], mark, ...(isFirst ? { mayNeedContext: true } : {}) },
+  ]
 }
 
 /** Does not check whether the message is addressed to the bot, because an edit may remove the mention. The gateway ignores edits of unknown messages. */
 function normalizeEdit(message: JsonRecord, view: NormalizeContext): readonly InboundEvent[] {
-  const found = parseMessage(message, view)
+  const content = parseMessage(message, view)
   // Without this field Discord itself changed the message: it added a link preview or a thread.
   const at = nonEmptyTextAt(message, 'edited_timestamp')
-  if (found === undefined || at === undefined || !isChannelAllowed(found.channel, view.options)) return []
-  const event = toMessageEvent(message, found, view)
-  const of = messageKey(found.id)
+  if (content === undefined || at === undefined || !isChannelAllowed(content.channel, view.options)) return []
+  const event = toMessageEvent(message, content, view)
+  const of = messageKey(content.id)
   return [{ kind: 'change', change: { kind: 'edited', of, event }, keys: [brand<EventKey>(`${of}:e:${at}`)] }]
 }
 
@@ -195,8 +198,8 @@ function toMessageEvent(
 ): MessageEvent {
   const names = nameResolverOf(view)
   const text = messageText(message, names)
-  const own = attachmentsOf(message)
-  const attachments = [...own, ...quotedAttachmentsOf(message)]
+  const attached = attachmentsOf(message)
+  const attachments = [...attached, ...quotedAttachmentsOf(message)]
   const isCommand = parseCommand({ text }) !== null
   const replyTo = replyOf(message, names)
   return {
@@ -207,7 +210,7 @@ function toMessageEvent(
       messageId: id,
     },
     text,
-    messageType: isCommand ? 'command' : toMessageType(own[0]?.kind),
+    messageType: isCommand ? 'command' : toMessageType(attached[0]?.kind),
     messageId: id,
     timestamp: timestampOf(message, id),
     ...(attachments.length === 0 ? {} : { attachments }),

@@ -128,9 +128,9 @@ export function createSender({ api, threads, options, botId }: SenderDeps): Send
     if (message.kind === 'draft') return message.text === '' ? 'unknown' : await repeatDraft(message, signal)
     let isSure = true
     for (const channelId of threads.channelIdsOf(message.target)) {
-      const found = await findInChannel(channelId, message, nonce, signal)
-      if (found === 'unsure') isSure = false
-      else if (found !== undefined) return { sent: true, messageId: found }
+      const match = await findInChannel(channelId, message, nonce, signal)
+      if (match === 'unsure') isSure = false
+      else if (match !== undefined) return { sent: true, messageId: match }
     }
     return isSure ? { sent: false } : 'unknown'
   }
@@ -201,9 +201,9 @@ function createAlbums(sendWithFiles: SendWithFiles, resolveUnknown: Sender['reso
       return { success: true, ...(result.messageId === undefined ? {} : { messageIds: [result.messageId] }) }
     },
     async resolveUnknown(album, signal) {
-      const found = await resolveUnknown(toMessage(album), signal)
-      if (found === 'unknown' || !found.sent) return found
-      return { sent: true, ...(found.messageId === undefined ? {} : { messageIds: [found.messageId] }) }
+      const result = await resolveUnknown(toMessage(album), signal)
+      if (result === 'unknown' || !result.sent) return result
+      return { sent: true, ...(result.messageId === undefined ? {} : { messageIds: [result.messageId] }) }
     },
   }
 }

@@ -35,13 +35,13 @@ export function createSentMessageSearch({ api, options, botId: ownId }: SentMess
     signal: AbortSignal,
   ): Promise<string | undefined> {
     if (replyTo === undefined || !text.endsWith(draftCursor)) return undefined
-    const found = (await newestMessages(channelId, signal)).find(
-      (one) =>
-        idAt(recordAt(one, 'author'), 'id') === ownId() &&
-        idAt(recordAt(one, 'message_reference'), 'message_id') === replyTo &&
-        textAt(one, 'content')?.endsWith(draftCursor) === true,
+    const match = (await newestMessages(channelId, signal)).find(
+      (message) =>
+        idAt(recordAt(message, 'author'), 'id') === ownId() &&
+        idAt(recordAt(message, 'message_reference'), 'message_id') === replyTo &&
+        textAt(message, 'content')?.endsWith(draftCursor) === true,
     )
-    return found === undefined ? undefined : idAt(found, 'id')
+    return match === undefined ? undefined : idAt(match, 'id')
   }
 
   /**
@@ -55,14 +55,14 @@ export function createSentMessageSearch({ api, options, botId: ownId }: SentMess
     signal: AbortSignal,
   ): Promise<string | 'unsure' | undefined> {
     const recent = await newestMessages(channelId, signal)
-    const own = recent.filter((one) => idAt(recordAt(one, 'author'), 'id') === ownId())
-    const match = own.find((one) => textAt(one, 'nonce') === nonce)
+    const ownMessages = recent.filter((message) => idAt(recordAt(message, 'author'), 'id') === ownId())
+    const match = ownMessages.find((message) => textAt(message, 'nonce') === nonce)
     if (match !== undefined) return idAt(match, 'id')
     const content = textAt(await renderMessage(message, channelId, options.allowedMentions), 'content')?.trim()
-    const isAlike = own.slice(0, ownMessagesCompared).some((one) => {
-      return one['nonce'] === undefined && textAt(one, 'content')?.trim() === content
+    const isAlike = ownMessages.slice(0, ownMessagesCompared).some((message) => {
+      return message['nonce'] === undefined && textAt(message, 'content')?.trim() === content
     })
-    return isAlike || (own.length === 0 && recent.length >= maxLookback) ? 'unsure' : undefined
+    return isAlike || (ownMessages.length === 0 && recent.length >= maxLookback) ? 'unsure' : undefined
   }
 
   async function newestMessages(channelId: string, signal: AbortSignal): Promise<readonly JsonRecord[]> {

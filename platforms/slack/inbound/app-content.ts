@@ -26,8 +26,8 @@ export interface SharedMessage {
 }
 
 export function sharedMessageOf(attachment: JsonRecord): SharedMessage {
-  const own = textAt(attachment, 'text') ?? messageBlocksText(attachment) ?? textAt(attachment, 'fallback') ?? ''
-  const text = joinLines([own, ...recordsAt(attachment, 'attachments').map((one) => appAttachmentText(one))])
+  const content = textAt(attachment, 'text') ?? messageBlocksText(attachment) ?? textAt(attachment, 'fallback') ?? ''
+  const text = joinLines([content, ...recordsAt(attachment, 'attachments').map((inner) => appAttachmentText(inner))])
   if (text === '' && recordsAt(attachment, 'files').length === 0) return { origin: '', text }
   const author = textAt(attachment, 'author_name') ?? textAt(attachment, 'author_id') ?? 'unknown user'
   return { origin: `[${passedOn} ${author.replace(/[\r\n[\]]+/g, ' ')}]`, text }
@@ -64,7 +64,9 @@ export function isLinkPreview(attachment: JsonRecord): boolean {
 }
 
 function messageBlocksText(attachment: JsonRecord): string | undefined {
-  const blocks = recordsAt(attachment, 'message_blocks').flatMap((one) => recordsAt(recordAt(one, 'message'), 'blocks'))
+  const blocks = recordsAt(attachment, 'message_blocks').flatMap((block) =>
+    recordsAt(recordAt(block, 'message'), 'blocks'),
+  )
   return joinLines(blocks.map((block) => blockText(block))) || undefined
 }
 
@@ -118,7 +120,7 @@ function tableText(block: JsonRecord): string {
 
 function richText(element: JsonRecord, depth = 0): string {
   if (depth > maxDepth) return ''
-  const inner = recordsAt(element, 'elements').map((one) => richText(one, depth + 1))
+  const inner = recordsAt(element, 'elements').map((item) => richText(item, depth + 1))
   switch (textAt(element, 'type')) {
     case 'text':
       return escapeText(textAt(element, 'text') ?? '')

@@ -32,7 +32,7 @@ export function catchUpTargetsOf(cursors: ReadonlyMap<string, string>): CatchUpT
     channels.set(channel, Math.max(channels.get(channel) ?? 0, inChannel))
     if (threadTs !== undefined) threads.push({ channel, threadTs, since })
   }
-  const newest = (all: CatchUpTarget[]) => all.sort((one, other) => other.since - one.since)
+  const newest = (all: CatchUpTarget[]) => all.sort((a, b) => b.since - a.since)
   return [
     ...newest([...channels].map(([channel, since]) => ({ channel, since }))).slice(0, maxChannels),
     ...newest(threads).slice(0, maxThreads),

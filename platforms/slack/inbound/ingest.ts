@@ -287,7 +287,7 @@ function placeOf(payload: unknown): Place | undefined {
   const channel = textAt(event, 'channel') ?? textAt(recordAt(event, 'item'), 'channel')
   if (channel === undefined) return undefined
   const [message = {}] = [event, recordAt(event, 'message'), recordAt(event, 'previous_message')].filter(
-    (one) => tsAt(one, 'thread_ts') !== undefined,
+    (message) => tsAt(message, 'thread_ts') !== undefined,
   )
   const threadTs = tsAt(message, 'thread_ts')
   return { channel, ...(threadTs === undefined || threadTs === tsAt(message) ? {} : { threadTs }) }

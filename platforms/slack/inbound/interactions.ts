@@ -44,8 +44,8 @@ export function normalizeSlash(payload: JsonRecord, context: NormalizeContext): 
   }
   if (context.rules.ignoredChannels.includes(channel)) return ignored('the channel is ignored')
   const written = textAt(payload, 'text') ?? ''
-  const own = ownCommand(textAt(payload, 'command') ?? '', context)
-  const text = own === undefined ? slashText(written, context) : `/${own} ${plainText(written, context)}`.trim()
+  const command = ownCommand(textAt(payload, 'command') ?? '', context)
+  const text = command === undefined ? slashText(written, context) : `/${command} ${plainText(written, context)}`.trim()
   const event: MessageEvent = {
     source: sourceOf(
       { channel },

@@ -122,17 +122,17 @@ function isBot(message: JsonRecord): boolean {
 export function messageText(message: JsonRecord, context: NormalizeContext): string {
   const textView = { botUserId: context.identity.botUserId, nameOf: context.nameOf }
   const written = (text: string) => withoutForgedOrigin(toPlainText(text, textView))
-  const own = shownText(message)
+  const shown = shownText(message)
   const isFromApp = isBot(message)
   const attached = recordsAt(message, 'attachments').flatMap((attachment) => {
     if (isSharedMessage(attachment)) {
       const { origin, text } = sharedMessageOf(attachment)
       return [toPlainText(origin, textView), written(text)]
     }
-    const isShown = own === '' || (isFromApp && !isLinkPreview(attachment))
+    const isShown = shown === '' || (isFromApp && !isLinkPreview(attachment))
     return isShown ? [written(appAttachmentText(attachment))] : []
   })
-  return [written(own), ...attached].filter((part) => part !== '').join('\n')
+  return [written(shown), ...attached].filter((part) => part !== '').join('\n')
 }
 
 /** Converts `!status` to `/status` if the command exists, because Slack intercepts messages that start with a slash. */

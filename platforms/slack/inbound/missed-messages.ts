@@ -47,7 +47,7 @@ export async function fetchMissedMessages(
   const { channel, threadTs, since } = target
   const oldest = Math.max(since - overlapMs / 1_000, (deps.clock() - maxAgeMs) / 1_000).toFixed(6)
   const threads: string[] = []
-  let kept: JsonRecord[] = []
+  let messages: JsonRecord[] = []
   let skipped = 0
   let cursor: string | undefined
   for (let page = 0; page < maxPages; page += 1) {
@@ -58,13 +58,13 @@ export async function fetchMissedMessages(
       // The first message of a thread precedes every page.
       if (ts === undefined || ts === threadTs) continue
       if (threadTs === undefined && (numberAt(message, 'reply_count') ?? 0) > 0) threads.push(ts)
-      if (await deps.isForBot(channel, message)) kept.push(message)
+      if (await deps.isForBot(channel, message)) messages.push(message)
     }
     // Slack lists channels and threads in different directions.
-    kept.sort((one, other) => timeOf(one) - timeOf(other))
-    const excess = kept.slice(0, Math.max(0, kept.length - deps.limit()))
+    messages.sort((a, b) => timeOf(a) - timeOf(b))
+    const excess = messages.slice(0, Math.max(0, messages.length - deps.limit()))
     skipped += excess.filter((message) => timeOf(message) > since).length
-    kept = kept.slice(excess.length)
+    messages = messages.slice(excess.length)
     cursor = nextCursor(data)
     if (cursor === undefined) break
   }
@@ -74,7 +74,7 @@ export async function fetchMissedMessages(
       'there are more messages than can be searched for missed ones',
     )
   }
-  return { messages: kept, skipped, threads: threads.sort((one, other) => Number(other) - Number(one)) }
+  return { messages: messages, skipped, threads: threads.sort((a, b) => Number(b) - Number(a)) }
 }
 
 /** `undefined` when Slack refuses the call, or the signal has aborted. */

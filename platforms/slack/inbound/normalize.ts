@@ -56,7 +56,9 @@ function normalizeRevocation(event: JsonRecord, { identity }: NormalizeContext):
 
 /** An app in several workspaces receives the events of all of them. An account handles one workspace. */
 export function isForWorkspace(envelope: JsonRecord, { identity }: Pick<NormalizeContext, 'identity'>): boolean {
-  const installed = recordsAt(envelope, 'authorizations').map((one) => textAt(asRecord(one), 'team_id'))
+  const installed = recordsAt(envelope, 'authorizations').map((authorization) =>
+    textAt(asRecord(authorization), 'team_id'),
+  )
   const teams = [...installed, textAt(envelope, 'context_team_id'), textAt(envelope, 'team_id')]
   const named = teams.filter((team) => team !== undefined)
   // An organisation-wide installation has the id of the organisation instead.

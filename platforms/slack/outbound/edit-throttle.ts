@@ -20,9 +20,9 @@ export function createEditThrottle(clock: () => number): EditThrottle {
     recordEdit: (id, how) => void growing.set(id, { at: clock(), shareMs: shareMs[how] }),
     intervalMs() {
       let sum = 0
-      for (const [id, one] of growing) {
-        if (clock() - one.at > idleAfterMs) growing.delete(id)
-        else sum += one.shareMs
+      for (const [id, growth] of growing) {
+        if (clock() - growth.at > idleAfterMs) growing.delete(id)
+        else sum += growth.shareMs
       }
       return Math.max(minIntervalMs, sum)
     },

@@ -33,8 +33,8 @@ export async function findDelivery(call: ApiCall, search: DeliverySearch): Promi
       if (result.failure.problem === 'rejected') return 'unknown'
       throw new Error(result.failure.error)
     }
-    const found = recordsAt(result.data, 'messages').find(search.matches)
-    if (found !== undefined) return foundResult(found)
+    const match = recordsAt(result.data, 'messages').find(search.matches)
+    if (match !== undefined) return foundResult(match)
     cursor = nextCursor(result.data)
     if (cursor === undefined) return isTrueAt(result.data, 'has_more') ? 'unknown' : { sent: false }
   }

@@ -86,9 +86,9 @@ function createAlbums(state: SenderState): AlbumSupport {
       return result.success ? { success: true } : result
     },
     async resolveUnknown(album, signal) {
-      const found = await resolveUnknown(state, firstMessageOf(album), signal)
-      if (found === 'unknown' || !found.sent) return found
-      return { sent: true, ...(found.messageId === undefined ? {} : { messageIds: [found.messageId] }) }
+      const result = await resolveUnknown(state, firstMessageOf(album), signal)
+      if (result === 'unknown' || !result.sent) return result
+      return { sent: true, ...(result.messageId === undefined ? {} : { messageIds: [result.messageId] }) }
     },
   }
 }
@@ -128,7 +128,7 @@ async function resolveUnknown(
 ): ReturnType<Sender['resolveUnknown']> {
   const channel = await channelOf(state, message.target, signal)
   if (typeof channel !== 'string') throw new Error(channel.failure.error)
-  const found = await findDelivery(state.deps.call, {
+  const delivery = await findDelivery(state.deps.call, {
     channel,
     threadTs: message.target.threadId,
     matches: (post) => isDelivery(state, post, message, channel),
@@ -137,7 +137,7 @@ async function resolveUnknown(
   })
   // After a restart the id of the file is unknown.
   const isFileUnknown = message.attachment?.source.kind === 'file' && !state.uploaded.has(message.deliveryId)
-  return isFileUnknown && found !== 'unknown' && !found.sent ? 'unknown' : found
+  return isFileUnknown && delivery !== 'unknown' && !delivery.sent ? 'unknown' : delivery
 }
 
 async function inChannel(

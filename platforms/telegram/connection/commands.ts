@@ -22,7 +22,7 @@ const maxDescriptionChars = 256
 export function toBotCommands(commands: readonly CommandEntry[]): BotCommand[] {
   return commands
     .flatMap(({ name, aliases = [], description, argsHint }) => {
-      const command = [name, ...aliases].find((one) => /^[a-z0-9_]{1,32}$/.test(one))
+      const command = [name, ...aliases].find((candidate) => /^[a-z0-9_]{1,32}$/.test(candidate))
       if (command === undefined) return []
       const text = [description, argsHint].filter((part) => part !== '').join(' ')
       return [{ command, description: text === '' ? name : text.slice(0, maxDescriptionChars).toWellFormed() }]

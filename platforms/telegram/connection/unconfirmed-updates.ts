@@ -61,7 +61,7 @@ export function createUnconfirmedUpdates(ingest: (updates: readonly unknown[]) =
     },
     takeConfirmable() {
       let last: number | undefined
-      for (const id of [...states.keys()].sort((one, other) => one - other)) {
+      for (const id of [...states.keys()].sort((a, b) => a - b)) {
         if (states.get(id) !== 'stored') break
         states.delete(id)
         last = id

@@ -44,9 +44,9 @@ async function parseJsonBody(request: Request): Promise<unknown> {
 }
 
 /** Compares digests, so that the duration reveals nothing about the secret. */
-function isEqualConstantTime(one: string, other: string): boolean {
+function isEqualConstantTime(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
-  return timingSafeEqual(digest(one), digest(other))
+  return timingSafeEqual(digest(a), digest(b))
 }
 
 export interface WebhookInfo {

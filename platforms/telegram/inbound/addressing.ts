@@ -83,7 +83,7 @@ function mentionsIn(text: string, entities: readonly JsonRecord[], context: Norm
       if (!Number.isInteger(from) || from < 0 || to <= from || to > text.length) return []
       return isBotMention(entity, text.slice(from, to), context) ? [{ from, to }] : []
     })
-    .sort((one, other) => one.from - other.from)
+    .sort((a, b) => a.from - b.from)
 }
 
 function isBotMention(entity: JsonRecord, text: string, context: NormalizeContext): boolean {

@@ -21,5 +21,5 @@ function albumKeyOf(update: JsonRecord): string | undefined {
   const message = asRecord(newMessageOf(update))
   const group = asText(message['media_group_id'])
   if (group === undefined) return undefined
-  return [message['chat'], message['from']].map((one) => asId(asRecord(one)['id']) ?? '').join(':') + group
+  return [message['chat'], message['from']].map((party) => asId(asRecord(party)['id']) ?? '').join(':') + group
 }

@@ -46,7 +46,7 @@ export function createIngest(deps: IngestDeps): Ingest {
     const work = earlier === undefined ? ingestInOrder(deps, events) : earlier.then(() => ingestInOrder(deps, events))
     queues.set(queue, work)
     const mayWait = events.slice(earlier === undefined ? 1 : 0)
-    for (const one of mayWait) if (one.kind === 'event') deps.context.acceptIfDelayed(one.event, one.keys, work)
+    for (const event of mayWait) if (event.kind === 'event') deps.context.acceptIfDelayed(event.event, event.keys, work)
     const forget = () => {
       if (queues.get(queue) === work) queues.delete(queue)
     }

@@ -95,16 +95,16 @@ function longestRun(content: string): number {
 
 /** Outer entities first. Only code within a link is nested. */
 function withoutOverlaps(all: readonly Markup[]): Markup[] {
-  const kept: Markup[] = []
-  const ordered = all.toSorted((one, other) => one.from - other.from || other.to - one.to)
+  const markups: Markup[] = []
+  const ordered = all.toSorted((a, b) => a.from - b.from || b.to - a.to)
   for (const markup of ordered) {
-    const conflicts = kept.some((outer) => {
+    const conflicts = markups.some((outer) => {
       if (markup.from >= outer.to) return false
       return !outer.isContainer || markup.isContainer || markup.to > outer.to
     })
-    if (!conflicts) kept.push(markup)
+    if (!conflicts) markups.push(markup)
   }
-  return kept
+  return markups
 }
 
 interface Insertion {
@@ -120,9 +120,9 @@ function insertionsOf(text: string, marked: readonly Markup[]): Insertion[] {
   const escapes = marked
     .filter(({ isContainer }) => isContainer)
     .flatMap(({ from, to }) => bracketsIn(text, from, to))
-    .filter((at) => !code.some((one) => at >= one.from && at < one.to))
+    .filter((at) => !code.some((markup) => at >= markup.from && at < markup.to))
     .map((at) => ({ at, inserted: '\\' }))
-  return [...closings, ...openings, ...escapes].sort((one, other) => one.at - other.at)
+  return [...closings, ...openings, ...escapes].sort((a, b) => a.at - b.at)
 }
 
 function bracketsIn(text: string, from: number, to: number): number[] {

@@ -86,7 +86,7 @@ function normalizeMessages(updates: readonly JsonRecord[], context: NormalizeCon
   const source = first && sourceOf(first.message, context)
   if (first === undefined || source === undefined || source.userId === context.botId) return []
   const addressees = parts.map((part) => part.addressee)
-  const addressee = (['us', 'other-bot'] as const).find((one) => addressees.includes(one)) ?? 'none'
+  const addressee = (['us', 'other-bot'] as const).find((kind) => addressees.includes(kind)) ?? 'none'
   if (!shouldProcess(source, addressee, context)) return []
   const single = parts.map((part) => ({ event: toMessageEvent(part, source, context), keys: keysOf(part, context) }))
   const [head, ...others] = single
@@ -100,8 +100,8 @@ function normalizeMessages(updates: readonly JsonRecord[], context: NormalizeCon
 
 /** Each message of an album replies to the same message, whose files belong to the event once. */
 function mergeAttachments(parts: readonly MessageEvent[]): readonly Attachment[] {
-  const own = parts.flatMap(({ attachments = [] }) => attachments.filter(({ quoted }) => quoted !== true))
-  return [...own, ...(parts[0]?.attachments ?? []).filter(({ quoted }) => quoted === true)]
+  const attached = parts.flatMap(({ attachments = [] }) => attachments.filter(({ quoted }) => quoted !== true))
+  return [...attached, ...(parts[0]?.attachments ?? []).filter(({ quoted }) => quoted === true)]
 }
 
 function toAlbumParts(update: JsonRecord, context: NormalizeContext): AlbumPart[] {

@@ -155,16 +155,19 @@ function createContainerStart({ announce, log }: Pick<DockerClientDeps, 'announc
 
   const reuse = async (engine: Engine, plan: ContainerPlan, signal: AbortSignal): Promise<string | undefined> => {
     const label = `${labelNames.conversation}=${plan.owner.conversation}`
-    const found = await listContainers(engine, [...ownLabels(plan.owner), label], signal)
+    const containers = await listContainers(engine, [...ownLabels(plan.owner), label], signal)
     const hash = planHash(plan)
     const usable = plan.settings.container_persistent
-      ? found.find(({ labels, status }) => labels[labelNames.plan] === hash && usableStates.has(status))
+      ? containers.find(({ labels, status }) => labels[labelNames.plan] === hash && usableStates.has(status))
       : undefined
     const reused = usable !== undefined && (await restart(engine, usable, signal))
-    for (const one of found) {
-      if (reused && one === usable) continue
-      await removeContainer(engine, one.id, signal)
-      log.info({ event: 'container.replaced', container: shortId(one.id) }, 'a container of other settings was removed')
+    for (const container of containers) {
+      if (reused && container === usable) continue
+      await removeContainer(engine, container.id, signal)
+      log.info(
+        { event: 'container.replaced', container: shortId(container.id) },
+        'a container of other settings was removed',
+      )
     }
     return reused ? usable.id : undefined
   }

@@ -48,16 +48,16 @@ export function findEngineProgram(setting: string, searchPath: string): string |
   const names = setting === '' ? ['docker', 'podman'] : [setting]
   for (const path of [searchPath, otherDirectories])
     for (const name of names) {
-      const found = findProgram(name, path)
-      if (found !== undefined) return found
+      const program = findProgram(name, path)
+      if (program !== undefined) return program
     }
   return undefined
 }
 
 /** @throws HermesError environment/no-client */
 export function requireEngineProgram(setting: string, searchPath: string): string {
-  const found = findEngineProgram(setting, searchPath)
-  if (found !== undefined) return found
+  const program = findEngineProgram(setting, searchPath)
+  if (program !== undefined) return program
   const detail = setting === '' ? 'Neither docker nor podman is on the PATH.' : `There is no program ${setting}.`
   throw new HermesError('environment/no-client', detail)
 }

@@ -19,16 +19,16 @@ export async function mountedDirectory(
   { userHome }: Pick<Machine, 'userHome'>,
 ): Promise<string | undefined> {
   if (!settings.docker_mount_cwd_to_workspace) return undefined
-  const own = join(home, 'workspace')
-  const directory = cwd === '' ? own : resolve(userHome, cwd.replace(/^~(?=$|\/)\/?/, ''))
-  if (directory === own) await mkdir(own, { recursive: true, mode: 0o700 })
+  const workspace = join(home, 'workspace')
+  const directory = cwd === '' ? workspace : resolve(userHome, cwd.replace(/^~(?=$|\/)\/?/, ''))
+  if (directory === workspace) await mkdir(workspace, { recursive: true, mode: 0o700 })
   // Its keys and its database would be files of the container.
   if (isWithin(home, directory)) {
     const detail = `${directory} contains the home of the gateway (${home}) and cannot be mounted. Set \`terminal.cwd\` to another folder.`
     throw new HermesError('environment/container-failed', detail)
   }
-  const found = await stat(directory).catch(() => undefined)
-  if (found?.isDirectory() !== true) throw new HermesError('terminal/no-folder', `It is ${directory}.`)
+  const stats = await stat(directory).catch(() => undefined)
+  if (stats?.isDirectory() !== true) throw new HermesError('terminal/no-folder', `It is ${directory}.`)
   return directory
 }
 

@@ -12,8 +12,8 @@ const orderTimeoutMs = 120_000
 
 /** @throws HermesError environment/no-client */
 export function requireSingularity(searchPath: string): string {
-  const found = findProgram('apptainer', searchPath) ?? findProgram('singularity', searchPath)
-  if (found !== undefined) return found
+  const program = findProgram('apptainer', searchPath) ?? findProgram('singularity', searchPath)
+  if (program !== undefined) return program
   throw new HermesError('environment/no-client', 'Neither apptainer nor singularity is on the PATH.')
 }
 

@@ -62,10 +62,10 @@ export async function createSocketDirectory(directory: string): Promise<void> {
   } catch (error) {
     throw unusable(directory, messageOf(error))
   }
-  const found = await lstat(directory)
-  if (!found.isDirectory()) throw unusable(directory, 'It is not a directory.')
-  if (process.getuid !== undefined && found.uid !== process.getuid()) throw unusable(directory, 'Another user owns it.')
-  if ((found.mode & 0o077) !== 0) throw unusable(directory, 'Other users may enter it: make its mode 0700.')
+  const stats = await lstat(directory)
+  if (!stats.isDirectory()) throw unusable(directory, 'It is not a directory.')
+  if (process.getuid !== undefined && stats.uid !== process.getuid()) throw unusable(directory, 'Another user owns it.')
+  if ((stats.mode & 0o077) !== 0) throw unusable(directory, 'Other users may enter it: make its mode 0700.')
 }
 
 const unusable = (directory: string, detail: string) =>

@@ -109,8 +109,8 @@ export function createFactStore({ path, maxFacts, now }: FactStoreDeps): FactSto
       const expression = searchExpression(query)
       if (expression === '') return []
       // The words of the scope may occur in another one, too.
-      const own = `scope : "${scope.replaceAll('"', '""')}" AND text : (${expression})`
-      return find.all(own, scope, limit).map((row) => ({
+      const scopedExpression = `scope : "${scope.replaceAll('"', '""')}" AND text : (${expression})`
+      return find.all(scopedExpression, scope, limit).map((row) => ({
         id: Number(row['id']),
         text: String(row['text']),
         storedAt: Number(row['stored_at']),

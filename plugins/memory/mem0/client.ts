@@ -72,8 +72,8 @@ export function createMem0Client({ apiKey, host, fetch: send, timeoutMs }: Mem0C
   return {
     async search(query, { userId }, limit) {
       const body = { query, filters: { user_id: userId }, top_k: limit }
-      const found = await request('POST', usesCloudPaths ? '/v2/memories/search/' : '/search', body)
-      return memoriesIn(found).slice(0, limit)
+      const results = await request('POST', usesCloudPaths ? '/v2/memories/search/' : '/search', body)
+      return memoriesIn(results).slice(0, limit)
     },
     async add(messages, { userId, agentId }, { infer, timeoutMs: limitMs }) {
       const body = { messages, user_id: userId, agent_id: agentId, infer }
@@ -97,8 +97,10 @@ function isCloudAddress(host: string): boolean {
 /** A list, or an object with `results`. */
 function memoriesIn(answer: unknown): readonly Memory[] {
   const list = isRecord(answer) ? asArray(answer['results']) : asArray(answer)
-  return list.flatMap((one) =>
-    isRecord(one) && typeof one['memory'] === 'string' ? [{ id: asString(one['id']), memory: one['memory'] }] : [],
+  return list.flatMap((memory) =>
+    isRecord(memory) && typeof memory['memory'] === 'string'
+      ? [{ id: asString(memory['id']), memory: memory['memory'] }]
+      : [],
   )
 }
 

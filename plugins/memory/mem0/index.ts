@@ -58,8 +58,8 @@ function createMem0Memory(ctx: PluginContext): MemoryProvider {
     systemPromptBlock: () =>
       'You have a long-term memory of this person (Mem0). Memories that match a message are recalled; search with mem0_search for more.',
     async prefetch(query, context) {
-      const found = await client().search(query, ownerOf(context), asNumber(ctx.config.get('recall_limit')))
-      return found.map(({ memory }) => `- ${memory}`).join('\n')
+      const memories = await client().search(query, ownerOf(context), asNumber(ctx.config.get('recall_limit')))
+      return memories.map(({ memory }) => `- ${memory}`).join('\n')
     },
     async syncTurn(user, assistant, context) {
       const messages = [

@@ -37,8 +37,8 @@ const stopMs = 3_000
 const singletonSocket = '/org.chromium.Chromium.123456/SingletonSocket'
 
 /** Chromium does not start where the path of its socket is too long. */
-function temporaryDirectory(own = tmpdir()): string {
-  return Buffer.byteLength(`${own}${singletonSocket}`) > maxAddressBytes ? '/tmp' : own
+function temporaryDirectory(parent = tmpdir()): string {
+  return Buffer.byteLength(`${parent}${singletonSocket}`) > maxAddressBytes ? '/tmp' : parent
 }
 
 /** Throws nothing: a program that cannot be started has exited. */

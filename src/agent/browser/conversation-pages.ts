@@ -61,18 +61,18 @@ export function createConversationPages(deps: ConversationPagesDeps): OpenPages 
 
   async function find(page: Page, ref: string): Promise<Locator> {
     const name = toPlaywrightRef(ref, prefix)
-    const found = name === undefined ? undefined : page.locator(`aria-ref=${name}`)
+    const locator = name === undefined ? undefined : page.locator(`aria-ref=${name}`)
     // Playwright throws for a ref of an earlier document.
-    const count = await found?.count().catch((error: unknown) => {
+    const count = await locator?.count().catch((error: unknown) => {
       if (page.isClosed() || tabs.hasCrashed(page)) throw error
       return 0
     })
-    if (found === undefined || count !== 1)
+    if (locator === undefined || count !== 1)
       throw new BrowserFailure(
         'unknown_element',
         `The page has no element ${ref.slice(0, 50)}. Refs are those of the last snapshot, such as @e5. Take a new browser_snapshot.`,
       )
-    return found
+    return locator
   }
 
   return {
@@ -155,9 +155,9 @@ const listImages = `Array.from(document.images).slice(0, 100).map((image) => ({
 }))`
 
 /** What a page says may have any form. */
-function toImages(found: unknown): readonly PageImage[] {
-  if (!Array.isArray(found)) return []
-  return found.flatMap((image: unknown) => {
+function toImages(value: unknown): readonly PageImage[] {
+  if (!Array.isArray(value)) return []
+  return value.flatMap((image: unknown) => {
     const { src, alt, width, height } = Object(image)
     if (typeof src !== 'string' || src === '') return []
     const short = src.startsWith('data:') ? `${src.slice(0, 60)}...` : src.slice(0, 2_000)

@@ -39,7 +39,7 @@ export interface ShortSnapshot extends PageSnapshot {
 export function shortenSnapshot(tree: string, { full, offset }: SnapshotOptions): ShortSnapshot {
   const [, first = ''] = refPattern.exec(tree) ?? []
   const prefix = /^f\d+/.exec(first)?.[0] ?? ''
-  const kept: string[] = []
+  const lines: string[] = []
   /** The indentation of the open lines, and whether each was kept. */
   const open: { readonly indent: number; readonly depth: number }[] = []
   let elements = 0
@@ -53,10 +53,10 @@ export function shortenSnapshot(tree: string, { full, offset }: SnapshotOptions)
       continue
     }
     if (shown.hasRef) elements += 1
-    kept.push(`${'  '.repeat(depth)}- ${shown.text}`)
+    lines.push(`${'  '.repeat(depth)}- ${shown.text}`)
     open.push({ indent, depth: depth + 1 })
   }
-  return { prefix, elements, ...cut(kept, offset) }
+  return { prefix, elements, ...cut(lines, offset) }
 }
 
 /** Undefined for a line that is left out. */

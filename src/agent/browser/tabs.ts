@@ -160,9 +160,9 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
       return shown
     },
     console(clear) {
-      const found = { messages, errors }
+      const log = { messages, errors }
       if (clear) [messages, errors] = [[], []]
-      return found
+      return log
     },
     async targets() {
       const infos = pages.map(async (page) => ({ targetId: await idOf(page), type: 'page', url: page.url() }))

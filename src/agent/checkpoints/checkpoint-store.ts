@@ -75,8 +75,8 @@ export function createCheckpointStore(deps: CheckpointStoreDeps) {
 
   /** Reads without the lock: git replaces refs atomically. */
   async function listFolder(folder: string, signal: AbortSignal): Promise<readonly Checkpoint[]> {
-    const found = await stat(join(placeOf(folder), 'git', 'HEAD')).catch(undefinedIfMissing)
-    if (found === undefined || !(await isDirectory(folder))) return []
+    const stats = await stat(join(placeOf(folder), 'git', 'HEAD')).catch(undefinedIfMissing)
+    if (stats === undefined || !(await isDirectory(folder))) return []
     return await orFailed(() => repositoryOf(folder).list(signal))
   }
 

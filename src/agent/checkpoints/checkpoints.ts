@@ -105,10 +105,10 @@ export function createCheckpoints(deps: CheckpointsDeps) {
   }
 
   async function isPruneDue(): Promise<boolean> {
-    const found = await stat(join(directory, lastPruneFile)).catch(undefinedIfMissing)
+    const stats = await stat(join(directory, lastPruneFile)).catch(undefinedIfMissing)
     // The first checkpoint ever: there is nothing old.
-    if (found === undefined) await markPruned(directory)
-    return found !== undefined && found.mtimeMs + settings().min_interval_hours * hourMs <= clock()
+    if (stats === undefined) await markPruned(directory)
+    return stats !== undefined && stats.mtimeMs + settings().min_interval_hours * hourMs <= clock()
   }
 
   return {
@@ -146,18 +146,18 @@ export function createCheckpoints(deps: CheckpointsDeps) {
         const list = await listFolder(folder, signal)
         all.push(...list.map((checkpoint) => ({ ...checkpoint, folder })))
       }
-      const found = session === undefined ? all : all.filter((one) => one.session === session)
-      return found.sort((a, b) => b.at - a.at || Number(b.id) - Number(a.id))
+      const selected = session === undefined ? all : all.filter((checkpoint) => checkpoint.session === session)
+      return selected.sort((a, b) => b.at - a.at || Number(b.id) - Number(a.id))
     },
 
     async folders(signal: AbortSignal): Promise<readonly KeptFolder[]> {
-      const found = (await folders()).map(async (folder) => ({
+      const listings = (await folders()).map(async (folder) => ({
         folder,
         checkpoints: await listFolder(folder, signal),
         bytes: await sizeOf(placeOf(folder)),
         isThere: await isDirectory(folder),
       }))
-      return await Promise.all(found)
+      return await Promise.all(listings)
     },
 
     /** What has changed since a checkpoint; '' for nothing. Rejects `checkpoints/refused` when a file may not be read. */

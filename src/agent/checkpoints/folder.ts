@@ -57,9 +57,9 @@ function isTooBroad(
   folder: string,
   { home, workspace, userHome, temporary }: FolderRules & { readonly temporary: string },
 ): boolean {
-  if ([home, userHome, temporary, '/tmp', '/var/tmp', '/dev/shm', '/usr/local'].some((one) => isWithin(one, folder)))
+  if ([home, userHome, temporary, '/tmp', '/var/tmp', '/dev/shm', '/usr/local'].some((root) => isWithin(root, folder)))
     return true
-  if (['/proc', '/sys', '/dev/pts', '/etc', '/boot'].some((one) => isWithin(folder, one))) return true
+  if (['/proc', '/sys', '/dev/pts', '/etc', '/boot'].some((root) => isWithin(folder, root))) return true
   // The workspace may not exist yet, and then stands for the home.
   return isWithin(folder, home) && !(workspace !== home && isWithin(folder, workspace))
 }

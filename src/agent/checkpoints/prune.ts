@@ -33,14 +33,14 @@ export async function pruneCheckpoints(
   await markPruned(directory)
   const limit = clock() - retention_days * dayMs
   const result = { folders: 0, checkpoints: 0, freedBytes: 0 }
-  let kept: { folder: string; bytes: number; list: readonly Checkpoint[] }[] = []
+  let remaining: { folder: string; bytes: number; list: readonly Checkpoint[] }[] = []
   for (const folder of await store.folders()) {
     const isThere = await isDirectory(folder)
     const list = isThere ? await store.listFolder(folder, signal) : []
     const bytes = await sizeOf(store.placeOf(folder))
     const isOld = isThere ? (list[0]?.at ?? 0) < limit : orphans
     if (!isOld) {
-      if (isThere) kept.push({ folder, bytes, list })
+      if (isThere) remaining.push({ folder, bytes, list })
       continue
     }
     await rm(store.placeOf(folder), { recursive: true, force: true })
@@ -49,9 +49,9 @@ export async function pruneCheckpoints(
     result.freedBytes += bytes
   }
   // The folder whose last change is the longest ago loses its oldest checkpoints first.
-  kept = kept.sort((a, b) => (a.list[0]?.at ?? 0) - (b.list[0]?.at ?? 0))
-  let total = kept.reduce((sum, { bytes }) => sum + bytes, 0)
-  for (const { folder, bytes, list } of kept) {
+  remaining = remaining.sort((a, b) => (a.list[0]?.at ?? 0) - (b.list[0]?.at ?? 0))
+  let total = remaining.reduce((sum, { bytes }) => sum + bytes, 0)
+  for (const { folder, bytes, list } of remaining) {
     const isOver = max_total_size_mb > 0 && total > max_total_size_mb * megabyte
     const dropped = [
       ...new Set([...ofOldConversations(list, limit), ...(isOver ? list.slice(Math.ceil(list.length / 2)) : [])]),

@@ -71,11 +71,11 @@ export async function readFolder(
 /** Undefined for what is left out: a large or unreadable file, and what is none. 0 for a file that is gone. */
 async function keptSize(path: string, maxBytes: number): Promise<number | undefined> {
   try {
-    const found = await lstat(path)
-    if (found.isSymbolicLink()) return 0
-    if (!found.isFile() || found.size > maxBytes) return undefined
+    const stats = await lstat(path)
+    if (stats.isSymbolicLink()) return 0
+    if (!stats.isFile() || stats.size > maxBytes) return undefined
     await access(path, constants.R_OK)
-    return found.size
+    return stats.size
   } catch (error) {
     if (undefinedIfMissing(error) === undefined) return 0
     return undefined

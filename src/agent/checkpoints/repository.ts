@@ -95,8 +95,8 @@ export function createRepository(deps: RepositoryDeps) {
     const id = String(Number(last?.id ?? 0) + 1)
     await git(['update-ref', refPrefix + id.padStart(10, '0'), commit], { signal })
     // Other conversations keep theirs.
-    const own = before.filter((one) => one.session === session)
-    await drop(own.slice(limits.maxSnapshots - 1), signal)
+    const earlier = before.filter((checkpoint) => checkpoint.session === session)
+    await drop(earlier.slice(limits.maxSnapshots - 1), signal)
     return { id, commit, tree, at, reason, session }
   }
 
@@ -141,12 +141,12 @@ export function createRepository(deps: RepositoryDeps) {
     async diff({ commit }: Checkpoint, { file, maxBytes, mayRead }: DiffRequest, signal: AbortSignal): Promise<string> {
       await open(signal)
       await readFolder(deps, signal)
-      const one = file === undefined ? [] : ['--', withinFolder(workTree, file)]
+      const only = file === undefined ? [] : ['--', withinFolder(workTree, file)]
       const plain = ['diff', '--cached', '--no-color', '--no-ext-diff', '--no-textconv', '--no-renames']
-      const names = await git([...plain, '--name-only', '-z', commit, ...one], { signal })
+      const names = await git([...plain, '--name-only', '-z', commit, ...only], { signal })
       await requireAll(names.split('\0').filter(Boolean), mayRead)
-      const statistics = await git([...plain, '--stat=100', commit, ...one], { signal })
-      const patch = await git([...plain, commit, ...one], { signal, maxBytes }).catch((error: unknown) => {
+      const statistics = await git([...plain, '--stat=100', commit, ...only], { signal })
+      const patch = await git([...plain, commit, ...only], { signal, maxBytes }).catch((error: unknown) => {
         signal.throwIfAborted()
         if (error instanceof Error && error.name === 'GitError') return '[the differences are too long to be shown]\n'
         throw error
@@ -173,11 +173,11 @@ export function createRepository(deps: RepositoryDeps) {
       await open(signal)
       const now = await readFolder(deps, signal)
       if (file !== undefined) await requireKept(file, [now, target.tree], signal)
-      const one = file === undefined ? [] : ['--', withinFolder(workTree, file)]
-      const compared = await git(['diff-tree', '-r', '-z', '--no-renames', '--name-status', now, target.tree, ...one], {
+      const only = file === undefined ? [] : ['--', withinFolder(workTree, file)]
+      const output = await git(['diff-tree', '-r', '-z', '--no-renames', '--name-status', now, target.tree, ...only], {
         signal,
       })
-      const words = compared.split('\0')
+      const words = output.split('\0')
       const changed: string[] = []
       const removed: string[] = []
       const left: string[] = []
@@ -217,14 +217,14 @@ async function changedWithoutBeingKept(
   signal: AbortSignal,
 ): Promise<string[]> {
   const listed = await git(['ls-files', '--others', '--directory', '-z'], { signal })
-  const found: string[] = []
+  const changed: string[] = []
   for (const path of listed.split('\0').filter(Boolean).slice(0, maxExamined)) {
     const stats = await lstat(join(workTree, path)).catch(undefinedIfMissing)
     const hasChanged = stats !== undefined && Math.max(stats.mtimeMs, stats.ctimeMs) > since
-    if (hasChanged && (await mayWrite(join(workTree, path))) === undefined) found.push(path)
-    if (found.length === maxNamed) break
+    if (hasChanged && (await mayWrite(join(workTree, path))) === undefined) changed.push(path)
+    if (changed.length === maxNamed) break
   }
-  return found
+  return changed
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -48,8 +48,8 @@ export function isOnAllowlist(command: string, entries: readonly string[]): bool
   })
 }
 
-function flagsFirst(one: string, other: string): number {
-  return Number(other.startsWith('-')) - Number(one.startsWith('-'))
+function flagsFirst(a: string, b: string): number {
+  return Number(b.startsWith('-')) - Number(a.startsWith('-'))
 }
 
 /** The words of a single simple command without redirections, assignments, quotes and expansions; otherwise undefined. */

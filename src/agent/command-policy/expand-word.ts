@@ -112,10 +112,10 @@ function expandParameter(
   if (part.prefix !== undefined || part.index !== undefined) return [[unknownPiece(part.text)]]
   if (operation === undefined) return expandVariable(part.parameter, part.text, quoted, context)
   if (operation.type !== 'Default') return [[unknownPiece(part.text)]]
-  const own = operation.operator.endsWith('+') ? [[]] : expandVariable(part.parameter, part.text, quoted, context)
-  if (operation.operator.endsWith('?')) return own
+  const prefixes = operation.operator.endsWith('+') ? [[]] : expandVariable(part.parameter, part.text, quoted, context)
+  if (operation.operator.endsWith('?')) return prefixes
   const { operand } = operation
-  return [...own, ...expandParts(operand.parts ?? [literalPart(operand)], quoted, context)]
+  return [...prefixes, ...expandParts(operand.parts ?? [literalPart(operand)], quoted, context)]
 }
 
 function expandVariable(name: string, text: string, quoted: boolean, context: ExpandContext): Alternatives {

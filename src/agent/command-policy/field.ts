@@ -79,14 +79,14 @@ export function hasOption(args: readonly Field[], letters: string, names: readon
  * counts as an operand.
  */
 export function operands(args: readonly Field[]): Field[] {
-  const found: Field[] = []
+  const values: Field[] = []
   let only = false
   for (const field of args) {
     const text = literalText(field)
     if (!only && text === '--') only = true
-    else if (only || text === undefined || text === '-' || !text.startsWith('-')) found.push(field)
+    else if (only || text === undefined || text === '-' || !text.startsWith('-')) values.push(field)
   }
-  return found
+  return values
 }
 
 /** Returns the arguments whose text is known. */

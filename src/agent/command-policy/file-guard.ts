@@ -176,9 +176,9 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '', sandbox }:
         }
       }
       const hostPath = view?.toHostPath(real) ?? real
-      const found = await stat(hostPath).catch(undefinedIfMissing)
-      if (found !== undefined && !found.isFile())
-        return found.isDirectory()
+      const stats = await stat(hostPath).catch(undefinedIfMissing)
+      if (stats !== undefined && !stats.isFile())
+        return stats.isDirectory()
           ? refuse('is_directory', `${path} is a directory.`)
           : refuse('not_regular_file', `${path} is not a regular file.`)
       return { ok: true, path: hostPath }
@@ -220,7 +220,7 @@ function isResult(path: string, realHome: string): boolean {
 
 function isContextFile(path: string): boolean {
   const name = basename(path).toLowerCase()
-  return contextFileNames.some((one) => one.toLowerCase() === name)
+  return contextFileNames.some((contextFileName) => contextFileName.toLowerCase() === name)
 }
 
 function outsideSandbox(path: string): FileGuardResult {
@@ -250,9 +250,9 @@ const maxLinks = 40
 async function resolveRealPath(path: string, view?: GuardedView): Promise<string> {
   const absolute = resolve(path)
   const toHostPath = view?.toHostPath ?? ((inside: string) => inside)
-  const found = toHostPath(absolute) === absolute ? await realpath(absolute).catch(undefinedIfMissing) : undefined
+  const realTarget = toHostPath(absolute) === absolute ? await realpath(absolute).catch(undefinedIfMissing) : undefined
   // A path that the sandbox replaces may contain links that mean something else on this machine.
-  if (found !== undefined && toHostPath(found) === found) return found
+  if (realTarget !== undefined && toHostPath(realTarget) === realTarget) return realTarget
   let real = '/'
   let links = 0
   const pending = namesOf(absolute)

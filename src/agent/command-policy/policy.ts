@@ -97,10 +97,10 @@ function checkablePart(command: string): string {
 
 /** The parser takes time proportional to the square of the nesting. */
 function hasTooManySubstitutions(command: string): boolean {
-  let found = 0
+  let count = 0
   for (const _ of command.matchAll(/`|[$<>@]\(|<</g)) {
-    found += 1
-    if (found > maxSubstitutions) return true
+    count += 1
+    if (count > maxSubstitutions) return true
   }
   return false
 }
@@ -156,17 +156,17 @@ export function matchesWildcards(text: string, pattern: string): boolean {
   let at = head.length
   const end = text.length - tail.length
   for (const part of rest) {
-    const found = findPart(text, part, at, end)
-    if (found === -1) return false
-    at = found + part.length
+    const position = findPart(text, part, at, end)
+    if (position === -1) return false
+    at = position + part.length
   }
   return at <= end
 }
 
 function findPart(text: string, part: string, from: number, end: number): number {
   if (!part.includes('?')) {
-    const found = text.indexOf(part, from)
-    return found + part.length > end ? -1 : found
+    const position = text.indexOf(part, from)
+    return position + part.length > end ? -1 : position
   }
   for (let at = from; at + part.length <= end; at++) if (matchesAt(text, part, at)) return at
   return -1

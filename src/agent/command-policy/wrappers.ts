@@ -140,17 +140,17 @@ function endsWithValueOption(text: string, valueOptions: string): boolean {
 }
 
 function commandsOfFind(args: readonly Field[]): Field[][] {
-  const found: Field[][] = []
+  const commands: Field[][] = []
   let current: Field[] | undefined
   for (const field of args) {
     const text = literalText(field)
     if (current === undefined) {
       if (/^(?:-(?:exec|execdir|ok|okdir|x|X)|--exec|--exec-batch)$/.test(text ?? '')) current = []
     } else if (text === ';' || text === '+') {
-      found.push(current)
+      commands.push(current)
       current = undefined
     } else current.push(text?.includes('{}') === true ? [unknownPiece(text)] : field)
   }
-  if (current !== undefined) found.push(current)
-  return found.filter((inner) => inner.length > 0)
+  if (current !== undefined) commands.push(current)
+  return commands.filter((inner) => inner.length > 0)
 }

@@ -180,12 +180,12 @@ function estimateContentTokens(message: ChatMessage): number {
 function measure(message: ChatMessage, measureText: (text: string) => number): number {
   if (message.role !== 'assistant') return measureText(message.content)
   const { content, toolCalls = [], providerData } = message
-  const own = toolCalls.reduce(
+  const callTokens = toolCalls.reduce(
     (sum, call) => sum + measureText(call.name) + measureText(call.arguments),
     measureText(content),
   )
   // The provider's own items are sent instead of the text and the calls that were read from them.
-  return Math.max(own, measureStrings(providerData?.items, measureText))
+  return Math.max(callTokens, measureStrings(providerData?.items, measureText))
 }
 
 const pixelsPerToken = 750

@@ -63,17 +63,17 @@ export function planCompression(
   const groups = groupMessages(messages)
   const { tailTokens, turnStart, summarizes } = options
   const tailStart = findTailStart(messages, groups, options)
-  const kept = findKeptStart(entries, groups, options, Math.min(tailStart, turnStart))
-  const head = findHeadEnd(entries, groups, options, kept, tailTokens)
+  const keptStart = findKeptStart(entries, groups, options, Math.min(tailStart, turnStart))
+  const head = findHeadEnd(entries, groups, options, keptStart, tailTokens)
   const summarizedRange =
     summarizes === 'nothing'
       ? undefined
       : summarizes === 'history'
-        ? chooseSummarizedRange(entries, groups, options, { from: head, to: kept })
+        ? chooseSummarizedRange(entries, groups, options, { from: head, to: keptStart })
         : chooseSummarizedRange(entries, groups, options, { from: turnStart + 1, to: tailStart })
   const clearable =
     summarizes === 'history'
-      ? { from: summarizedRange?.from ?? head, to: summarizedRange?.to ?? kept }
+      ? { from: summarizedRange?.from ?? head, to: summarizedRange?.to ?? keptStart }
       : summarizedRange
   const clearedIndexes = findClearableResults(messages, clearable, tailStart)
   const gain =

@@ -68,7 +68,7 @@ export function leftOutRecord(entries: readonly CompressionEntry[]): string {
     isSummary === true ? [withoutPreface(message.content)] : [],
   )
   const known = records.flatMap((record) => [...record.matchAll(leftOutNote)].map(([, count]) => Number(count)))
-  const count = known.reduce((sum, one) => sum + one, entries.length - records.length)
+  const count = known.reduce((sum, tokens) => sum + tokens, entries.length - records.length)
   const note = `(${count} older messages are left out here: the conversation was longer than the window of the model, and no usable summary could be written. Say so if what is asked depends on them.)`
   return [note, ...records.map((record) => record.replace(leftOutNote, '').trim())].filter(Boolean).join('\n\n')
 }

@@ -78,19 +78,19 @@ async function readFirst(
   for (const name of contextFileNames) {
     const path = join(folder, name)
     // Links are not followed: they could name a file that only the gateway may read.
-    const found = await readTextFile(path, name, maxFileBytes).catch((error: unknown) => ({
+    const file = await readTextFile(path, name, maxFileBytes).catch((error: unknown) => ({
       ok: false as const,
       code: 'unreadable',
       reason: messageOf(error),
     }))
-    if (!found.ok) {
-      const { code, reason } = found
+    if (!file.ok) {
+      const { code, reason } = file
       if (code !== 'not_found')
         log.warn({ event: 'context.file_skipped', path, reason }, 'a context file is not loaded')
       continue
     }
-    if (found.text.trim() === '') continue
-    const text = truncateMiddle(found.text, maxFileChars)
+    if (file.text.trim() === '') continue
+    const text = truncateMiddle(file.text, maxFileChars)
     const ids = scan(text, 'context')
     onScanned(path, ids)
     if (ids.length === 0) return { path, text: redact(text) }

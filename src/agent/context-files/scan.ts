@@ -22,9 +22,11 @@ export function scan(text: string, scope: ScanScope): string[] {
   const deepest = scanScopes.indexOf(scope)
   const patterns = scanPatterns.filter((pattern) => scanScopes.indexOf(pattern.scope) <= deepest)
   const hidden = [readDigitsAsLetters(folded), joinSpacedLetters(toOneLine(folded)), fold(decodeBase64(scanned))]
-  const found = new Set([folded, ...hidden.filter((one) => one !== '')].flatMap((one) => findPatterns(patterns, one)))
+  const findings = new Set(
+    [folded, ...hidden.filter((variant) => variant !== '')].flatMap((variant) => findPatterns(patterns, variant)),
+  )
   // The order of the patterns.
-  const ids = [...new Set(patterns.map(({ id }) => id))].filter((id) => found.has(id))
+  const ids = [...new Set(patterns.map(({ id }) => id))].filter((id) => findings.has(id))
   return [...ids, ...findInvisibleCharacters(scanned)]
 }
 
@@ -33,10 +35,10 @@ const overlapChars = 2_048
 
 /** Works like `scan`, for texts of any length: other work goes on between two parts. */
 export async function scanLongText(text: string, scope: ScanScope): Promise<string[]> {
-  const found = new Set<string>()
+  const findings = new Set<string>()
   for (let at = 0; ; at += maxScannedChars - overlapChars) {
-    for (const id of scan(text.slice(at, at + maxScannedChars), scope)) found.add(id)
-    if (at + maxScannedChars >= text.length) return [...found]
+    for (const id of scan(text.slice(at, at + maxScannedChars), scope)) findings.add(id)
+    if (at + maxScannedChars >= text.length) return [...findings]
     await setImmediate()
   }
 }
@@ -59,10 +61,10 @@ export function blockedText(file: string, ids: readonly string[]): string {
 function matches({ parts: [first, ...rest] }: ScanPattern, text: string): boolean {
   if (first === undefined) return false
   first.lastIndex = 0
-  for (let found = first.exec(text); found !== null; found = first.exec(text)) {
+  for (let match = first.exec(text); match !== null; match = first.exec(text)) {
     if (rest.length === 0) return true
-    const end = text.indexOf('\n', found.index)
-    const line = text.slice(found.index + found[0].length, end === -1 ? text.length : end)
+    const end = text.indexOf('\n', match.index)
+    const line = text.slice(match.index + match[0].length, end === -1 ? text.length : end)
     let at = 0
     const all = rest.every((part) => {
       part.lastIndex = at
@@ -168,7 +170,10 @@ const tagFlag = /\u{1F3F4}[\u{E0061}-\u{E007A}]{3,6}\u{E007F}/gu
  */
 export function removeInvisible(text: string): string {
   if (text.search(invisible) === -1) return text
-  return text.replace(visibleOrNot, (found, kept: string | undefined) => kept ?? found.replace(invisible, ''))
+  return text.replace(
+    visibleOrNot,
+    (character, visible: string | undefined) => visible ?? character.replace(invisible, ''),
+  )
 }
 
 const visibleOrNot = new RegExp(

@@ -148,12 +148,12 @@ async function runToEnd(
   limits: Pick<ExecuteOptions, 'timeoutMs' | 'signal' | 'maxOutputBytes'>,
   graceMs: number,
 ): Promise<{ result: ExecuteResult; hasSurvivors: boolean }> {
-  const kept = createOutputBuffer(limits.maxOutputBytes)
-  const keep = (chunk: Buffer) => kept.add(chunk)
+  const outputBuffer = createOutputBuffer(limits.maxOutputBytes)
+  const keep = (chunk: Buffer) => outputBuffer.add(chunk)
   output.on('data', keep)
   const failure = new Promise<void>((resolve) => {
     const onError = (error: Error) => {
-      kept.add(Buffer.from(`\n[${messageOf(error)}]\n`))
+      outputBuffer.add(Buffer.from(`\n[${messageOf(error)}]\n`))
       resolve()
     }
     child.once('error', onError)
@@ -181,7 +181,7 @@ async function runToEnd(
     : ''
   return {
     result: {
-      output: kept.text() + note,
+      output: outputBuffer.text() + note,
       exitCode: child.exitCode,
       timedOut: reason === 'timeout',
       aborted: reason === 'abort',

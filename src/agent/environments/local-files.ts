@@ -45,13 +45,13 @@ export function createLocalFiles(
     async stat(path, access) {
       const allowed = await mayRead(path, access)
       if (!allowed.ok) return allowed
-      const found = await statIfExists(allowed.path)
+      const stats = await statIfExists(allowed.path)
       return {
         ok: true,
-        stat: found && {
-          kind: found.isFile() ? 'file' : found.isDirectory() ? 'directory' : 'other',
-          size: found.size,
-          mode: found.mode & 0o7777,
+        stat: stats && {
+          kind: stats.isFile() ? 'file' : stats.isDirectory() ? 'directory' : 'other',
+          size: stats.size,
+          mode: stats.mode & 0o7777,
         },
       }
     },
@@ -69,9 +69,9 @@ export function createLocalFiles(
     async remove(path, access) {
       const allowed = await mayWrite(path, access)
       if (!allowed.ok) return allowed
-      const found = await statIfExists(allowed.path)
-      if (found === undefined) return notFound(path)
-      if (found.isDirectory()) return isDirectory(path)
+      const stats = await statIfExists(allowed.path)
+      if (stats === undefined) return notFound(path)
+      if (stats.isDirectory()) return isDirectory(path)
       await removeFile(allowed.path)
       return { ok: true }
     },
@@ -79,9 +79,9 @@ export function createLocalFiles(
     async list(path, options) {
       const allowed = await mayRead(path, options)
       if (!allowed.ok) return allowed
-      const found = await statIfExists(allowed.path)
-      if (found === undefined) return notFound(path)
-      if (!found.isDirectory())
+      const stats = await statIfExists(allowed.path)
+      if (stats === undefined) return notFound(path)
+      if (!stats.isDirectory())
         return { ok: false, code: 'not_regular_file', reason: `${path} is a file, not a directory.` }
       const all = (await readdir(allowed.path, { withFileTypes: true })).map(
         (entry): DirectoryEntry => ({
@@ -99,13 +99,13 @@ export function createLocalFiles(
       const root = allowed.path
       if ((await statIfExists(root)) === undefined) return notFound(request.path)
       const { signal } = access
-      const found = await search({
+      const result = await search({
         ...request,
         root,
         signal,
         mayRead: await fileGuard.createReadFilter(access.attachments),
       })
-      return asRequested(found, root, request)
+      return asRequested(result, root, request)
     },
   }
 }
@@ -124,9 +124,9 @@ function createSearch(searchPath: string, getSandbox: LocalFilesOptions['sandbox
 }
 
 /** Paths begin as the model wrote them. */
-function asRequested(found: SearchResult, root: string, { path }: FileSearchRequest): FileSearchResult {
-  if (!found.ok) return { ok: false, code: 'invalid_pattern', reason: found.reason }
-  return { ...found, hits: found.hits.map((hit) => ({ ...hit, path: join(path, relative(root, hit.path)) })) }
+function asRequested(result: SearchResult, root: string, { path }: FileSearchRequest): FileSearchResult {
+  if (!result.ok) return { ok: false, code: 'invalid_pattern', reason: result.reason }
+  return { ...result, hits: result.hits.map((hit) => ({ ...hit, path: join(path, relative(root, hit.path)) })) }
 }
 
 const notFound = (path: string): FileRefusal => ({ ok: false, code: 'not_found', reason: `${path} does not exist.` })

@@ -47,11 +47,11 @@ export function createOutputBuffer(maxBytes: number): OutputBuffer {
     text() {
       const start = Buffer.concat(head)
       const rest = Buffer.concat(tail)
-      const kept = rest.subarray(Math.max(0, rest.length - tailBudget))
-      const whole = start.length + kept.length === totalBytes
-      if (whole) return decode(Buffer.concat([start, kept]))
+      const buffer = rest.subarray(Math.max(0, rest.length - tailBudget))
+      const whole = start.length + buffer.length === totalBytes
+      if (whole) return decode(Buffer.concat([start, buffer]))
       const first = dropLastWord(trimIncompleteEnd(start))
-      const last = dropFirstWord(trimIncompleteStart(kept))
+      const last = dropFirstWord(trimIncompleteStart(buffer))
       const missing = totalBytes - first.length - last.length
       return `${decode(first)}\n[… ${missing} bytes left out …]\n${decode(last)}`
     },

@@ -65,17 +65,17 @@ export function createRemoteEnvironment(options: RemoteEnvironmentOptions, denia
 
     async execute(command, { timeoutMs, signal, maxOutputBytes, ...how }) {
       if (signal.aborted) return abortedResult
-      const kept = createOutputBuffer(maxOutputBytes)
+      const output = createOutputBuffer(maxOutputBytes)
       let place: PlaceProcess
       try {
         await options.expose?.(how.exposed ?? [])
         const request = { ...commandOf(command, how), input: 'none' as const }
-        place = await run({ ...request, onOutput: (chunk) => kept.add(chunk) }, signal)
+        place = await run({ ...request, onOutput: (chunk) => output.add(chunk) }, signal)
       } catch (error) {
         if (signal.aborted) return abortedResult
         throw error
       }
-      return await waitForEnd(place, { timeoutMs, signal, graceMs }, () => kept.text())
+      return await waitForEnd(place, { timeoutMs, signal, graceMs }, () => output.text())
     },
 
     async spawn(command, how) {

@@ -270,28 +270,28 @@ export function createProcessTable(options: ProcessTableOptions): ProcessTable {
 
 /** Keeps the last `maxChars` characters of a growing text. Trims in steps, so that adding stays cheap. */
 function createTextTail(maxChars: number) {
-  let kept = ''
+  let oldest = ''
   let dropped = false
   const trim = (limit: number) => {
-    if (kept.length <= limit) return
-    const cut = kept.slice(-maxChars)
+    if (oldest.length <= limit) return
+    const cut = oldest.slice(-maxChars)
     // The text must not start with the second half of a surrogate pair.
-    kept = /^[\uDC00-\uDFFF]/.test(cut) ? cut.slice(1) : cut
+    oldest = /^[\uDC00-\uDFFF]/.test(cut) ? cut.slice(1) : cut
     dropped = true
   }
   const text = () => {
     trim(maxChars)
-    return dropped ? `[… earlier output left out …]\n${kept}` : kept
+    return dropped ? `[… earlier output left out …]\n${oldest}` : oldest
   }
   return {
     add(more: string) {
-      kept += more
+      oldest += more
       trim(maxChars * 2)
     },
     text,
     take() {
       const output = text()
-      kept = ''
+      oldest = ''
       dropped = false
       return output
     },

@@ -48,9 +48,9 @@ export function reportingCommand(command: string, cwd: string, exports: Exported
     script: `eval "$${initVariable}"; ${command}`,
     variables: { [initVariable]: `${assignments(exports)}${reportAtEnd(mark)}` },
     read(output) {
-      const { output: own, report } = splitReport(output, mark)
+      const { output: text, report } = splitReport(output, mark)
       const end = report === '' ? undefined : readReport(report, mark, cwd)
-      return { output: own, ...(end && { end }) }
+      return { output: text, ...(end && { end }) }
     },
   }
 }
@@ -161,7 +161,7 @@ const declaration = /\s*(?:export|(?:declare|typeset) -\S+) ([A-Za-z_]\w*)(=?)/y
 
 /** Reads what `export -p` of a POSIX shell prints. Undefined if it is something else. Exported for tests. */
 export function parseExports(text: string): ReadonlyMap<string, string> | undefined {
-  const found = new Map<string, string>()
+  const variables = new Map<string, string>()
   for (let at = 0; at < text.length; ) {
     if (text.slice(at).trim() === '') break
     declaration.lastIndex = at
@@ -171,10 +171,10 @@ export function parseExports(text: string): ReadonlyMap<string, string> | undefi
     if (equals === '') continue
     const word = readWord(text, at)
     if (word === undefined) return undefined
-    found.set(name, word.value)
+    variables.set(name, word.value)
     at = word.end
   }
-  return found
+  return variables
 }
 
 /** Reads a quoted word of a shell, up to a blank. */
@@ -186,9 +186,11 @@ function readWord(text: string, start: number): { readonly value: string; readon
     quoted.lastIndex = at
     const match = quoted.exec(text)
     if (match === null) return undefined
-    const [all, escaped, single, double, one, plain] = match
+    const [all, escaped, single, double, character, plain] = match
     if (escaped !== undefined) value += decodeEscapes(escaped)
-    else value += single ?? double?.replace(/\\([$`"\\\n])/g, (_, char) => (char === '\n' ? '' : char)) ?? one ?? plain
+    else
+      value +=
+        single ?? double?.replace(/\\([$`"\\\n])/g, (_, char) => (char === '\n' ? '' : char)) ?? character ?? plain
     at += all.length
   }
   return { value, end: at }
@@ -201,14 +203,14 @@ const escapes: Readonly<Record<string, string>> = {
 /** The escapes of `$'...'`. Where the locale is not UTF-8, each byte of a character is one. */
 function decodeEscapes(text: string): string {
   const parts: Buffer[] = []
-  for (const [all, octal, hex, unicode, one] of text.matchAll(
+  for (const [all, octal, hex, unicode, character] of text.matchAll(
     /\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|[uU]([0-9a-fA-F]{1,8})|([\s\S]))|[^\\]+/g,
   )) {
     if (octal !== undefined) parts.push(Buffer.of(Number.parseInt(octal, 8) & 0xff))
     else if (hex !== undefined) parts.push(Buffer.of(Number.parseInt(hex, 16)))
     else if (unicode !== undefined)
       parts.push(Buffer.from(String.fromCodePoint(Number.parseInt(unicode, 16) % 0x110000)))
-    else parts.push(Buffer.from(one === undefined ? all : (escapes[one] ?? one)))
+    else parts.push(Buffer.from(character === undefined ? all : (escapes[character] ?? character)))
   }
   return Buffer.concat(parts).toString('utf8')
 }

@@ -56,9 +56,11 @@ export function restoreLoopState({
   readonly outageSince?: number | null
   readonly storedResponses?: EarlierResponses | undefined
 }): LoopState {
-  const own = transcript.slice(turnStart)
-  const responses = own.filter((message) => message.role === 'assistant')
-  const completedCalls = new Set(own.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
+  const turnMessages = transcript.slice(turnStart)
+  const responses = turnMessages.filter((message) => message.role === 'assistant')
+  const completedCalls = new Set(
+    turnMessages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])),
+  )
   const responseCount = Math.max(responses.length, storedResponses?.count ?? 0)
   const pendingCalls = (responses.at(-1)?.toolCalls ?? []).filter((call) => !completedCalls.has(call.id))
   return {
@@ -67,7 +69,7 @@ export function restoreLoopState({
     notice: '',
     lastText: responses.map(({ content }) => content).findLast((text) => text.trim() !== '') ?? '',
     pendingCalls,
-    lastToolResults: collectLastToolResults(own),
+    lastToolResults: collectLastToolResults(turnMessages),
     iteration: responseCount,
     modelCalls: responseCount,
     apiRequestId: '',

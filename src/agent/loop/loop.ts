@@ -314,7 +314,8 @@ async function requestIteration(
   const { provider, sender = provider, turn, signal, listener } = input
   const settings = deps.settings()
   const canFallBack = mayFallBack(input, settings)
-  const effort = reasoningEfforts.find((one) => one === input.reasoningEffort) ?? settings.reasoning_effort
+  const effort =
+    reasoningEfforts.find((reasoningEffort) => reasoningEffort === input.reasoningEffort) ?? settings.reasoning_effort
   const reasoningEffort = effort === 'ultra' ? 'max' : effort
   const messages = addContext(state.messages, input.transcript[input.turnStart], context)
   const requestInput: RequestInput = {

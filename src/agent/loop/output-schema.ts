@@ -185,13 +185,13 @@ function mapValues(map: JsonObject, change: (value: unknown) => unknown): JsonOb
 }
 
 function findKeyword(value: unknown, isMap = false): string | undefined {
-  if (Array.isArray(value)) return value.map((one) => findKeyword(one)).find((found) => found !== undefined)
+  if (Array.isArray(value)) return value.map((item) => findKeyword(item)).find((keyword) => keyword !== undefined)
   if (typeof value !== 'object' || value === null) return undefined
   for (const [key, inner] of Object.entries(value)) {
     if (!isMap && refusedKeywords.has(key)) return key
     if (!isMap && (key === 'enum' || key === 'const')) continue
-    const found = findKeyword(inner, !isMap && mapKeywords.has(key))
-    if (found !== undefined) return found
+    const keyword = findKeyword(inner, !isMap && mapKeywords.has(key))
+    if (keyword !== undefined) return keyword
   }
   return undefined
 }

@@ -27,9 +27,9 @@ export async function runSubagent(deps: AgentDeps, input: AgentTurnInput, run: R
   const info = turn.subagent
   if (work === undefined || info === undefined) throw new Error('the turn belongs to no sub-agent')
   const startedAt = deps.clock()
-  const own = linkAbortSignal(input.signal)
+  const linked = linkAbortSignal(input.signal)
   const progress = watchProgress(input)
-  const watched = { ...input, ...progress.wrapped, signal: own.signal }
+  const watched = { ...input, ...progress.wrapped, signal: linked.signal }
   deps.runningSubagents?.set(work.id, {
     id: work.id,
     info,
@@ -37,17 +37,17 @@ export async function runSubagent(deps: AgentDeps, input: AgentTurnInput, run: R
     startedAt,
     tool: progress.tool,
     usage: progress.usage,
-    stop: () => own.abort(new SubagentStopped('stopped')),
+    stop: () => linked.abort(new SubagentStopped('stopped')),
   })
   deps.agentHooks.onSubagentStart(work.parent, info)
-  void endAfter(deps.settings().delegation.child_timeout_seconds, own)
+  void endAfter(deps.settings().delegation.child_timeout_seconds, linked)
   let outcome: SubagentResult = { status: 'interrupted', summary: '' }
   try {
     const result = await runInSubagentScope(deps, watched, { info, work, progress, run })
     outcome = outcomeOf(result, result.check)
     return { ...result, subagent: outcome }
   } catch (error) {
-    const ended = input.signal.aborted ? undefined : endOf(own.signal.reason, deps, progress.lastText())
+    const ended = input.signal.aborted ? undefined : endOf(linked.signal.reason, deps, progress.lastText())
     if (ended === undefined) {
       if (!input.signal.aborted) outcome = { status: 'error', summary: messageOf(error) }
       throw error
@@ -56,17 +56,17 @@ export async function runSubagent(deps: AgentDeps, input: AgentTurnInput, run: R
     return endedResult(ended)
   } finally {
     deps.runningSubagents?.delete(work.id)
-    own.release()
+    linked.release()
     // Ends the timer.
-    if (!own.signal.aborted) own.abort('the sub-agent has ended')
+    if (!linked.signal.aborted) linked.abort('the sub-agent has ended')
     const durationMs = deps.clock() - startedAt
     deps.agentHooks.onSubagentStop(work.parent, info, { ...outcome, toolCalls: progress.toolCalls, durationMs })
   }
 }
 
-async function endAfter(seconds: number, own: ReturnType<typeof linkAbortSignal>): Promise<void> {
-  await sleep(seconds * 1_000, own.signal)
-  own.abort(new SubagentTimedOut('out of time'))
+async function endAfter(seconds: number, linked: ReturnType<typeof linkAbortSignal>): Promise<void> {
+  await sleep(seconds * 1_000, linked.signal)
+  linked.abort(new SubagentTimedOut('out of time'))
 }
 
 interface SubagentParts {
@@ -112,12 +112,12 @@ function problemIn({ text }: AgentResult, check: OutputCheck | undefined): strin
 /** The rejected answer is only in memory: after a crash, the sub-agent answers again. */
 async function correctionTurn(
   input: AgentTurnInput,
-  own: readonly ChatMessage[],
+  turnMessages: readonly ChatMessage[],
   answer: ChatMessage,
   problem: string,
 ): Promise<AgentTurnInput> {
   const request = correctionMessage(problem)
-  const whole = [...input.transcript, ...own]
+  const whole = [...input.transcript, ...turnMessages]
   const tokens = input.excess?.(whole, null) ?? null
   const worked = tokens === null ? null : await input.compress?.(tokens, whole)
   const transcript = [...(worked ?? whole), answer, request]
@@ -211,7 +211,9 @@ function watchProgress({ journal, listener, transcript, turnStart }: AgentTurnIn
 
 /** The results of a response follow it in the order of its calls, whichever call ended first. */
 function inCallOrder(messages: readonly ChatMessage[]): ChatMessage[] {
-  const results = new Map(messages.flatMap((one) => (one.role === 'tool' ? [[one.toolCallId, one] as const] : [])))
+  const results = new Map(
+    messages.flatMap((message) => (message.role === 'tool' ? [[message.toolCallId, message] as const] : [])),
+  )
   return messages.flatMap((message) => {
     if (message.role !== 'assistant') return []
     const own = (message.toolCalls ?? []).flatMap(({ id }) => results.get(id) ?? [])

@@ -147,7 +147,7 @@ async function picturesOf(
   if (images.length === 0) return []
   const [files, known] = await Promise.all([attachments(), pictures?.() ?? []])
   return images.map((path) => {
-    const picture = known.find((one) => one.path === path)
+    const picture = known.find((candidate) => candidate.path === path)
     if (picture !== undefined) return picture
     const named = JSON.stringify(path.slice(0, 300))
     if (files.includes(path))

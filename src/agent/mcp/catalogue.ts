@@ -38,8 +38,8 @@ const maxProblems = 10
 export function checkTools(listed: readonly unknown[]): Pick<ServerCatalogue, 'tools' | 'problems'> {
   const tools = new Map<string, RemoteTool>()
   const problems: string[] = []
-  for (const one of listed.slice(0, maxTools)) {
-    const tool = toRemoteTool(one)
+  for (const entry of listed.slice(0, maxTools)) {
+    const tool = toRemoteTool(entry)
     if (typeof tool === 'string') problems.push(tool)
     else if (tools.has(tool.name)) problems.push(`it lists the tool ${JSON.stringify(tool.name)} twice`)
     else {
@@ -62,7 +62,7 @@ function toRemoteTool(value: unknown): RemoteTool | string {
     return `it lists a tool with an illegal name: ${shown}`
   }
   const hints = isRecord(annotations) ? annotations : {}
-  const text = [description, title, hints['title']].find((one) => typeof one === 'string' && one.trim() !== '')
+  const text = [description, title, hints['title']].find((title) => typeof title === 'string' && title.trim() !== '')
   return {
     name,
     description: cleanText(typeof text === 'string' ? text : name, maxDescriptionChars).trim(),
@@ -94,8 +94,8 @@ const elsewhere = ['$ref', 'allOf', 'anyOf', 'oneOf', 'patternProperties', 'if']
 
 /** What looks like an instruction to the model. The tool is kept: calls of it are asked about like others. */
 function suspicionsOf({ name, description }: RemoteTool): string[] {
-  const found = scan(description, 'all')
-  return found.length === 0
+  const findings = scan(description, 'all')
+  return findings.length === 0
     ? []
-    : [`the description of its tool ${name} looks like a prompt injection (${found.join(', ')})`]
+    : [`the description of its tool ${name} looks like a prompt injection (${findings.join(', ')})`]
 }

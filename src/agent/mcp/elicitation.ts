@@ -60,9 +60,9 @@ export async function answerElicitation(
     return textsOf(answer)[0]?.toLowerCase() === 'accept' ? { action: 'accept', content } : endOf(answer)
   }
   for (const field of fields) {
-    const found = await askField(ask, about, field, signal)
-    if ('action' in found) return found
-    if (found.value !== undefined) content[field.name] = found.value
+    const answer = await askField(ask, about, field, signal)
+    if ('action' in answer) return answer
+    if (answer.value !== undefined) content[field.name] = answer.value
   }
   return { action: 'accept', content }
 }

@@ -58,7 +58,7 @@ export function createErrorLines(server: string, log: Logger): ErrorLines {
     summary() {
       const shown = [...new Set([first, reason, ...last])].filter((line) => line !== undefined)
       const texts = shown
-        .sort((one, other) => one.number - other.number)
+        .sort((a, b) => a.number - b.number)
         .map(({ number, text }, index) => (number > (shown[index - 1]?.number ?? 0) + 1 ? `… | ${text}` : text))
       return texts.length === 0 ? '' : ` It wrote: ${texts.join(' | ')}`
     },

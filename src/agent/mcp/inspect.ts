@@ -26,7 +26,7 @@ export function inspectServers(config: McpConfig, { tokens, searchPath }: Inspec
     if (auth === 'oauth' && createLoginStore(tokens, server).tokens() === undefined)
       return [`mcp_servers.${server}: no one has logged in yet; run hermes mcp login ${server}`]
     if (command === undefined || command.includes('/')) return []
-    const found = findProgram(command, env['PATH'] ?? searchPath ?? standard)
-    return found === undefined ? [`mcp_servers.${server}.command: there is no program ${command} on the PATH`] : []
+    const program = findProgram(command, env['PATH'] ?? searchPath ?? standard)
+    return program === undefined ? [`mcp_servers.${server}.command: there is no program ${command} on the PATH`] : []
   })
 }

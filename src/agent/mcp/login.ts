@@ -102,8 +102,8 @@ function readReturn(server: string, target: URL, state: string): { readonly code
   return { code, ...(iss === null ? {} : { iss }) }
 }
 
-function isEqual(one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+function isEqual(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 }
 
 /** Stores the client with its tokens at the end: until then, and when the person gives up, the former login works. */

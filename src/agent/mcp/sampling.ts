@@ -79,7 +79,7 @@ function chosenModel(
 
 function toChatMessage({ role, content }: CreateMessageRequest['params']['messages'][number]): ChatMessage {
   const parts = Array.isArray(content) ? asArray(content) : [content]
-  const text = parts.map((part) => asString(asRecord(part)['text'])).filter((one) => one !== '')
+  const text = parts.map((part) => asString(asRecord(part)['text'])).filter((partText) => partText !== '')
   const cleaned = cleanText(text.join('\n'), maxTextChars)
   return role === 'user' ? { role: 'user', content: cleaned } : { role: 'assistant', content: cleaned }
 }

@@ -53,8 +53,8 @@ export function createServerTools(deps: ServerToolsDeps): ServerTools {
   }
   for (const definition of utilityTools(deps))
     if (!definitions.has(definition.name)) definitions.set(definition.name, definition)
-  const own = [...definitions.values()].filter(({ name }) => ownerOfName(name, servers) === server)
-  return { definitions: own, problems: [...problems, ...foreignNames(deps, [...definitions.keys()])] }
+  const serverTools = [...definitions.values()].filter(({ name }) => ownerOfName(name, servers) === server)
+  return { definitions: serverTools, problems: [...problems, ...foreignNames(deps, [...definitions.keys()])] }
 }
 
 /** Names that belong to another server, a sentence for each of them. */

@@ -39,9 +39,9 @@ const voiceKey = 'VOICE_TOOLS_OPENAI_KEY'
 
 export function chooseEndpoint(input: EndpointInput): Endpoint {
   const { task, settings } = input
-  const own = task === 'image' ? { ...settings.image_gen, command: '' } : settings[task]
-  const { provider, base_url: baseUrl } = own
-  const argv = typeof own.command === 'string' ? splitCommand(own.command) : own.command
+  const taskSettings = task === 'image' ? { ...settings.image_gen, command: '' } : settings[task]
+  const { provider, base_url: baseUrl } = taskSettings
+  const argv = typeof taskSettings.command === 'string' ? splitCommand(taskSettings.command) : taskSettings.command
   if (provider === 'none') return absent('`provider` is none', false)
   if (argv === undefined) return absent(`\`${keyOf(task)}.command\` has a quote that is not closed`, true)
   if (provider === 'local' || provider === 'command' || (provider === 'auto' && argv.length > 0 && baseUrl === '')) {
@@ -76,8 +76,8 @@ function chooseServer(input: EndpointInput): Endpoint {
   const { provider, base_url: baseUrl, api_key: apiKey } = settings[task === 'image' ? 'image_gen' : task]
   if (baseUrl !== '') {
     // A key goes only to the address for which it was configured.
-    const own = { baseUrl, apiKey, hasOwnKey: true, variables: {}, providers: {} }
-    const selection = { provider: 'custom', model: '', ...own }
+    const server = { baseUrl, apiKey, hasOwnKey: true, variables: {}, providers: {} }
+    const selection = { provider: 'custom', model: '', ...server }
     return { kind: 'openai', selection, model: modelOf(input, '') }
   }
   if (provider === 'main') return withMain(input)
@@ -138,15 +138,18 @@ function isUsable(
 function selectionOf(input: EndpointInput, provider: string): ProviderSettings {
   const { task, settings, main } = input
   const { api_key: apiKey } = settings[task === 'image' ? 'image_gen' : task]
-  const own = task !== 'image' && (main.variables[voiceKey] ?? '') !== '' ? main.variables[voiceKey] : undefined
+  const voiceKeyValue =
+    task !== 'image' && (main.variables[voiceKey] ?? '') !== '' ? main.variables[voiceKey] : undefined
   const variables =
-    own === undefined || provider !== 'openai' ? main.variables : { ...main.variables, OPENAI_API_KEY: own }
+    voiceKeyValue === undefined || provider !== 'openai'
+      ? main.variables
+      : { ...main.variables, OPENAI_API_KEY: voiceKeyValue }
   // A key in the flat keys of the configuration is that of the provider of the model.
   const isMain = main.baseUrl === '' && resolveProvider(main)?.name.replace('-responses', '') === provider
   return {
     ...{ provider, model: '', baseUrl: '', variables },
-    apiKey: apiKey || (isMain && own === undefined ? main.apiKey : ''),
-    ...(apiKey !== '' || (own !== undefined && provider === 'openai') ? { hasOwnKey: true } : {}),
+    apiKey: apiKey || (isMain && voiceKeyValue === undefined ? main.apiKey : ''),
+    ...(apiKey !== '' || (voiceKeyValue !== undefined && provider === 'openai') ? { hasOwnKey: true } : {}),
     providers: { ...(task === 'stt' ? transcribers : {}), ...main.providers },
   }
 }

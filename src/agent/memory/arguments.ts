@@ -49,10 +49,10 @@ export function memoryRequestOf({
   if (all.length === 0) return undefined
   return {
     target,
-    operations: all.map((one) => ({
-      action: one.action,
-      content: one.content ?? undefined,
-      old_text: one.old_text ?? undefined,
+    operations: all.map((operation) => ({
+      action: operation.action,
+      content: operation.content ?? undefined,
+      old_text: operation.old_text ?? undefined,
     })),
   }
 }

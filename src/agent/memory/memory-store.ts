@@ -81,12 +81,12 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
     async write(request, signal) {
       const { target } = request
       const before = last.get(target) ?? Promise.resolve()
-      const own = before.then(() => write(request, signal))
+      const operation = before.then(() => write(request, signal))
       last.set(
         target,
-        own.catch(() => undefined),
+        operation.catch(() => undefined),
       )
-      return await own
+      return await operation
     },
   }
 }
@@ -151,14 +151,14 @@ async function writeLocked(
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     signal.throwIfAborted()
     await untilSaved(deps, path, signal)
-    const found = fingerprint(path)
+    const current = fingerprint(path)
     const { result, file } = prepare(deps, request)
     if (file === undefined) return result
     deps.failpoint('memory:prepared')
-    if (fingerprint(path) !== found) continue
+    if (fingerprint(path) !== current) continue
     await archive(deps, request.target, file.archived)
     await removeLeftovers(file.path)
-    if (!(await writeFileAtomicAsync(file.path, file.text, () => fingerprint(path) === found))) continue
+    if (!(await writeFileAtomicAsync(file.path, file.text, () => fingerprint(path) === current))) continue
     deps.failpoint('memory:written')
     return result
   }
@@ -177,8 +177,8 @@ async function untilSaved({ clock }: MemoryStoreDeps, path: string, signal: Abor
 }
 
 function fingerprint(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false, bigint: true })
-  return found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeNs}`
+  const stats = statSync(path, { throwIfNoEntry: false, bigint: true })
+  return stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.mtimeNs}`
 }
 
 /** Temporary files of a process that was killed while it wrote. Under the lock no other process writes. */

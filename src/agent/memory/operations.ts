@@ -70,9 +70,9 @@ function applyOperation(
     return { entries: [...entries, ...added], changes: added.map((entry) => ({ action, content: entry })) }
   }
   const text = oldText.replace(/\r\n?/g, '\n').trim()
-  const found = findEntry(entries, action, text)
-  if ('failure' in found) return found
-  const { index, entry } = found
+  const match = findEntry(entries, action, text)
+  if ('failure' in match) return match
+  const { index, entry } = match
   // The line of a blocked entry means all of it; another text may mean less.
   const meansAll = action === 'remove' && !entry.includes(text)
   if (countChars(entry) > limit && !meansAll)

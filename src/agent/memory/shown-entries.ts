@@ -18,22 +18,22 @@ export interface ShownEntries {
 export function showEntries(file: string, entries: readonly string[]): ShownEntries {
   const threats = scanTogether(entries)
   if (threats.length === 0) return { entries, threats, blocked: 0 }
-  const found = new Map(
+  const entriesByFile = new Map(
     entries.map((entry) => [entry, scan(entry, 'strict')] as const).filter(([, ids]) => ids.length > 0),
   )
   // The scan joins lines, so entries that are harmless alone may be an attack together: the last of them is blocked.
   for (;;) {
-    const rest = entries.filter((entry) => !found.has(entry))
+    const rest = entries.filter((entry) => !entriesByFile.has(entry))
     const ids = scanTogether(rest)
     const last = ids.length === 0 ? undefined : rest[lengthOfAttack(rest) - 1]
     if (last === undefined) break
-    found.set(last, ids)
+    entriesByFile.set(last, ids)
   }
   const shown = (entry: string) => {
-    const ids = found.get(entry)
+    const ids = entriesByFile.get(entry)
     return ids === undefined ? entry : blockedEntry(file, entry, ids)
   }
-  return { entries: entries.map(shown), threats, blocked: found.size }
+  return { entries: entries.map(shown), threats, blocked: entriesByFile.size }
 }
 
 const scanTogether = (entries: readonly string[]) => scan(formatEntries(entries), 'strict')
@@ -41,13 +41,13 @@ const scanTogether = (entries: readonly string[]) => scan(formatEntries(entries)
 /** The number of first entries in which the scan finds something, when it does in all of them. */
 function lengthOfAttack(entries: readonly string[]): number {
   let harmless = 0
-  let found = entries.length
-  while (found - harmless > 1) {
-    const middle = Math.floor((harmless + found) / 2)
-    if (scanTogether(entries.slice(0, middle)).length > 0) found = middle
+  let index = entries.length
+  while (index - harmless > 1) {
+    const middle = Math.floor((harmless + index) / 2)
+    if (scanTogether(entries.slice(0, middle)).length > 0) index = middle
     else harmless = middle
   }
-  return found
+  return index
 }
 
 function blockedEntry(file: string, entry: string, ids: readonly string[]): string {

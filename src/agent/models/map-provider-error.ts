@@ -112,7 +112,7 @@ export function parseResetMs(headers: ResponseHeaders | undefined, body: unknown
   const texts = [
     // A limit that is not used up is not the cause.
     ...limitHeaders.flatMap(([rest = '', reset = '']) => (/^0*$/.test(read(rest)) ? [read(reset)] : [])),
-    ...[error['resets_at'], error['resets_in_seconds'], ...details.map((one) => asRecord(one)['retryDelay'])],
+    ...[error['resets_at'], error['resets_in_seconds'], ...details.map((detail) => asRecord(detail)['retryDelay'])],
   ]
   const known = texts.map((text) => parseMomentMs(String(text ?? ''), nowMs)).filter((ms) => ms > 0)
   return known.length === 0 ? undefined : Math.max(...known)

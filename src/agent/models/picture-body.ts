@@ -73,9 +73,9 @@ async function withPictures({ body, headers, pictures: { folder } }: PictureRequ
     async (name) => {
       const path = join(folder, name)
       if (!known.has(path)) known.set(path, await findFile(path))
-      const found = known.get(path)
-      if (found === undefined) return undefined
-      files.push(found)
+      const file = known.get(path)
+      if (file === undefined) return undefined
+      files.push(file)
       return marker
     },
     missingText,
@@ -101,7 +101,7 @@ async function replacePictures(
 ): Promise<unknown> {
   if (Array.isArray(value)) {
     const replaced: unknown[] = []
-    for (const one of value) replaced.push(await replacePictures(one, placeOf, otherwise))
+    for (const item of value) replaced.push(await replacePictures(item, placeOf, otherwise))
     return replaced
   }
   if (!isRecord(value)) return value
@@ -111,7 +111,7 @@ async function replacePictures(
     return place === undefined ? { type: picture.textType, text: otherwise } : picture.insert(place)
   }
   const replaced: Record<string, unknown> = {}
-  for (const [key, one] of Object.entries(value)) replaced[key] = await replacePictures(one, placeOf, otherwise)
+  for (const [key, item] of Object.entries(value)) replaced[key] = await replacePictures(item, placeOf, otherwise)
   return replaced
 }
 
@@ -171,8 +171,8 @@ function parseAddress(
 
 async function findFile(path: string): Promise<PictureFile | undefined> {
   try {
-    const found = await stat(path)
-    return found.isFile() && found.size > 0 ? { path, bytes: found.size } : undefined
+    const stats = await stat(path)
+    return stats.isFile() && stats.size > 0 ? { path, bytes: stats.size } : undefined
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
     throw error

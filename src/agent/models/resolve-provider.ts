@@ -84,9 +84,9 @@ export function findServer(
   name: string,
 ): { readonly name: string; readonly server: NamedServer } | undefined {
   const slug = serverSlug(name.replace(/^custom:/, ''))
-  const found = [name, `custom:${slug}`, slug].find((one) => Object.hasOwn(providers, one))
-  const server = found === undefined ? undefined : providers[found]
-  return found === undefined || server === undefined ? undefined : { name: found, server }
+  const entryName = [name, `custom:${slug}`, slug].find((candidate) => Object.hasOwn(providers, candidate))
+  const server = entryName === undefined ? undefined : providers[entryName]
+  return entryName === undefined || server === undefined ? undefined : { name: entryName, server }
 }
 
 export interface ProviderChoice {
@@ -136,7 +136,7 @@ function toChoice(
   { baseUrl: configuredUrl, apiKey, apiMode: configuredMode, variables }: ProviderSelection,
 ): ProviderChoice {
   const names = server?.key_env === undefined ? (entry?.keyVariables ?? []) : [server.key_env]
-  const firstKey = [apiKey, server?.api_key, ...names.map((one) => variables[one])].find((secret) => !!secret) ?? ''
+  const firstKey = [apiKey, server?.api_key, ...names.map((name) => variables[name])].find((secret) => !!secret) ?? ''
   const vendorUrl = vendorAddress(entry, firstKey)
   const ofEnvironment = variables[entry?.addressVariable ?? ''] ?? ''
   const address = configuredUrl || server?.base_url || ofEnvironment || vendorUrl

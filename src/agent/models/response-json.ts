@@ -13,10 +13,10 @@ export type CountChars = (chars: number) => void
 
 /** Limits the characters kept of one response, so that a model that never stops cannot fill the memory. */
 export function createResponseSizeLimit(maxChars: number): CountChars {
-  let kept = 0
+  let length = 0
   return (chars) => {
-    kept += chars
-    if (kept > maxChars) {
+    length += chars
+    if (length > maxChars) {
       throw new ModelError('bad-response', `The model sent more than ${maxChars} characters and did not stop.`, {
         maxTries: 1,
       })
@@ -121,19 +121,19 @@ export function extractUsage(json: unknown): Usage | undefined {
     asRecord(message)['usage'],
     asRecord(asArray(choices)[0])['usage'],
   ]
-  const found = candidates.find(isRecord)
-  if (found === undefined) return undefined
-  const details = asRecord(found['prompt_tokens_details'] ?? found['input_tokens_details'])
+  const choice = candidates.find(isRecord)
+  if (choice === undefined) return undefined
+  const details = asRecord(choice['prompt_tokens_details'] ?? choice['input_tokens_details'])
   // Anthropic counts cached tokens in addition to the input; the others count them as a part of it.
-  const read = tokenCount(found['cache_read_input_tokens'])
-  const written = tokenCount(found['cache_creation_input_tokens'])
+  const read = tokenCount(choice['cache_read_input_tokens'])
+  const written = tokenCount(choice['cache_creation_input_tokens'])
   return {
-    inputTokens: (tokenCount(found['prompt_tokens']) || tokenCount(found['input_tokens'])) + read + written,
-    outputTokens: tokenCount(found['completion_tokens']) || tokenCount(found['output_tokens']),
+    inputTokens: (tokenCount(choice['prompt_tokens']) || tokenCount(choice['input_tokens'])) + read + written,
+    outputTokens: tokenCount(choice['completion_tokens']) || tokenCount(choice['output_tokens']),
     // `prompt_cache_hit_tokens` is DeepSeek's name.
-    cachedInputTokens: read || tokenCount(details['cached_tokens']) || tokenCount(found['prompt_cache_hit_tokens']),
+    cachedInputTokens: read || tokenCount(details['cached_tokens']) || tokenCount(choice['prompt_cache_hit_tokens']),
     cacheWriteTokens: written || tokenCount(details['cache_write_tokens']),
-    ...reportedCost(found),
+    ...reportedCost(choice),
   }
 }
 

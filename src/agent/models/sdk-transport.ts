@@ -64,7 +64,7 @@ function holdsPictures({ messages, input }: JsonObject): boolean {
   const list = messages ?? input
   return (
     Array.isArray(list) &&
-    list.some((one) => isRecord(one) && (hasPicture(one['content']) || hasPicture(one['output'])))
+    list.some((item) => isRecord(item) && (hasPicture(item['content']) || hasPicture(item['output'])))
   )
 }
 

@@ -41,8 +41,8 @@ export function createStreamingProvider(format: WireFormat, send: ModelTransport
     apiMode: format.apiMode,
     ...(pictures === undefined ? {} : { sees }),
     buildRequest(input) {
-      const own = withoutForeignItems(input, baseUrl)
-      return format.buildRequest(sees(input.model) ? { ...own, showsPictures: true } : own)
+      const accepted = withoutForeignItems(input, baseUrl)
+      return format.buildRequest(sees(input.model) ? { ...accepted, showsPictures: true } : accepted)
     },
     stream: (request, signal, sessionId) =>
       streamResponse({

@@ -59,6 +59,6 @@ export function knownWindow(model: string): number | undefined {
   const name = model.toLowerCase()
   const [longest] = Object.keys(windows)
     .filter((part) => name.includes(part))
-    .sort((one, other) => other.length - one.length)
+    .sort((a, b) => b.length - a.length)
   return longest === undefined ? undefined : windows[longest]
 }

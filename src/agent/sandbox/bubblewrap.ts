@@ -94,12 +94,12 @@ function mountOf({ path, kind }: Mount, around: Mount | undefined, view: Sandbox
   // A part of a hidden directory is hidden already, and so is a part of the real /tmp. Everything else is read-only already.
   if (kind === 'hidden' && (around?.kind === 'hidden' || isReplaced)) return []
   if (kind === 'readOnly' && (around === undefined ? !isReplaced : around.kind === 'readOnly')) return []
-  const found = findEntry(path)
+  const entry = findEntry(path)
   // A directory for programs that does not exist yet: nothing may be placed there.
-  if (found === undefined && kind === 'readOnly' && around?.kind === 'writable')
+  if (entry === undefined && kind === 'readOnly' && around?.kind === 'writable')
     return canCreate(path) ? emptyDirectory(path) : []
   // A mount cannot be placed on a link; the view also contains the path to which it leads.
-  if (found === undefined || found.isSymbolicLink()) return []
+  if (entry === undefined || entry.isSymbolicLink()) return []
   switch (kind) {
     case 'writable':
       return ['--bind', path, path]
@@ -107,7 +107,7 @@ function mountOf({ path, kind }: Mount, around: Mount | undefined, view: Sandbox
     case 'readOnly':
       return ['--ro-bind', path, path]
     case 'hidden':
-      return found.isDirectory() ? emptyDirectory(path) : ['--ro-bind', '/dev/null', path]
+      return entry.isDirectory() ? emptyDirectory(path) : ['--ro-bind', '/dev/null', path]
   }
 }
 

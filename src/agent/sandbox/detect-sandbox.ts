@@ -99,13 +99,13 @@ export async function detectSandboxes(options: DetectSandboxOptions): Promise<(t
   for (const candidate of candidates) {
     if (setting !== 'auto' && setting !== candidate.kind) continue
     if (platform !== candidate.platform) continue
-    const found = await tryCandidate(candidate, options)
-    if (typeof found !== 'string')
+    const result = await tryCandidate(candidate, options)
+    if (typeof result !== 'string')
       return (temporaryDirectory) => {
         prepareTemporaryDirectory(temporaryDirectory, log)
-        return createSandbox(candidate.kind, found.program, { ...options, temporaryDirectory })
+        return createSandbox(candidate.kind, result.program, { ...options, temporaryDirectory })
       }
-    failures.push(`${candidate.kind}: ${found}`)
+    failures.push(`${candidate.kind}: ${result}`)
   }
   const tried = failures.length === 0 ? `${setting} does not exist on ${platform}` : failures.join('; ')
   const view = computeSandboxView({ ...options, privateTmp: undefined })
@@ -214,8 +214,8 @@ function prepareTemporaryDirectory(directory: string, log: Logger): void {
   for (const name of readdirSync(directory)) {
     const path = join(directory, name)
     try {
-      const found = lstatSync(path, { throwIfNoEntry: false })
-      if (found !== undefined && Date.now() - found.mtimeMs <= maxTemporaryAgeMs) continue
+      const stats = lstatSync(path, { throwIfNoEntry: false })
+      if (stats !== undefined && Date.now() - stats.mtimeMs <= maxTemporaryAgeMs) continue
       rmSync(path, { recursive: true, force: true })
     } catch (error) {
       log.warn({ event: 'sandbox.tmp_kept', path, err: error }, 'an old file of commands cannot be removed')

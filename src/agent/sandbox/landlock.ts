@@ -108,8 +108,8 @@ function allowAround(
 
 /** Undefined for a path that does not exist and for a link: the rule of its target decides. */
 function ruleFor(path: string, access: 'readOnly' | 'writable'): string | undefined {
-  const found = findEntry(path)
-  if (found === undefined || found.isSymbolicLink()) return undefined
+  const entry = findEntry(path)
+  if (entry === undefined || entry.isSymbolicLink()) return undefined
   const rights = access === 'readOnly' ? readAccess : writeAccess
-  return `${found.isDirectory() ? rights.directory : rights.file}:${path}`
+  return `${entry.isDirectory() ? rights.directory : rights.file}:${path}`
 }

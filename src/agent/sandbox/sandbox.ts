@@ -148,17 +148,18 @@ function isListed(view: SandboxView, path: string): boolean {
  * move the protected part to a path that nothing protects.
  */
 export function directoriesAround(view: SandboxView): ReadonlySet<string> {
-  const found = new Set<string>()
+  const reasons = new Set<string>()
   for (const path of [...view.hidden, ...view.readOnly]) {
-    const isInWritable = (one: string) => view.writable.some((entry) => isWithin(one, entry))
+    const isInWritable = (target: string) => view.writable.some((entry) => isWithin(target, entry))
     for (let parent = dirname(path); isInWritable(parent) && parent !== dirname(parent); parent = dirname(parent))
       if (!view.writable.includes(parent) && !isAroundTemporary(parent) && accessOf(view, parent) === 'writable')
-        found.add(parent)
+        reasons.add(parent)
   }
-  return found
+  return reasons
 }
 
-const isAroundTemporary = (path: string) => temporaryDirectories.some((one) => isWithin(one, path))
+const isAroundTemporary = (path: string) =>
+  temporaryDirectories.some((temporaryDirectory) => isWithin(temporaryDirectory, path))
 
 export function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`)

@@ -50,10 +50,10 @@ const programDirectory = fileURLToPath(new URL('../../..', import.meta.url)).rep
 /** The program, the packages that Node finds for it in the directories above, and Node. Nothing of it may be written. */
 function codeOf(program: string, execPath: string): readonly string[] {
   const [outermost = ''] = /^.*?\/node_modules(?=\/)/.exec(program) ?? []
-  const found = [outermost || program, dirname(execPath)]
+  const folders = [outermost || program, dirname(execPath)]
   for (let parent = dirname(outermost || program); parent !== dirname(parent); parent = dirname(parent))
-    found.push(join(parent, 'node_modules'))
-  return found
+    folders.push(join(parent, 'node_modules'))
+  return folders
 }
 
 /** Directories of the home that the gateway itself uses. */
@@ -88,7 +88,7 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
   const work = [options.cwd].filter(isAllowed).map(realPath)
   const roots = [...work.filter((path) => !isSystemDirectory(path)), ...write]
   const homes = findHomes(userHome, homesOfPeople(options.users ?? '/etc/passwd'), [...roots, ...read])
-  const isAroundHome = (path: string) => homes.closed.some((one) => isWithin(one, path))
+  const isAroundHome = (path: string) => homes.closed.some((closed) => isWithin(closed, path))
   const toolchains = toolchainPaths
     .map((name) => realPath(join(userHome, name)))
     .filter((path) => isDirectory(path) && isAllowed(path) && !isAroundHome(path))
@@ -147,7 +147,7 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
 /** Returns the links for those of the paths that contain a link in a hidden directory and lead to something visible. */
 function findLinks(view: SandboxView, paths: readonly string[]): readonly SandboxLink[] {
   const links: SandboxLink[] = []
-  for (const path of unique(paths).sort((one, other) => one.length - other.length)) {
+  for (const path of unique(paths).sort((a, b) => a.length - b.length)) {
     const target = realPath(path)
     const link = firstLinkOf(path)
     if (link === undefined || !exists(target) || links.some((other) => isWithin(path, other.path))) continue
@@ -177,8 +177,8 @@ interface Homes {
 function findHomes(userHome: string, listedHomes: readonly string[], opened: readonly string[]): Homes {
   const parents = ['/home', '/Users']
   const others = parents.flatMap((parent) => listDirectory(parent).map((name) => join(parent, name)))
-  const found = ['/root', ...others, ...listedHomes].filter(exists)
-  const all = unique([userHome, homedir(), ...found].flatMap(withRealPath))
+  const existing = ['/root', ...others, ...listedHomes].filter(exists)
+  const all = unique([userHome, homedir(), ...existing].flatMap(withRealPath))
   const isOpen = (path: string) => isSystemDirectory(path) || opened.some((entry) => isWithin(path, entry))
   return { closed: all.filter((path) => !isOpen(path)), open: all.filter(isOpen) }
 }
@@ -210,8 +210,8 @@ function dotEntriesOf(directory: string): readonly string[] {
 
 /** The home of the gateway itself, or one of its own directories and files; in the home of a profile also the root home. */
 function isOwnedByGateway(path: string, home: string): boolean {
-  const own = realPath(home)
-  const root = isWithin(path, own) ? own : realPath(locateProfile(home).rootHome)
+  const realHome = realPath(home)
+  const root = isWithin(path, realHome) ? realHome : realPath(locateProfile(home).rootHome)
   if (!isWithin(path, root)) return false
   const [first = ''] = path.slice(root.length + 1).split('/')
   return first === '' || ownDirectories.includes(first) || isFile(join(root, first))

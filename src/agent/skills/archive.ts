@@ -33,7 +33,7 @@ export function readArchive(bytes: Buffer): ArchiveFile[] {
     seen.add(path)
   }
   for (const { path } of files) {
-    const folder = foldersOf(path).find((one) => seen.has(one))
+    const folder = foldersOf(path).find((folderName) => seen.has(folderName))
     if (folder !== undefined) throw new ArchiveError(`it contains ${folder} as a file and as a folder`)
   }
   return files

@@ -74,7 +74,7 @@ export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
     async read() {
       const next = new Map<string, KnownHead>()
       const problems: SkillProblem[] = []
-      const found: Skill[] = []
+      const valid: Skill[] = []
       const readKnown = async (directory: string, stats?: Stats) => {
         const path = join(directory, skillFile)
         const known = await readHead(path, heads.get(path), stats)
@@ -86,11 +86,11 @@ export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
       for (const { path, origin } of deps.roots()) {
         const known = bundled.get(path)
         if (known !== undefined) {
-          found.push(...known.skills)
+          valid.push(...known.skills)
           problems.push(...known.problems)
           continue
         }
-        const before = { skills: found.length, problems: problems.length }
+        const before = { skills: valid.length, problems: problems.length }
         const folders = await findSkillFolders(path, problems)
         // One after another would wait for the disk each time.
         const loaded = await Promise.all(
@@ -98,14 +98,14 @@ export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
         )
         for (const { folder, head } of loaded) {
           const isUsed = head !== undefined && hasSafeCategory(folder, problems)
-          if (isUsed) found.push({ ...head, ...folder, origin })
+          if (isUsed) valid.push({ ...head, ...folder, origin })
         }
         if (origin === 'bundled')
-          bundled.set(path, { skills: found.slice(before.skills), problems: problems.slice(before.problems) })
+          bundled.set(path, { skills: valid.slice(before.skills), problems: problems.slice(before.problems) })
       }
-      for (const skill of deps.pluginSkills()) found.push(...(await readPluginSkill(skill, readKnown, problems)))
+      for (const skill of deps.pluginSkills()) valid.push(...(await readPluginSkill(skill, readKnown, problems)))
       heads = next
-      const skills = withUniqueNames(found, problems)
+      const skills = withUniqueNames(valid, problems)
       return { skills: skills.sort(compareSkills), problems: problems.sort(compareProblems) }
     },
   }
@@ -149,7 +149,7 @@ function problemOf(path: string, code: SkillProblem['code'], message: string, is
 async function findSkillFolders(root: string, problems: SkillProblem[]): Promise<Found[]> {
   const realRoot = await realpath(root).catch(() => undefined)
   if (realRoot === undefined) return []
-  const found: Found[] = []
+  const candidates: Found[] = []
   let visited = 0
 
   async function visit(directory: string, depth: number): Promise<void> {
@@ -160,22 +160,22 @@ async function findSkillFolders(root: string, problems: SkillProblem[]): Promise
       entries.map((entry) => resolveFolder(entry, directory, realRoot ?? root, problems)),
     )
     const others: string[] = []
-    for (const { path, shownPath, stats } of folders.filter((one) => one !== undefined)) {
-      if (found.length >= maxSkills) return
+    for (const { path, shownPath, stats } of folders.filter((folder) => folder !== undefined)) {
+      if (candidates.length >= maxSkills) return
       if (stats === undefined) others.push(path)
-      else found.push({ directory: path, category: categoryOf(realRoot ?? root, shownPath), stats })
+      else candidates.push({ directory: path, category: categoryOf(realRoot ?? root, shownPath), stats })
     }
     if (depth < maxDepth) await Promise.all(others.map((path) => visit(path, depth + 1)))
   }
 
   await visit(realRoot, 1)
-  if (visited > maxFolders || found.length >= maxSkills) {
+  if (visited > maxFolders || candidates.length >= maxSkills) {
     const message = `only ${maxSkills} skills and ${maxFolders} folders are read; move the others elsewhere`
     problems.push(problemOf(root, 'too-many', message, false))
   }
   // The first of two skills of one name has the name. One without a category could not be told from it otherwise.
   const rank = ({ category, directory }: Found) => `${category === '' ? 0 : 1}${directory}`
-  return found.sort((one, other) => compareText(rank(one), rank(other)))
+  return candidates.sort((a, b) => compareText(rank(a), rank(b)))
 }
 
 async function listFolders(directory: string, problems: SkillProblem[]): Promise<Dirent[]> {
@@ -184,7 +184,7 @@ async function listFolders(directory: string, problems: SkillProblem[]): Promise
     return entries
       .filter((entry) => !entry.name.startsWith('.') && entry.name !== 'node_modules')
       .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
-      .sort((one, other) => (one.name < other.name ? -1 : 1))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
   } catch (error) {
     problems.push(problemOf(directory, 'unreadable', `it cannot be read: ${messageOf(error)}`))
     return []
@@ -233,10 +233,10 @@ function categoryOf(root: string, path: string): string {
 /** Undefined for a missing file. */
 async function readHead(path: string, known: KnownHead | undefined, stats?: Stats): Promise<KnownHead | undefined> {
   try {
-    const found = stats ?? (await lstat(path))
-    const version = versionOf(found)
+    const entryStats = stats ?? (await lstat(path))
+    const version = versionOf(entryStats)
     // A link within the folder was checked.
-    const isLink = found.isSymbolicLink()
+    const isLink = entryStats.isSymbolicLink()
     if (known?.version === version && !isLink) return known
     return { version, ...(await parseFile(path, isLink ? await realpath(path) : path)) }
   } catch (error) {
@@ -282,9 +282,9 @@ async function parseFile(path: string, realPath: string): Promise<Omit<KnownHead
  * The first skill of a name has it; another one is called by its category, too. One of the gateway is replaced by another one
  * without a problem.
  */
-function withUniqueNames(found: readonly Skill[], problems: SkillProblem[]): Skill[] {
+function withUniqueNames(all: readonly Skill[], problems: SkillProblem[]): Skill[] {
   const byName = new Map<string, Skill>()
-  for (const skill of found) {
+  for (const skill of all) {
     const first = byName.get(skill.name)
     const other = { ...skill, name: toPathName(skill) }
     if (first === undefined) byName.set(skill.name, skill)
@@ -300,14 +300,14 @@ function withUniqueNames(found: readonly Skill[], problems: SkillProblem[]): Ski
   return [...byName.values()]
 }
 
-function compareSkills(one: Skill, other: Skill): number {
-  return compareText(`${one.category}\0${one.name}`, `${other.category}\0${other.name}`)
+function compareSkills(a: Skill, b: Skill): number {
+  return compareText(`${a.category}\0${a.name}`, `${b.category}\0${b.name}`)
 }
 
-function compareProblems(one: SkillProblem, other: SkillProblem): number {
-  return compareText(one.path, other.path)
+function compareProblems(a: SkillProblem, b: SkillProblem): number {
+  return compareText(a.path, b.path)
 }
 
-function compareText(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }

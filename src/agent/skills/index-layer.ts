@@ -84,7 +84,7 @@ function formatStart(skills: readonly Skill[]): string {
     bytes += Buffer.byteLength(line) + 1
     return bytes > maxBytes
   })
-  const kept = lines.slice(0, fitting === -1 ? lines.length : fitting)
-  const missing = skills.length - kept.filter((line) => line.startsWith('- ')).length
-  return `${kept.join('\n')}\n… and ${missing} more: skills_list`
+  const shown = lines.slice(0, fitting === -1 ? lines.length : fitting)
+  const missing = skills.length - shown.filter((line) => line.startsWith('- ')).length
+  return `${shown.join('\n')}\n… and ${missing} more: skills_list`
 }

@@ -83,13 +83,13 @@ async function exists(path: string): Promise<boolean> {
 }
 
 async function readSource(source: string): Promise<readonly ArchiveFile[]> {
-  const found = await stat(source).catch((error: unknown) => {
+  const stats = await stat(source).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') throw new InstallError(`${source} does not exist.`)
     throw error
   })
-  if (!found.isFile() && !found.isDirectory()) throw new InstallError(`${source} is no folder and no archive.`)
-  if (found.isDirectory()) return await readFolder(source)
-  if (found.size > maxTotalBytes) throw new InstallError(`${source} has more than ${maxTotalBytes} bytes.`)
+  if (!stats.isFile() && !stats.isDirectory()) throw new InstallError(`${source} is no folder and no archive.`)
+  if (stats.isDirectory()) return await readFolder(source)
+  if (stats.size > maxTotalBytes) throw new InstallError(`${source} has more than ${maxTotalBytes} bytes.`)
   try {
     return readArchive(await readFile(source))
   } catch (error) {

@@ -26,14 +26,14 @@ const headPattern = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)(?:\r?\n)?^---[ \t]*(?:\r?\
 
 /** The YAML of the head; undefined for a text without one. */
 export function headOf(text: string): string | undefined {
-  const found = headPattern.exec(text)
-  return found?.index === 0 ? found[1] : undefined
+  const match = headPattern.exec(text)
+  return match?.index === 0 ? match[1] : undefined
 }
 
 /** The instructions after the head. */
 export function bodyOf(text: string): string {
-  const found = headPattern.exec(text)
-  return (found?.index === 0 ? text.slice(found[0].length) : text).trim()
+  const match = headPattern.exec(text)
+  return (match?.index === 0 ? text.slice(match[0].length) : text).trim()
 }
 
 /**

@@ -175,8 +175,8 @@ const maxNamedChars = 50_000
 
 function shortenInstructions(text: string, directory: string): string {
   if (text.length <= maxNamedChars) return text
-  const kept = text.slice(0, maxNamedChars).toWellFormed()
-  return `${kept}\n[${text.length - maxNamedChars} characters are left out. The whole text is in ${join(directory, skillFile)}.]`
+  const part = text.slice(0, maxNamedChars).toWellFormed()
+  return `${part}\n[${text.length - maxNamedChars} characters are left out. The whole text is in ${join(directory, skillFile)}.]`
 }
 
 function externalPath({ environment, home }: Pick<SkillsDeps, 'environment' | 'home'>, path: string): string {

@@ -30,9 +30,9 @@ const directoryVariable = `\${HERMES_SKILL_DIR}`
 
 /** A file of a skill. Rejects with system errors. */
 export async function readLinkedFile({ name, directory, origin }: Skill, filePath: string): Promise<SkillText> {
-  const found = await resolveInside(directory, filePath)
-  if (!found.ok) return found
-  const file = await readTextFile(found.path, `${filePath} of ${name}`, maxLinkedBytes)
+  const resolved = await resolveInside(directory, filePath)
+  if (!resolved.ok) return resolved
+  const file = await readTextFile(resolved.path, `${filePath} of ${name}`, maxLinkedBytes)
   if (!file.ok) return file
   const ids = origin === 'bundled' ? [] : await scanLongText(file.text, 'context')
   return ids.length > 0 ? blocked(filePath, ids) : { ok: true, text: file.text }
@@ -75,7 +75,7 @@ const maxDepth = 3
 export async function listLinkedFiles(directory: string): Promise<Readonly<Record<string, readonly string[]>>> {
   const paths = await listFiles(directory, directory, 0)
   const byFolder: Record<string, string[]> = {}
-  for (const path of paths.filter((one) => one !== skillFile).slice(0, maxListedFiles)) {
+  for (const path of paths.filter((path) => path !== skillFile).slice(0, maxListedFiles)) {
     const folder = path.includes('/') ? (path.split('/')[0] ?? '') : 'other'
     byFolder[folder] = [...(byFolder[folder] ?? []), path]
   }
@@ -85,7 +85,7 @@ export async function listLinkedFiles(directory: string): Promise<Readonly<Recor
 async function listFiles(directory: string, root: string, depth: number): Promise<string[]> {
   const entries = await readdir(directory, { withFileTypes: true })
   const paths: string[] = []
-  for (const entry of entries.filter(isListed).sort((one, other) => (one.name < other.name ? -1 : 1))) {
+  for (const entry of entries.filter(isListed).sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (paths.length > maxListedFiles) break
     const path = join(directory, entry.name)
     // A link to a directory could lead anywhere.

@@ -57,11 +57,11 @@ export async function readFileBytes(
   }
   try {
     if (!(await isOpenedAt(file, path))) return changedWhileOpened(displayName)
-    const found = await file.stat()
-    if (found.isDirectory()) return isDirectory(displayName)
-    if (!found.isFile()) return { ok: false, code: 'not_regular_file', reason: `${displayName} is not a regular file.` }
+    const stats = await file.stat()
+    if (stats.isDirectory()) return isDirectory(displayName)
+    if (!stats.isFile()) return { ok: false, code: 'not_regular_file', reason: `${displayName} is not a regular file.` }
     if ('length' in options) return { ok: true, bytes: await readRange(file, options) }
-    if (found.size > options.maxBytes) return tooLarge(displayName, found.size, options.maxBytes)
+    if (stats.size > options.maxBytes) return tooLarge(displayName, stats.size, options.maxBytes)
     return { ok: true, bytes: await file.readFile() }
   } finally {
     await file.close()

@@ -88,8 +88,8 @@ export function parseArguments<Schema extends z.ZodType>(
   }
   const issues = parsed.error.issues.slice(0, 5).map((issue) => {
     const location = issue.path.join('.')
-    const found = valueAt(coerced.value, issue.path)
-    const actual = found === undefined ? 'nothing' : truncate(JSON.stringify(found))
+    const current = valueAt(coerced.value, issue.path)
+    const actual = current === undefined ? 'nothing' : truncate(JSON.stringify(current))
     return `${location === '' ? 'arguments' : location}: ${issue.message}, found ${actual}`
   })
   const ignored = coerced.unknownKeys.length > 0 ? ` Unknown: ${coerced.unknownKeys.join(', ')}.` : ''
@@ -103,12 +103,12 @@ function exceedsDepth(value: unknown, depth: number): boolean {
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let found = value
+  let current = value
   for (const key of path) {
-    if (typeof found !== 'object' || found === null) return undefined
-    found = Object.getOwnPropertyDescriptor(found, key)?.value
+    if (typeof current !== 'object' || current === null) return undefined
+    current = Object.getOwnPropertyDescriptor(current, key)?.value
   }
-  return found
+  return current
 }
 
 function truncate(text: string, max = 80): string {
@@ -179,7 +179,7 @@ const allowsNull = (schema: JsonObject) => typesOf(schema).includes('null') || s
 
 function typesOf({ type }: JsonObject): string[] {
   if (typeof type === 'string') return type === 'integer' ? ['number'] : [type]
-  return Array.isArray(type) ? type.map((one) => (one === 'integer' ? 'number' : String(one))) : []
+  return Array.isArray(type) ? type.map((item) => (item === 'integer' ? 'number' : String(item))) : []
 }
 
 function typeName(value: unknown): string {
@@ -228,7 +228,7 @@ function isRedundant(key: string, value: unknown): boolean {
 function stripRedundant(value: unknown, isMap = false): unknown {
   if (Array.isArray(value)) return value.map((item) => stripRedundant(item))
   if (!isRecord(value)) return value
-  const kept = Object.entries(value).filter(([key, inner]) => isMap || !isRedundant(key, inner))
+  const needed = Object.entries(value).filter(([key, inner]) => isMap || !isRedundant(key, inner))
   // The keys of `properties` are argument names, even when they look like keywords.
-  return Object.fromEntries(kept.map(([key, inner]) => [key, stripRedundant(inner, !isMap && key === 'properties')]))
+  return Object.fromEntries(needed.map(([key, inner]) => [key, stripRedundant(inner, !isMap && key === 'properties')]))
 }

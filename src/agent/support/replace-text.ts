@@ -129,17 +129,17 @@ export function findSequences(lines: readonly string[], searched: readonly strin
     if (searched[at] === searched[length]) length += 1
     borders.push(length)
   }
-  const found: number[] = []
+  const starts: number[] = []
   let length = 0
   for (const [at, line] of lines.entries()) {
     while (length > 0 && line !== searched[length]) length = borders[length - 1] ?? 0
     if (line === searched[length]) length += 1
     if (length === searched.length) {
-      found.push(at + 1 - length)
+      starts.push(at + 1 - length)
       length = overlapping ? (borders[length - 1] ?? 0) : 0
     }
   }
-  return found
+  return starts
 }
 
 /** `end` is before the line break. */

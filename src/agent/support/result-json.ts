@@ -74,8 +74,8 @@ export function summarizeResult(
   if (Array.isArray(value)) return countOf('item', value.length)
   if (!isRecord(value)) return /^\s*[[{]/.test(text) ? `${text.length} characters` : lineOf(text)
   try {
-    const own = summarize(value)
-    if (typeof own === 'string' && own !== '') return own
+    const summary = summarize(value)
+    if (typeof summary === 'string' && summary !== '') return summary
   } catch {
     // A plugin may have changed the shape of the result. The fields say what it is.
   }

@@ -38,14 +38,14 @@ export function filesPart(files: unknown, budget: ViewBudget): ToolViewPart {
 }
 
 function parseLines(text: string): readonly Match[] {
-  const found: Match[] = []
+  const matches: Match[] = []
   for (const line of text.split('\n')) {
     const hit = /^(.+?):(\d+):(.*)$/s.exec(line)
-    const context = hit === null ? contextLine(line, found.at(-1)?.path) : undefined
-    if (hit !== null) found.push({ path: hit[1] ?? '', line: Number(hit[2]), text: hit[3] ?? '', isContext: false })
-    else if (context !== undefined) found.push(context)
+    const context = hit === null ? contextLine(line, matches.at(-1)?.path) : undefined
+    if (hit !== null) matches.push({ path: hit[1] ?? '', line: Number(hit[2]), text: hit[3] ?? '', isContext: false })
+    else if (context !== undefined) matches.push(context)
   }
-  return found
+  return matches
 }
 
 function contextLine(line: string, path: string | undefined): Match | undefined {
@@ -53,8 +53,8 @@ function contextLine(line: string, path: string | undefined): Match | undefined 
   if (context === null) return undefined
   // A path may have a number between dashes, too.
   const isSame = path !== undefined && line.startsWith(`${path}-`)
-  const own = isSame ? /^(\d+)-(.*)$/s.exec(line.slice(path.length + 1)) : null
-  if (own !== null) return { path: path ?? '', line: Number(own[1]), text: own[2] ?? '', isContext: true }
+  const match = isSame ? /^(\d+)-(.*)$/s.exec(line.slice(path.length + 1)) : null
+  if (match !== null) return { path: path ?? '', line: Number(match[1]), text: match[2] ?? '', isContext: true }
   return { path: context[1] ?? '', line: Number(context[2]), text: context[3] ?? '', isContext: true }
 }
 

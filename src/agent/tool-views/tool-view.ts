@@ -57,7 +57,7 @@ function completeResult({ result, fullText }: ViewedCall): {
   if (names.length === 1 && names[0] === 'result' && isRecord(parseJson(fullText)))
     return { result: fullText, isShortened: false }
   const length = (name: string) => asString(value[name]).length
-  const longest = names.reduce((one, other) => (length(other) > length(one) ? other : one), names[0] ?? 'result')
+  const longest = names.reduce((a, b) => (length(b) > length(a) ? b : a), names[0] ?? 'result')
   return { result: JSON.stringify({ ...value, [longest]: fullText }), isShortened: false }
 }
 
@@ -199,11 +199,11 @@ const remarks = ['note', 'note_on_page', 'hint', 'origin']
 
 function recordParts(tool: string, args: JsonObject, value: JsonObject, budget: ViewBudget): readonly ToolViewPart[] {
   for (const recognise of recognisers) {
-    const found = recognise({ tool, args, value, budget })
-    if (found === undefined) continue
-    const rest = fieldParts(withoutRemarks(value, found.fields), budget)
+    const view = recognise({ tool, args, value, budget })
+    if (view === undefined) continue
+    const rest = fieldParts(withoutRemarks(value, view.fields), budget)
     // A text may be long, and the facts about it stand above it.
-    return found.parts[0]?.kind === 'text' ? [...rest, ...found.parts] : [...found.parts, ...rest]
+    return view.parts[0]?.kind === 'text' ? [...rest, ...view.parts] : [...view.parts, ...rest]
   }
   return fieldParts(withoutRemarks(value, []), budget)
 }

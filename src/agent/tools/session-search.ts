@@ -66,17 +66,19 @@ export const sessionSearchTool = defineToolCode({
     const room = Math.min(maxResultChars, limits.maxResultChars)
     if (session.trim() !== '') {
       const window = within(args.window, 5, 1, 20)
-      const found = await recall({ kind: 'read', session: session.trim(), around, window }, signal)
-      return found.kind === 'read' ? fitting(room, (limit) => readResult(found, around, window, limit)) : absent(around)
+      const result = await recall({ kind: 'read', session: session.trim(), around, window }, signal)
+      return result.kind === 'read'
+        ? fitting(room, (limit) => readResult(result, around, window, limit))
+        : absent(around)
     }
     if (query.trim() === '') {
-      const found = await recall({ kind: 'browse', limit }, signal)
-      return found.kind === 'browse' ? fitting(room, ({ near }) => browseResult(found.sessions, near)) : absent(null)
+      const result = await recall({ kind: 'browse', limit }, signal)
+      return result.kind === 'browse' ? fitting(room, ({ near }) => browseResult(result.sessions, near)) : absent(null)
     }
     const { sort = 'relevance', role_filter = '' } = args
     const request = { kind: 'discover', query, roles: rolesOf(role_filter), sort, limit } as const
-    const found = await recall(request, signal)
-    return found.kind === 'discover' ? fitting(room, (limit) => discoverResult(query, found, limit)) : absent(null)
+    const result = await recall(request, signal)
+    return result.kind === 'discover' ? fitting(room, (limit) => discoverResult(query, result, limit)) : absent(null)
   },
 })
 

@@ -28,7 +28,11 @@ export const createSkillsListTool = ({ skills: load }: Pick<ToolServices, 'skill
       const usable = skills.filter(({ conditions }) => fitsSystem(conditions, process.platform))
       const listed = category === undefined ? usable : usable.filter((skill) => skill.category === category)
       const categories = [...new Set(usable.map((skill) => skill.category))].filter((name) => name !== '')
-      const entries = listed.map(({ name, description, category: own }) => ({ name, description, category: own }))
+      const entries = listed.map(({ name, description, category: categoryName }) => ({
+        name,
+        description,
+        category: categoryName,
+      }))
       const result = { skills: entries, categories, hint: 'skill_view reads one' }
       if (JSON.stringify(result).length <= limits.maxResultChars) return JSON.stringify(result)
       const names = listed.map(toPathName).join(', ')

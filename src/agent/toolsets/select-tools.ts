@@ -74,11 +74,11 @@ function resolveEntries(entries: readonly string[], custom: CustomToolsets): Sel
   for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
     if (seen.has(name)) continue
     seen.add(name)
-    const found = findToolset(name)
+    const toolset = findToolset(name)
     if (name === 'all' || name === '*') selection.isAll = true
-    else if (found !== undefined) {
-      for (const tool of found.tools) selection.tools.add(tool)
-      waiting.push(...found.includes)
+    else if (toolset !== undefined) {
+      for (const tool of toolset.tools) selection.tools.add(tool)
+      waiting.push(...toolset.includes)
       selection.toolsets.add(name)
       if (hasPluginTools(name)) selection.platforms.add(name)
     } else if (Object.hasOwn(custom, name)) waiting.push(...(custom[name] ?? []))
@@ -122,7 +122,7 @@ export function findUnknownEntries(
 }
 
 function knownEntries(tools: readonly SelectableTool[], custom: CustomToolsets): ReadonlySet<string> {
-  const ofTable = Object.entries(toolsets).flatMap(([name, { tools: own }]) => [name, ...own])
+  const ofTable = Object.entries(toolsets).flatMap(([name, { tools: memberTools }]) => [name, ...memberTools])
   const ofTools = tools.flatMap(({ name, toolset }) => [
     ...[name, toolset],
     ...(toolset.startsWith(mcpPrefix) ? [toolset.slice(mcpPrefix.length)] : []),

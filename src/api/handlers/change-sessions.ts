@@ -84,7 +84,7 @@ function* findIdleConversation(id: string) {
 }
 
 function* existing(id: string): Transaction<NonNullable<(typeof sessionById)['types']>['row']> {
-  const found = yield* row(sessionById, { id })
-  if (found === undefined) throw new HermesError('sessions/not-found', `(${JSON.stringify(id.slice(0, 200))})`)
-  return found
+  const session = yield* row(sessionById, { id })
+  if (session === undefined) throw new HermesError('sessions/not-found', `(${JSON.stringify(id.slice(0, 200))})`)
+  return session
 }

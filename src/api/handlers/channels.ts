@@ -15,12 +15,12 @@ export async function listChannels(
 ): Promise<ApiChannels> {
   const list = ['channels', platform]
   const [after = ''] = decodeCursor(list, cursor, z.tuple([z.string()])) ?? []
-  const found = (await listAllTargets(services, { platform }, signal))
-    .map((one) => ({ ...one, text: formatTarget(one.target) }))
+  const channels = (await listAllTargets(services, { platform }, signal))
+    .map((channel) => ({ ...channel, text: formatTarget(channel.target) }))
     .filter(({ text }) => text > after)
     .sort((a, b) => (a.text < b.text ? -1 : 1))
-  const page = found.slice(0, limit)
-  const last = found.length > limit ? page.at(-1) : undefined
+  const page = channels.slice(0, limit)
+  const last = channels.length > limit ? page.at(-1) : undefined
   return {
     channels: page.map(({ target, kind, name, text }) => ({
       target: text,

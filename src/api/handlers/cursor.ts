@@ -21,10 +21,10 @@ export function decodeCursor<Position>(
   shape: z.ZodType<Position>,
 ): Position | undefined {
   if (cursor === undefined) return undefined
-  const found = z
+  const parsed = z
     .tuple([z.literal(fingerprintOf(list))], z.unknown())
     .safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()))
-  const position = found.success ? shape.safeParse(found.data.slice(1)) : undefined
+  const position = parsed.success ? shape.safeParse(parsed.data.slice(1)) : undefined
   if (position?.success === true) return position.data
   throw new HermesError(
     'http/bad-request',

@@ -65,8 +65,8 @@ export function* readSessions(request: ReadRequest): Transaction<ReadAnswer> {
     case 'messages':
       return yield* readMessages(request)
     case 'session': {
-      const found = yield* findListedSession(request.session)
-      return found === undefined ? absentSession : { kind: 'session', session: yield* toSession(found) }
+      const session = yield* findListedSession(request.session)
+      return session === undefined ? absentSession : { kind: 'session', session: yield* toSession(session) }
     }
     case 'trajectory': {
       const said = yield* readSaidMessages(request.session)
@@ -75,13 +75,13 @@ export function* readSessions(request: ReadRequest): Transaction<ReadAnswer> {
     }
     case 'message': {
       if ((yield* findListedSession(request.session)) === undefined) return absentSession
-      const found = yield* findListedMessage(request.session, request.message)
-      if (found === undefined) return { kind: 'absent', what: 'message' }
-      return { kind: 'message', message: yield* toMessage(request.session, found, Number.POSITIVE_INFINITY) }
+      const message = yield* findListedMessage(request.session, request.message)
+      if (message === undefined) return { kind: 'absent', what: 'message' }
+      return { kind: 'message', message: yield* toMessage(request.session, message, Number.POSITIVE_INFINITY) }
     }
     case 'file': {
-      const found = yield* findListedMessage(request.session, request.message)
-      const file = found === undefined ? undefined : (yield* filesOf(request.session, found))[request.index]
+      const message = yield* findListedMessage(request.session, request.message)
+      const file = message === undefined ? undefined : (yield* filesOf(request.session, message))[request.index]
       if (file === undefined) return { kind: 'absent', what: 'message' }
       return { kind: 'file', stored: file.stored }
     }
@@ -169,9 +169,9 @@ function* readMessages({ session, filter, from, direction, limit }: MessagesRequ
   const found = yield* listMessages(session, filter, start, direction, limit + 1)
   const outcomes = new Map<string, Map<string, ToolCallOutcome>>()
   const messages = []
-  for (const one of found.slice(0, limit)) {
-    const entry = yield* toMessage(session, one, maxTextChars, outcomes)
-    messages.push({ entry, position: { ord: one.ord, id: one.id } })
+  for (const message of found.slice(0, limit)) {
+    const entry = yield* toMessage(session, message, maxTextChars, outcomes)
+    messages.push({ entry, position: { ord: message.ord, id: message.id } })
   }
   return { kind: 'messages', messages, hasMore: found.length > limit }
 }

@@ -58,8 +58,8 @@ async function runDiagnose(account: PlatformAccount, gatewayUrl: string | undefi
   const module = await loadPlatform(account.platform)
   if (module.diagnose === undefined) return []
   const address = gatewayUrl === undefined ? {} : { gatewayUrl }
-  const found = await module.diagnose({ account: account.account, options: account.options, ...address }, signal)
-  const diagnoses = diagnosesSchema.safeParse(found)
+  const results = await module.diagnose({ account: account.account, options: account.options, ...address }, signal)
+  const diagnoses = diagnosesSchema.safeParse(results)
   if (!diagnoses.success) {
     throw new HermesError(
       'platform/invalid',

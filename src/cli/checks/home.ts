@@ -9,8 +9,8 @@ import { readHomeStore } from '../kit/home-store.ts'
 import { type Check, note, ok, problem, problemFromError } from './check-result.ts'
 
 export const checkHomeDirectory: Check = ({ context: { home } }) => {
-  const found = statSync(home.root, { throwIfNoEntry: false })
-  if (found === undefined) return [note('Home', `${home.root} does not exist yet`, 'The first start creates it.')]
+  const stats = statSync(home.root, { throwIfNoEntry: false })
+  if (stats === undefined) return [note('Home', `${home.root} does not exist yet`, 'The first start creates it.')]
   try {
     accessSync(home.root, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
@@ -22,23 +22,23 @@ export const checkHomeDirectory: Check = ({ context: { home } }) => {
       ),
     ]
   }
-  if ((found.mode & 0o077) === 0) return [ok('Home', home.root)]
+  if ((stats.mode & 0o077) === 0) return [ok('Home', home.root)]
   const advice = `Run: chmod 700 ${home.root} (the next start does this).`
-  return [note('Home', `other users can read ${home.root} (mode ${formatMode(found.mode)})`, advice)]
+  return [note('Home', `other users can read ${home.root} (mode ${formatMode(stats.mode)})`, advice)]
 }
 
 export const checkToken: Check = ({ context: { home }, settings: { config } }) => {
   if (config.current().http.token !== undefined) return [ok('Token', 'set by `http.token`')]
-  const found = statSync(home.tokenFile, { throwIfNoEntry: false })
-  if (found === undefined) return [ok('Token', 'created at the first start')]
+  const stats = statSync(home.tokenFile, { throwIfNoEntry: false })
+  if (stats === undefined) return [ok('Token', 'created at the first start')]
   try {
     readGatewayToken(home.root)
   } catch (error) {
     if (isHermesError(error)) return [problemFromError('Token', error)]
     throw error
   }
-  if ((found.mode & 0o077) === 0) return [ok('Token', `${home.tokenFile}, readable only for you`)]
-  const text = `other users can read ${home.tokenFile} (mode ${formatMode(found.mode)}) and so control the agent`
+  if ((stats.mode & 0o077) === 0) return [ok('Token', `${home.tokenFile}, readable only for you`)]
+  const text = `other users can read ${home.tokenFile} (mode ${formatMode(stats.mode)}) and so control the agent`
   return [problem('Token', text, 'Delete it and restart the gateway, which creates a new one.')]
 }
 

@@ -35,8 +35,8 @@ export const checkHooks: Check = async ({ context, settings: { config }, daemon 
   if (daemon !== undefined) findings.push(...(await resultsOfDaemon(() => daemon.request('/api/hooks'))))
   else findings.push(...(await loadKnownHooks(context)).hooks.flatMap(consentNote))
   if (findings.length > 0) return findings
-  const own = hooks.filter(({ origin }) => origin === 'home')
-  return own.length === 0 ? [] : [ok('Hooks', own.map(({ id }) => id).join(', '))]
+  const homeHooks = hooks.filter(({ origin }) => origin === 'home')
+  return homeHooks.length === 0 ? [] : [ok('Hooks', homeHooks.map(({ id }) => id).join(', '))]
 }
 
 function checkPython(command: string, path = ''): CheckResult[] {

@@ -52,11 +52,11 @@ const programs = [
 
 export const checkPrograms: Check = ({ context: { environment } }) =>
   programs.map(({ names, use }): CheckResult => {
-    const found = names.flatMap((name) => findProgram(name, environment['PATH'] ?? '') ?? [])[0]
+    const program = names.flatMap((name) => findProgram(name, environment['PATH'] ?? '') ?? [])[0]
     const name = names.join(' or ')
-    return found === undefined
+    return program === undefined
       ? note(name, `not found on the PATH: ${use}`, `Install ${names[0]} if you need it.`)
-      : ok(name, found)
+      : ok(name, program)
   })
 
 /** The browser of the agent (`browser_*`). */
@@ -64,12 +64,12 @@ export const checkBrowser: Check = ({ settings }) => {
   const { config } = settings
   const { browser } = config.current()
   if (browser.enabled === false) return [ok('Browser', 'off (browser.enabled)')]
-  const found = findBrowser(browser, config.environment().values['PATH'] ?? '')
-  if (found === undefined)
+  const program = findBrowser(browser, config.environment().values['PATH'] ?? '')
+  if (program === undefined)
     return [note('Browser', 'none found: the agent cannot use web pages', 'Install chromium if it is to.')]
   // The address may contain a token.
-  if ('cdpUrl' in found) return [ok('Browser', `${new URL(found.cdpUrl).host} (browser.cdp_url)`)]
-  const { executablePath } = found
+  if ('cdpUrl' in program) return [ok('Browser', `${new URL(program.cdpUrl).host} (browser.cdp_url)`)]
+  const { executablePath } = program
   if (findProgram(executablePath, '/') === undefined)
     return [problem('Browser', `${executablePath} is no program`, 'Correct `browser.executable_path`.')]
   if (findUnusedBrowser(settings) !== undefined)

@@ -19,12 +19,12 @@ export const checkMedia: Check = ({ context, settings }) => {
   const { stt } = settings.config.current()
   return tasks.map(({ task, work, section }) => {
     if (task === 'stt' && !stt.enabled) return ok(subjectOf(task), 'voice messages are not transcribed (stt.enabled)')
-    const found = endpointOf(context, settings, task)
-    const missing = missingProgram(found, context.environment['PATH'] ?? '')
-    const problem = found.kind === 'none' ? found.problem : missing
-    if (problem === undefined) return ok(subjectOf(task), `${work.replace(' are ', ' can be ')}: ${describe(found)}`)
+    const endpoint = endpointOf(context, settings, task)
+    const missing = missingProgram(endpoint, context.environment['PATH'] ?? '')
+    const problem = endpoint.kind === 'none' ? endpoint.problem : missing
+    if (problem === undefined) return ok(subjectOf(task), `${work.replace(' are ', ' can be ')}: ${describe(endpoint)}`)
     const text = `${work.replace(' are ', ' cannot be ')}: ${problem}`
-    const isExpected = found.kind !== 'none' || found.isWanted || isAsked(settings, task)
+    const isExpected = endpoint.kind !== 'none' || endpoint.isWanted || isAsked(settings, task)
     return isExpected
       ? note(subjectOf(task), text, `Correct \`${section}\` in config.yaml.`)
       : ok(subjectOf(task), text)
@@ -47,8 +47,8 @@ export function endpointOf({ home }: CliContext, settings: Settings, task: Media
     hasStoredKey(selection) {
       const choice = resolveProvider(selection)
       if (choice === undefined || selection.hasOwnKey === true) return false
-      const own = resolveProvider(selectionOf(settings, choice.name))
-      return (own === undefined || own.baseUrl === choice.baseUrl) && keys.list(choice.name).length > 0
+      const provider = resolveProvider(selectionOf(settings, choice.name))
+      return (provider === undefined || provider.baseUrl === choice.baseUrl) && keys.list(choice.name).length > 0
     },
   })
 }
@@ -57,22 +57,22 @@ function isAsked({ config }: Settings, task: MediaTask): boolean {
   return task === 'tts' && config.current().voice.auto_tts
 }
 
-function missingProgram(found: Endpoint, searchPath: string): string | undefined {
-  const program = found.kind === 'command' ? (found.argv[0] ?? '') : undefined
+function missingProgram(endpoint: Endpoint, searchPath: string): string | undefined {
+  const program = endpoint.kind === 'command' ? (endpoint.argv[0] ?? '') : undefined
   if (program === undefined || program.includes('/')) return undefined
   return findProgram(program, searchPath) === undefined ? `there is no program ${program} on the PATH` : undefined
 }
 
-function describe(found: Endpoint): string {
-  switch (found.kind) {
+function describe(endpoint: Endpoint): string {
+  switch (endpoint.kind) {
     case 'command':
-      return found.argv[0] ?? ''
+      return endpoint.argv[0] ?? ''
     case 'fal':
-      return `${found.model} at ${hostOf(found.baseUrl)}`
+      return `${endpoint.model} at ${hostOf(endpoint.baseUrl)}`
     case 'openai':
-      return `${found.model} at ${hostOf(resolveProvider(found.selection)?.baseUrl ?? '')}`
+      return `${endpoint.model} at ${hostOf(resolveProvider(endpoint.selection)?.baseUrl ?? '')}`
     case 'none':
-      return found.problem
+      return endpoint.problem
   }
 }
 

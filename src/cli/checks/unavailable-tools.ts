@@ -23,29 +23,29 @@ function namesIn(...toolsets: readonly string[]): readonly string[] {
 export function findUnavailableTools(context: CliContext, settings: Settings): ReadonlyMap<string, string> {
   const { browser, memory, terminal, web } = settings.config.current()
   const { values } = settings.config.environment()
-  const found = new Map<string, string>()
+  const reasons = new Map<string, string>()
   if (terminal.backend === 'none')
     for (const name of namesIn('terminal', 'file', 'code_execution'))
-      found.set(name, `terminal.backend is ${terminal.backend}`)
+      reasons.set(name, `terminal.backend is ${terminal.backend}`)
   else if (runsOnThisMachine(terminal.backend) && findProgram('python3', values['PATH'] ?? '') === undefined)
-    found.set('execute_code', 'there is no python3')
-  if (!memory.memory_enabled && !memory.user_profile_enabled) found.set('memory', 'the memory is off')
+    reasons.set('execute_code', 'there is no python3')
+  if (!memory.memory_enabled && !memory.user_profile_enabled) reasons.set('memory', 'the memory is off')
   const search = chooseSearchService(web, values)
-  if (search === undefined) found.set('web_search', 'no search service has a key')
-  else if ('missing' in search) found.set('web_search', `${search.missing} is missing`)
+  if (search === undefined) reasons.set('web_search', 'no search service has a key')
+  else if ('missing' in search) reasons.set('web_search', `${search.missing} is missing`)
   if (findBrowser(browser, values['PATH'] ?? '') === undefined)
     for (const name of namesIn('browser'))
-      found.set(name, browser.enabled === false ? 'browser.enabled is false' : 'no browser is installed')
-  if (!canSee(settings)) found.set('vision_analyze', 'no model that reads pictures is configured')
+      reasons.set(name, browser.enabled === false ? 'browser.enabled is false' : 'no browser is installed')
+  if (!canSee(settings)) reasons.set('vision_analyze', 'no model that reads pictures is configured')
   const makers: readonly (readonly [string, MediaTask])[] = [
     ['text_to_speech', 'tts'],
     ['image_generate', 'image'],
   ]
   for (const [name, task] of makers) {
     const endpoint = endpointOf(context, settings, task)
-    if (endpoint.kind === 'none') found.set(name, endpoint.problem)
+    if (endpoint.kind === 'none') reasons.set(name, endpoint.problem)
   }
-  return found
+  return reasons
 }
 
 function canSee(settings: Settings): boolean {

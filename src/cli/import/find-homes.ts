@@ -29,8 +29,8 @@ export function usualPlaces(kind: ImportKind, { environment, profile }: SearchCo
   }
   const configured = environment['OPENCLAW_STATE_DIR'] ?? environment['CLAWDBOT_STATE_DIR'] ?? ''
   const places = ['.openclaw', '.clawdbot', '.moltbot'].map((name) => join(user, name))
-  const own = profile === defaultProfile ? places : [join(user, `.openclaw-${profile}`)]
-  return configured === '' ? own : [resolve(configured), ...own]
+  const candidates = profile === defaultProfile ? places : [join(user, `.openclaw-${profile}`)]
+  return configured === '' ? candidates : [resolve(configured), ...candidates]
 }
 
 /** The first usual place that has such a home, and is not this home. */

@@ -21,13 +21,13 @@ export function findFolders(source: SourceHome, search: FolderSearch, entries: I
   if (kind === 'outside')
     entries.push(left(area, from, 'it is a link that leads out of the home; copy what it points to'))
   if (kind !== 'folder') return []
-  const found: FoundFolder[] = []
+  const folders: FoundFolder[] = []
   const visit = (relative: string, depth: number): void => {
     const names = source.names(relative)
     if (relative !== from && marks.some((mark) => names.includes(mark))) {
       const { files, omitted, problem } = source.folder(relative)
       const target = `${to}${relative.slice(from.length)}`
-      if (problem === '') found.push({ area, name: relative, files, target, change: omitted })
+      if (problem === '') folders.push({ area, name: relative, files, target, change: omitted })
       else entries.push(failed(area, relative, problem))
       return
     }
@@ -42,7 +42,7 @@ export function findFolders(source: SourceHome, search: FolderSearch, entries: I
     }
   }
   visit(from, 0)
-  return found
+  return folders
 }
 
 interface FileOptions {
@@ -59,12 +59,12 @@ export function findFile(
   entries: ImportEntry[],
   { target = name, change = '', isText = true }: FileOptions = {},
 ): FoundFile[] {
-  const found = isText ? source.text(name) : source.bytes(name)
-  if (found === undefined) return []
-  if ('problem' in found) {
-    entries.push(failed(area, name, found.problem))
+  const file = isText ? source.text(name) : source.bytes(name)
+  if (file === undefined) return []
+  if ('problem' in file) {
+    entries.push(failed(area, name, file.problem))
     return []
   }
-  const content = 'text' in found ? found.text : found.bytes
+  const content = 'text' in file ? file.text : file.bytes
   return [{ area, name, content, target, change }]
 }

@@ -79,9 +79,9 @@ function removeLeftCopies(): void {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(copyPrefix)) continue
     const path = join(tmpdir(), name)
-    const found = lstatSync(path, { throwIfNoEntry: false })
-    const isOwn = found?.isDirectory() === true && (process.getuid === undefined || found.uid === process.getuid())
-    if (isOwn && found.mtimeMs < Date.now() - maxCopyAgeMs) rmSync(path, { recursive: true, force: true })
+    const stats = lstatSync(path, { throwIfNoEntry: false })
+    const isOwn = stats?.isDirectory() === true && (process.getuid === undefined || stats.uid === process.getuid())
+    if (isOwn && stats.mtimeMs < Date.now() - maxCopyAgeMs) rmSync(path, { recursive: true, force: true })
   }
 }
 

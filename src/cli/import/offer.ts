@@ -42,13 +42,13 @@ export async function offerTakeOver(context: CliContext): Promise<void> {
 export async function offerImport(context: CliContext): Promise<'imported' | 'nothing'> {
   const { home, input, output } = context
   if (existsSync(home.configFile) || existsSync(home.envFile)) return 'nothing'
-  const found = importKinds.flatMap((kind) => {
+  const homes = importKinds.flatMap((kind) => {
     const path = findHome(kind, context)
     return path === undefined ? [] : [{ kind, path }]
   })
   const questions = openQuestions(input, output)
   try {
-    for (const { kind, path } of found) {
+    for (const { kind, path } of homes) {
       output.write(`${toSingleLine(`There is a home of ${labels[kind]} at ${path}. An import only reads it.`)}\n`)
       if (!/^y(?:es)?$/i.test(await questions.ask('Take over its settings, people and memories? [y/N] '))) continue
       const report = await importHome(context, kind, path, { dryRun: false, overwrite: false })

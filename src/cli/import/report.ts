@@ -44,11 +44,11 @@ export function printReport(display: Display, report: ImportReport): void {
   const { source, home, dryRun, entries } = report
   display.line(toSingleLine(`${dryRun ? 'Nothing is written. ' : ''}From ${source} to ${home}`))
   for (const { result, done, planned, tone } of sections) {
-    const found = entries.filter((entry) => entry.result === result)
-    if (found.length === 0) continue
+    const matching = entries.filter((entry) => entry.result === result)
+    if (matching.length === 0) continue
     display.line()
     display.line(display.tone(tone === 'dim' ? 'strong' : tone, dryRun ? planned : done))
-    for (const { area, name, reason } of found) {
+    for (const { area, name, reason } of matching) {
       const text = `  ${area.padEnd(13)} ${toSingleLine(name)}`
       display.line(reason === '' ? text : `${text}: ${toSingleLine(reason)}`)
     }

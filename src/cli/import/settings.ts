@@ -65,35 +65,38 @@ function unitOf(path: readonly string[]): string {
 }
 
 /** Reads, and writes nothing. Never throws for bad files. */
-export function planSettings(found: readonly Found[], target: SettingsTarget, overwrite: boolean): SettingsPlan {
+export function planSettings(settings: readonly Found[], target: SettingsTarget, overwrite: boolean): SettingsPlan {
   const platforms = target.catalogue.platforms
   const shapes = gatewayShapes(platforms)
   const bindings = gatewayVariables(platforms)
   const boundPaths = new Map(bindings.map((binding) => [binding.variable, pathOf(binding)]))
-  const own = readOwn(target)
-  if ('problem' in own) return { entries: [failed('settings', 'config.yaml', own.problem)], ...unchanged }
-  const checked = checkSettings(found, { ...target, shapes, ownVariables: own.variables })
+  const targetFiles = readOwn(target)
+  if ('problem' in targetFiles)
+    return { entries: [failed('settings', 'config.yaml', targetFiles.problem)], ...unchanged }
+  const checked = checkSettings(settings, { ...target, shapes, ownVariables: targetFiles.variables })
   const entries: ImportEntry[] = [...checked.entries]
 
-  const unitFor = (one: Found) => {
-    const path = one.kind === 'config' ? one.path : boundPaths.get(one.name)
-    return path === undefined ? `variable:${one.kind === 'variable' ? one.name : ''}` : unitOf(path)
+  const unitFor = (setting: Found) => {
+    const path = setting.kind === 'config' ? setting.path : boundPaths.get(setting.name)
+    return path === undefined ? `variable:${setting.kind === 'variable' ? setting.name : ''}` : unitOf(path)
   }
-  const keyFor = (one: Found) =>
-    one.kind === 'config' ? one.path.join('.') : (boundPaths.get(one.name)?.join('.') ?? `variable:${one.name}`)
-  const ownValues = flatten(own.tree)
-  for (const [name, { value }] of own.variables) {
+  const keyFor = (setting: Found) =>
+    setting.kind === 'config'
+      ? setting.path.join('.')
+      : (boundPaths.get(setting.name)?.join('.') ?? `variable:${setting.name}`)
+  const ownValues = flatten(targetFiles.tree)
+  for (const [name, { value }] of targetFiles.variables) {
     const path = boundPaths.get(name)
     ownValues.set(path === undefined ? `variable:${name}` : path.join('.'), { path: path ?? [], value })
   }
   const taken: Found[] = []
   for (const unit of groupByUnit(checked.settings, unitFor)) {
-    const wanted = new Map(unit.settings.map((one) => [keyFor(one), comparable(one.value)]))
+    const wanted = new Map(unit.settings.map((each) => [keyFor(each), comparable(each.value)]))
     const here = [...ownValues].filter(([key, { path }]) => unitOfKey(key, path) === unit.name)
     const isHere = (key: string) => ownValues.has(key)
     const differs = [...wanted].filter(([key, text]) => isHere(key) && comparable(ownValues.get(key)?.value) !== text)
     const others = here.filter(([key]) => !wanted.has(key)).map(([key]) => key)
-    const missing = unit.settings.filter((one) => !isHere(keyFor(one)))
+    const missing = unit.settings.filter((each) => !isHere(keyFor(each)))
     const isConflict = differs.length > 0 || (others.length > 0 && missing.length > 0 && here.length > 0)
     if (missing.length === 0 && differs.length === 0) entries.push(report(unit, unit.settings, 'same', checked.notes))
     else if (isConflict && !overwrite) {
@@ -101,14 +104,14 @@ export function planSettings(found: readonly Found[], target: SettingsTarget, ov
       entries.push({ ...report(unit, unit.settings, 'conflict', checked.notes), reason })
     } else {
       const changes = overwrite
-        ? unit.settings.filter((one) => !isHere(keyFor(one)) || differs.some(([key]) => key === keyFor(one)))
+        ? unit.settings.filter((each) => !isHere(keyFor(each)) || differs.some(([key]) => key === keyFor(each)))
         : missing
       taken.push(...changes)
       const result = changes.some(({ change }) => change !== '') ? 'changed' : 'taken'
       entries.push(report(unit, changes, result, checked.notes))
     }
   }
-  return { entries, ...write(taken, own) }
+  return { entries, ...write(taken, targetFiles) }
 }
 
 const unchanged = { config: undefined, variables: undefined } as const
@@ -158,12 +161,12 @@ function comparable(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-function groupByUnit(settings: readonly Found[], unitFor: (one: Found) => string): Unit[] {
+function groupByUnit(settings: readonly Found[], unitFor: (setting: Found) => string): Unit[] {
   const units = new Map<string, Unit>()
-  for (const one of settings) {
-    const name = unitFor(one)
+  for (const each of settings) {
+    const name = unitFor(each)
     const unit = units.get(name) ?? { name, settings: [] }
-    unit.settings.push(one)
+    unit.settings.push(each)
     units.set(name, unit)
   }
   return [...units.values()]
@@ -172,9 +175,9 @@ function groupByUnit(settings: readonly Found[], unitFor: (one: Found) => string
 type Notes = ReadonlyMap<Found, string>
 
 function report(unit: Unit, settings: readonly Found[], result: ImportEntry['result'], allNotes: Notes): ImportEntry {
-  const names = settings.map((one) => (one.kind === 'variable' ? one.name : one.path.join('.')))
-  const noteOf = (one: Found, index: number) => {
-    const note = allNotes.get(one) ?? ''
+  const names = settings.map((each) => (each.kind === 'variable' ? each.name : each.path.join('.')))
+  const noteOf = (setting: Found, index: number) => {
+    const note = allNotes.get(setting) ?? ''
     return note === '' || names.length === 1 ? note : `${names[index]} ${note}`
   }
   const notes = settings.map(noteOf)
@@ -222,15 +225,16 @@ function checkSettings(found: readonly Found[], input: CheckInput): Checked {
     const rejected = new Map<Found, ConfigIssue>()
     for (const issue of [...evaluation.issues, ...evaluation.warnings, ...evaluation.notes]) {
       if (isUnsetVariable(issue)) continue
-      for (const one of settings) if (concerns(one, issue) && !rejected.has(one)) rejected.set(one, issue)
+      for (const each of settings) if (concerns(each, issue) && !rejected.has(each)) rejected.set(each, issue)
     }
     if (rejected.size === 0) return { settings, entries, notes: notesOf(settings, evaluation) }
-    for (const [one, { path, message }] of rejected) {
-      const [area, name] = one.kind === 'variable' ? (['variables', one.name] as const) : (['settings', path] as const)
+    for (const [setting, { path, message }] of rejected) {
+      const [area, name] =
+        setting.kind === 'variable' ? (['variables', setting.name] as const) : (['settings', path] as const)
       // An unknown section has many values.
       if (!entries.some((entry) => entry.name === name)) entries.push(left(area, name, message))
     }
-    settings = settings.filter((one) => !rejected.has(one))
+    settings = settings.filter((each) => !rejected.has(each))
   }
   return {
     settings: [],
@@ -240,21 +244,21 @@ function checkSettings(found: readonly Found[], input: CheckInput): Checked {
 }
 
 /** Mappings become their values, so that an invalid one does not take its neighbours with it. */
-function splitNested(found: readonly Found[]): Found[] {
-  return found.flatMap((one): Found[] => {
-    if (one.kind === 'variable') return [one]
-    return [...flatten(one.value, one.path).values()].map(({ path, value }): FoundSetting => {
+function splitNested(settings: readonly Found[]): Found[] {
+  return settings.flatMap((setting): Found[] => {
+    if (setting.kind === 'variable') return [setting]
+    return [...flatten(setting.value, setting.path).values()].map(({ path, value }): FoundSetting => {
       const [first = '', ...rest] = path
-      return { ...one, path: [first, ...rest], value }
+      return { ...setting, path: [first, ...rest], value }
     })
   })
 }
 
 function evaluate(settings: readonly Found[], input: CheckInput): ConfigEvaluation<ConfigShape> {
   const { home, environment: process, shapes, ownVariables, catalogue } = input
-  const configured = settings.filter((one) => one.kind === 'config')
+  const configured = settings.filter((each) => each.kind === 'config')
   const { text } = editYamlValues('', { set: configured.map(({ path, value }) => ({ path, value })) })
-  const variables = settings.filter((one) => one.kind === 'variable')
+  const variables = settings.filter((each) => each.kind === 'variable')
   const file = readEnvironment(home.envFile, process)
   const values = {
     ...Object.fromEntries([...ownVariables].map(([name, { value }]) => [name, value])),
@@ -276,16 +280,16 @@ function evaluate(settings: readonly Found[], input: CheckInput): ConfigEvaluati
   })
 }
 
-function concerns(one: Found, { path, variable }: ConfigIssue): boolean {
-  if (variable !== undefined) return one.kind === 'variable' && one.name === variable
-  if (one.kind === 'variable' || path === '') return false
-  const own = dottedPath(one.path)
+function concerns(setting: Found, { path, variable }: ConfigIssue): boolean {
+  if (variable !== undefined) return setting.kind === 'variable' && setting.name === variable
+  if (setting.kind === 'variable' || path === '') return false
+  const settingPath = dottedPath(setting.path)
   return (
-    own === path ||
-    own.startsWith(`${path}.`) ||
-    own.startsWith(`${path}[`) ||
-    path.startsWith(`${own}[`) ||
-    path.startsWith(`${own}.`)
+    settingPath === path ||
+    settingPath.startsWith(`${path}.`) ||
+    settingPath.startsWith(`${path}[`) ||
+    path.startsWith(`${settingPath}[`) ||
+    path.startsWith(`${settingPath}.`)
   )
 }
 
@@ -297,7 +301,7 @@ function notesOf(settings: readonly Found[], evaluation: ConfigEvaluation<Config
   const notes = new Map<Found, string>()
   const note = (issues: readonly ConfigIssue[], text: (issue: ConfigIssue) => string) => {
     for (const issue of issues)
-      for (const one of settings) if (concerns(one, issue) && !notes.has(one)) notes.set(one, text(issue))
+      for (const each of settings) if (concerns(each, issue) && !notes.has(each)) notes.set(each, text(issue))
   }
   note(evaluation.issues.filter(isUnsetVariable), ({ expected }) => `needs ${expected?.replace(' to be set', '')}`)
   note(evaluation.warnings.filter(isUnsetVariable), ({ expected }) => `needs ${expected?.replace(' to be set', '')}`)
@@ -305,13 +309,13 @@ function notesOf(settings: readonly Found[], evaluation: ConfigEvaluation<Config
   return notes
 }
 
-function write(taken: readonly Found[], own: Own): Pick<SettingsPlan, 'config' | 'variables'> {
-  const set = taken.filter((one) => one.kind === 'config').map(({ path, value }) => ({ path, value }))
-  const config = set.length === 0 ? undefined : setValues(own, set)
-  const variables = taken.filter((one) => one.kind === 'variable')
+function write(taken: readonly Found[], targetFiles: Own): Pick<SettingsPlan, 'config' | 'variables'> {
+  const set = taken.filter((setting) => setting.kind === 'config').map(({ path, value }) => ({ path, value }))
+  const config = set.length === 0 ? undefined : setValues(targetFiles, set)
+  const variables = taken.filter((setting) => setting.kind === 'variable')
   if (variables.length === 0) return { config, variables: undefined }
   const names = new Set(variables.map(({ name }) => name))
-  const { text } = removeVariables(own.variablesText, (name) => names.has(name))
+  const { text } = removeVariables(targetFiles.variablesText, (name) => names.has(name))
   const before = text === '' || text.endsWith('\n') ? text : `${text}\n`
   const lines = variables.map(({ name, value }) => `${name}=${quoted(value)}\n`)
   return { config, variables: `${before}${lines.join('')}` }

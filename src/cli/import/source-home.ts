@@ -58,11 +58,11 @@ export function openSourceHome(root: string): SourceHome {
 
   function bytes(relative: string, maxBytes = maxTextBytes): FileResult {
     try {
-      const found = inspect(relative)
-      if (found === 'missing') return undefined
-      if (found === 'outside') return { problem: 'it is a link that leads out of the home; copy what it points to' }
-      if (!found.isFile()) return { problem: 'it is not a regular file' }
-      if (found.size > maxBytes) return { problem: `it is larger than ${Math.floor(maxBytes / mib)} MB` }
+      const stats = inspect(relative)
+      if (stats === 'missing') return undefined
+      if (stats === 'outside') return { problem: 'it is a link that leads out of the home; copy what it points to' }
+      if (!stats.isFile()) return { problem: 'it is not a regular file' }
+      if (stats.size > maxBytes) return { problem: `it is larger than ${Math.floor(maxBytes / mib)} MB` }
       return { bytes: readFileSync(pathOf(relative)) }
     } catch (error) {
       return { problem: systemCode(error) === 'EACCES' ? 'this user may not read it' : messageOf(error) }
@@ -71,9 +71,9 @@ export function openSourceHome(root: string): SourceHome {
 
   const kindOf: SourceHome['kindOf'] = (relative) => {
     try {
-      const found = inspect(relative)
-      if (typeof found === 'string') return found
-      return found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'other'
+      const stats = inspect(relative)
+      if (typeof stats === 'string') return stats
+      return stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other'
     } catch {
       return 'other'
     }
@@ -85,10 +85,10 @@ export function openSourceHome(root: string): SourceHome {
     bytes,
     kindOf,
     text(relative, maxBytes) {
-      const found = bytes(relative, maxBytes)
-      if (found === undefined || 'problem' in found) return found
+      const file = bytes(relative, maxBytes)
+      if (file === undefined || 'problem' in file) return file
       try {
-        return { text: new TextDecoder('utf-8', { fatal: true }).decode(found.bytes) }
+        return { text: new TextDecoder('utf-8', { fatal: true }).decode(file.bytes) }
       } catch {
         return { problem: 'it is not UTF-8 text' }
       }
@@ -149,9 +149,9 @@ export type JsonResult = { readonly value: unknown } | { readonly problem: strin
 
 /** A JSON file of another home. Undefined for a file that does not exist. */
 export function readJsonFile(source: SourceHome, name: string, maxBytes?: number): JsonResult {
-  const found = source.text(name, maxBytes)
-  if (found === undefined || 'problem' in found) return found
-  const value = parseJson(found.text)
+  const file = source.text(name, maxBytes)
+  if (file === undefined || 'problem' in file) return file
+  const value = parseJson(file.text)
   return value === undefined ? { problem: 'it is not JSON' } : { value }
 }
 

@@ -23,9 +23,9 @@ export async function writeConversations(reader: ConversationReader, options: Wr
   try {
     const target = await openTarget(options)
     try {
-      for (const found of reader.all(target.isKnown)) {
-        if ('result' in found) add(found.result, found.reason, found.name)
-        else add((await target.store(found)) ? 'taken' : 'same')
+      for (const session of reader.all(target.isKnown)) {
+        if ('result' in session) add(session.result, session.reason, session.name)
+        else add((await target.store(session)) ? 'taken' : 'same')
       }
     } finally {
       await target.close()
@@ -49,7 +49,7 @@ export async function writeConversations(reader: ConversationReader, options: Wr
 interface ConversationTarget {
   isKnown(id: string): boolean
   /** False for one that is here already. */
-  store(found: ImportedSession): Promise<boolean>
+  store(session: ImportedSession): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -59,7 +59,7 @@ async function openTarget({ home, dryRun }: WriteOptions): Promise<ConversationT
     const known = await store.run(sessionIds)
     return {
       isKnown: (id) => known.has(id),
-      store: (found) => store.run(() => storeImportedSession(found)),
+      store: (session) => store.run(() => storeImportedSession(session)),
       close: () => store.close(),
     }
   }

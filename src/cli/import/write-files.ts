@@ -16,19 +16,19 @@ export interface WriteOptions {
   readonly dryRun: boolean
 }
 
-export function writeFile(found: FoundFile, { home, overwrite, dryRun }: WriteOptions): ImportEntry {
-  const { area, name, change } = found
-  const path = join(home.root, found.target)
+export function writeFile(file: FoundFile, { home, overwrite, dryRun }: WriteOptions): ImportEntry {
+  const { area, name, change } = file
+  const path = join(home.root, file.target)
   try {
-    const content = Buffer.from(found.content)
+    const content = Buffer.from(file.content)
     const here = existsSync(home.root)
-      ? openSourceHome(home.root).bytes(found.target, Number.POSITIVE_INFINITY)
+      ? openSourceHome(home.root).bytes(file.target, Number.POSITIVE_INFINITY)
       : undefined
     if (here !== undefined) {
       if ('problem' in here)
-        return { area, name, result: 'failed', reason: `${found.target} of this home: ${here.problem}` }
+        return { area, name, result: 'failed', reason: `${file.target} of this home: ${here.problem}` }
       if (content.equals(here.bytes)) return { area, name, result: 'same', reason: '' }
-      if (!overwrite) return { area, name, result: 'conflict', reason: `this home has another ${found.target}` }
+      if (!overwrite) return { area, name, result: 'conflict', reason: `this home has another ${file.target}` }
     }
     if (!dryRun) {
       ensureDirectory(dirname(path))
@@ -40,19 +40,19 @@ export function writeFile(found: FoundFile, { home, overwrite, dryRun }: WriteOp
   }
 }
 
-export function writeFolder(found: FoundFolder, options: WriteOptions): ImportEntry {
-  const { area, name, change, files } = found
+export function writeFolder(folder: FoundFolder, options: WriteOptions): ImportEntry {
+  const { area, name, change, files } = folder
   const { home, overwrite, dryRun } = options
   try {
-    recoverFolder(found, options)
+    recoverFolder(folder, options)
     const here = existsSync(home.root) ? openSourceHome(home.root) : undefined
-    const kind = here?.kindOf(found.target) ?? 'missing'
+    const kind = here?.kindOf(folder.target) ?? 'missing'
     if (kind !== 'missing') {
-      const own = kind === 'folder' ? here?.folder(found.target).files : undefined
-      if (own !== undefined && hasSameFiles(own, files)) return { area, name, result: 'same', reason: '' }
-      if (!overwrite) return { area, name, result: 'conflict', reason: `this home has another ${found.target}` }
+      const existing = kind === 'folder' ? here?.folder(folder.target).files : undefined
+      if (existing !== undefined && hasSameFiles(existing, files)) return { area, name, result: 'same', reason: '' }
+      if (!overwrite) return { area, name, result: 'conflict', reason: `this home has another ${folder.target}` }
     }
-    if (!dryRun) replaceFolder(found, home)
+    if (!dryRun) replaceFolder(folder, home)
     return { area, name, result: resultOf(change), reason: change }
   } catch (error) {
     return { area, name, result: 'failed', reason: messageOf(error) }
@@ -63,10 +63,10 @@ function resultOf(change: string): ImportResult {
   return change === '' ? 'taken' : 'changed'
 }
 
-function hasSameFiles(own: ReadonlyMap<string, FolderFile>, files: ReadonlyMap<string, FolderFile>): boolean {
-  if (own.size !== files.size) return false
+function hasSameFiles(existing: ReadonlyMap<string, FolderFile>, files: ReadonlyMap<string, FolderFile>): boolean {
+  if (existing.size !== files.size) return false
   return [...files].every(([path, { content }]) => {
-    const found = own.get(path)?.content
+    const found = existing.get(path)?.content
     return found !== undefined && Buffer.from(content).equals(found)
   })
 }
@@ -82,12 +82,12 @@ function stagingOf(
 }
 
 /** A kill between two renames has left the old folder aside. */
-function recoverFolder(found: FoundFolder, { home, dryRun }: WriteOptions): void {
-  const { unfinished, replaced } = stagingOf(found, home)
+function recoverFolder(folder: FoundFolder, { home, dryRun }: WriteOptions): void {
+  const { unfinished, replaced } = stagingOf(folder, home)
   if (dryRun) return
   rmSync(unfinished, { recursive: true, force: true })
   if (!existsSync(replaced)) return
-  const path = join(home.root, found.target)
+  const path = join(home.root, folder.target)
   if (existsSync(path)) rmSync(replaced, { recursive: true, force: true })
   else {
     ensureDirectory(dirname(path))
@@ -95,12 +95,12 @@ function recoverFolder(found: FoundFolder, { home, dryRun }: WriteOptions): void
   }
 }
 
-function replaceFolder(found: FoundFolder, home: HomeLayout): void {
-  const { unfinished, replaced } = stagingOf(found, home)
-  const path = join(home.root, found.target)
+function replaceFolder(folder: FoundFolder, home: HomeLayout): void {
+  const { unfinished, replaced } = stagingOf(folder, home)
+  const path = join(home.root, folder.target)
   ensureDirectory(dirname(unfinished))
   mkdirSync(unfinished, { mode: 0o700 })
-  for (const [relative, { content, isExecutable }] of found.files) {
+  for (const [relative, { content, isExecutable }] of folder.files) {
     const file = join(unfinished, relative)
     ensureDirectory(dirname(file))
     writeFileSync(file, content, { mode: isExecutable ? 0o700 : 0o600, flush: true })

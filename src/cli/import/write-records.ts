@@ -20,15 +20,15 @@ export function writePeople(people: readonly FoundPerson[], { home, dryRun }: Wr
   return platforms.flatMap((platform) =>
     attempt('people', platform, () => {
       const approved = files.read(fileOf(platform, 'approved'))
-      const found = people.filter((person) => person.platform === platform)
-      const added = found.filter(({ userId }) => !approved.has(userId))
+      const platformPeople = people.filter((person) => person.platform === platform)
+      const added = platformPeople.filter(({ userId }) => !approved.has(userId))
       for (const { userId, entry } of added) approved.set(userId, entry)
       if (added.length > 0 && !dryRun) files.write(fileOf(platform, 'approved'), approved)
-      return found.map(
+      return platformPeople.map(
         ({ userId }): ImportEntry => ({
           area: 'people',
           name: `${platform}:${userId}`,
-          result: added.some((one) => one.userId === userId) ? 'taken' : 'same',
+          result: added.some((person) => person.userId === userId) ? 'taken' : 'same',
           reason: '',
         }),
       )
@@ -71,12 +71,14 @@ function addKey(
   const area: ImportArea = 'keys'
   const name = `${provider}: ${credential?.label || credential?.id}`
   const here = entriesOf(file, provider)
-  const same = here.find((one) => one.credential?.secret !== '' && one.credential?.secret === credential?.secret)
+  const same = here.find(
+    (stored) => stored.credential?.secret !== '' && stored.credential?.secret === credential?.secret,
+  )
   if (same !== undefined) return { file, entry: { area, name, result: 'same', reason: '' } }
-  if (here.some((one) => one.credential?.id === credential?.id))
+  if (here.some((stored) => stored.credential?.id === credential?.id))
     return { file, entry: { area, name, result: 'conflict', reason: `another key here has the id ${credential?.id}` } }
   return {
-    file: withEntries(file, provider, (one) => one, [entry]),
+    file: withEntries(file, provider, (entry) => entry, [entry]),
     entry: { area, name, result: 'taken', reason: sentTo(credential?.baseUrl ?? '') },
   }
 }

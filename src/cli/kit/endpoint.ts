@@ -54,7 +54,7 @@ export function interceptSignals(): { readonly signal: AbortSignal; remove(): vo
   const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
   const names = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
   const onSignal = (name: NodeJS.Signals) => {
-    const known = names.find((one) => one === name)
+    const known = names.find((signal) => signal === name)
     if (stopRequested.signal.aborted) process.exit(128 + (known === undefined ? 0 : numbers[known]))
     stopRequested.abort()
   }

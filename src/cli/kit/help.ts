@@ -64,7 +64,7 @@ function findUnknownCommand(root: Command, words: readonly string[]) {
   let group = root
   for (const name of words) {
     if (name.startsWith('-') || group.commands.length === 0) return undefined
-    const command = group.commands.find((one) => one.name() === name)
+    const command = group.commands.find((candidate) => candidate.name() === name)
     if (command === undefined) return { group, name }
     group = command
   }
@@ -85,10 +85,10 @@ const maxNames = 7
 
 /** `sessions list|show|search`, `chat`. The options of a command are shown in its own help. */
 function subcommandTerm(this: Help, command: Command): string {
-  const names = command.commands.map((one) => one.name())
+  const names = command.commands.map((each) => each.name())
   if (names.length > 0)
     return `${command.name()} ${names.length > maxNames ? `${names.slice(0, maxNames - 1).join('|')}|...` : names.join('|')}`
-  const args = command.registeredArguments.map((one) => `<${one.name()}>`)
+  const args = command.registeredArguments.map((argument) => `<${argument.name()}>`)
   return [command.name(), ...args].join(' ')
 }
 

@@ -24,8 +24,8 @@ export async function withoutSecrets(text: string, context: ErrorContext): Promi
     // Which values everybody may know takes time to find out.
     const { readSettings } = await import('./settings.ts')
     const { secrets } = await readSettings(context)
-    const own = readToken(context)
-    return createRedactor({ secrets: () => [...secrets.all(), ...own], knownOnly: true })(text)
+    const gatewayToken = readToken(context)
+    return createRedactor({ secrets: () => [...secrets.all(), ...gatewayToken], knownOnly: true })(text)
   } catch {
     // The home cannot be used, which the error itself may say.
     return strict
@@ -47,10 +47,10 @@ function possibleSecrets(context: ErrorContext): readonly string[] {
   const { home, environment } = context
   try {
     const variables = readEnvironment(home.envFile, environment)
-    const own = findEnvironmentSecrets({ ...variables, isPublic: () => false })
+    const secrets = findEnvironmentSecrets({ ...variables, isPublic: () => false })
     const text = readTextIfExists(home.configFile) ?? ''
     const { tree } = interpolateVariables(parseYaml(text, home.configFile).value ?? {}, variables.values)
-    return [...own, ...findSecrets(tree), ...readToken(context)]
+    return [...secrets, ...findSecrets(tree), ...readToken(context)]
   } catch {
     return readToken(context)
   }

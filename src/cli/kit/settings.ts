@@ -40,9 +40,9 @@ export async function readSettings(context: SettingsContext): Promise<Settings> 
 /** Throws `home/unusable` when the home exists but cannot be read. */
 export function assertHomeUsable({ home }: Pick<CliContext, 'home'>): void {
   try {
-    const found = statSync(home.root, { throwIfNoEntry: false })
-    if (found === undefined) return
-    if (!found.isDirectory()) throw new Error('it is not a folder')
+    const stats = statSync(home.root, { throwIfNoEntry: false })
+    if (stats === undefined) return
+    if (!stats.isDirectory()) throw new Error('it is not a folder')
     accessSync(home.root, constants.R_OK | constants.X_OK)
   } catch (error) {
     throw new HermesError('home/unusable', `${home.root}: ${messageOf(error)}`, { cause: error })

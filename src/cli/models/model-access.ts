@@ -28,7 +28,7 @@ export async function openModels(context: CliContext): Promise<ModelAccess> {
   const settings = await readSettings(context)
   const known = openKeys(settings, context.home.authFile)
   const selection = () => selectionOf(settings, undefined)
-  const directory = createModelDirectory({ selection, withKey: async (one) => withStoredKey(one, known) })
+  const directory = createModelDirectory({ selection, withKey: async (settings) => withStoredKey(settings, known) })
   const selected = (provider: string) => withStoredKey(selectionOf(settings, resolveName(provider)), known)
 
   function resolveName(provider: string): string {
@@ -68,25 +68,25 @@ export function noProvider(): HermesError {
 }
 
 /** The model that these words name. Throws `cli/not-found`, and what keeps the provider from being used. */
-export function requireFound(found: FoundModel): Extract<FoundModel, { kind: 'found' }> {
-  switch (found.kind) {
+export function requireFound(model: FoundModel): Extract<FoundModel, { kind: 'found' }> {
+  switch (model.kind) {
     case 'found':
-      return found
+      return model
     case 'unknown-provider':
-      throw unknownProvider(found.provider, found.closest)
+      throw unknownProvider(model.provider, model.closest)
     case 'unknown-model': {
-      if (['', 'demo', 'none'].includes(found.provider)) throw noProvider()
-      const like = found.models.length === 0 ? '' : ` It has ${found.models.join(', ')}.`
-      throw new HermesError('cli/not-found', `${found.provider} does not have this model.${like}`, {
+      if (['', 'demo', 'none'].includes(model.provider)) throw noProvider()
+      const like = model.models.length === 0 ? '' : ` It has ${model.models.join(', ')}.`
+      throw new HermesError('cli/not-found', `${model.provider} does not have this model.${like}`, {
         hint: '`hermes model list` shows the models.',
       })
     }
     case 'ambiguous':
-      throw new HermesError('cli/usage', `Several models have such a name: ${found.models.join(', ')}`, {
+      throw new HermesError('cli/usage', `Several models have such a name: ${model.models.join(', ')}`, {
         hint: 'Write one of them.',
       })
     case 'unusable': {
-      const { provider, problem } = found
+      const { provider, problem } = model
       const hint = isHermesError(problem) ? problem.hint : `\`hermes model probe ${provider}\` says more.`
       throw new HermesError('cli/failed', `${provider} cannot be used: ${problem.message}`, { cause: problem, hint })
     }

@@ -88,10 +88,10 @@ async function copiedFiles(context: CliContext, source: HomeLayout): Promise<Pro
   const references = removed.flatMap(({ value }) =>
     typeof value === 'string' ? [...value.matchAll(/\$\{(\w+)\}/g)].map(([, variable = '']) => variable) : [],
   )
-  const own = gatewayVariables(platforms)
+  const variables = gatewayVariables(platforms)
     .filter((binding) => isOwn(pathOf(binding)))
     .map(({ variable }) => variable)
-  const ownVariables = new Set([...own, ...references])
+  const ownVariables = new Set([...variables, ...references])
   const env = readTextIfExists(source.envFile)
   const withoutOwn = env === undefined ? undefined : removeVariables(env, (name) => ownVariables.has(name))
   const soul = readTextIfExists(source.soulFile)
@@ -122,7 +122,7 @@ function isOwnSetting(path: readonly string[], platforms: readonly InstalledPlat
   const inPlatforms = first === 'platforms'
   const name = inPlatforms ? others[0] : first
   const key = path.at(-1) ?? ''
-  const platform = platforms.find((one) => one.name === name)
+  const platform = platforms.find((candidate) => candidate.name === name)
   if (platform === undefined) return inPlatforms && others.length > 1 && isSecretName(key)
   const isInside = path.length > (inPlatforms ? 2 : 1)
   return isInside && (isSecretName(key) || platform.options.some((option) => option.secret && option.key === key))

@@ -110,17 +110,17 @@ function* entriesOf(profile: ExportedProfile): Generator<TarEntry> {
 function* entriesBelow(profile: ExportedProfile, relative: string): Generator<TarEntry> {
   const { home, name, withSecrets, skipped } = profile
   const path = join(home.root, relative)
-  const found = readEntry(path)
-  if (found === 'missing') return
-  if (found === 'other') {
+  const entry = readEntry(path)
+  if (entry === 'missing') return
+  if (entry === 'other') {
     skipped.push(relative)
     return
   }
-  if (found.isFile) {
-    yield { path: `${name}/${relative}`, content: readFileSync(path), mode: found.mode, modifiedAt: found.modifiedAt }
+  if (entry.isFile) {
+    yield { path: `${name}/${relative}`, content: readFileSync(path), mode: entry.mode, modifiedAt: entry.modifiedAt }
     return
   }
-  yield directoryEntry(`${name}/${relative}`, found.modifiedAt)
+  yield directoryEntry(`${name}/${relative}`, entry.modifiedAt)
   for (const inner of readdirSync(path).sort()) {
     const below = `${relative}/${inner}`
     const isSecret = !withSecrets && (/^\.env\b/.test(inner) || secretFolders.has(below))
@@ -162,7 +162,7 @@ async function configWithoutSecrets(context: CliContext, home: HomeLayout, remov
     )
   const isSecret = (path: readonly string[], value: unknown) => {
     if (path.length === 2 && path[0] === 'quick_commands' && isRecord(value))
-      return Object.values(value).some((one) => typeof one === 'string' && redact(one) !== one)
+      return Object.values(value).some((value) => typeof value === 'string' && redact(value) !== value)
     if (value === '' || value === null || (typeof value === 'string' && /^\$\{\w+\}$/.test(value))) return false
     if (typeof value === 'object') return false
     return path.some(isSecretName) || isPaired(path, value) || redact(String(value)) !== String(value)

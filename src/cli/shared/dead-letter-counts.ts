@@ -57,6 +57,6 @@ export function describeDeadLetters(counts: ReturnType<typeof countDeadLetters>)
   return lines
 }
 
-function pluralize(count: number, one: string, many: string): string {
-  return count === 1 ? `1 ${one}` : `${count >= maxCount ? `${maxCount} or more` : count} ${many}`
+function pluralize(count: number, singular: string, many: string): string {
+  return count === 1 ? `1 ${singular}` : `${count >= maxCount ? `${maxCount} or more` : count} ${many}`
 }

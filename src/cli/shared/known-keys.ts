@@ -73,9 +73,9 @@ export function openKeys(settings: Settings, path: string, { needsFile = true } 
     },
     find(name: string, key: string): Credential {
       const keys = state.list(name)
-      const found =
+      const credential =
         keys.find(({ id }) => id === key) ?? keys.find(({ label }) => label === key) ?? keys[Number(key) - 1]
-      if (found !== undefined) return found
+      if (credential !== undefined) return credential
       throw new HermesError('cli/not-found', `${name} has no key ${JSON.stringify(key)}.`, {
         hint: `\`hermes auth list ${name}\` shows the keys.`,
       })

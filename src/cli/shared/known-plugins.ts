@@ -110,10 +110,10 @@ export function findPlugin<Plugin extends Pick<KnownPlugin, 'id' | 'name' | 'sta
   const plugins = all.filter(({ state }) => state !== 'missing')
   const exact = plugins.find(({ id }) => id === name)
   if (exact !== undefined) return exact
-  const [found, second] = plugins.filter((plugin) => isCalled(name, plugin))
-  if (found !== undefined && second === undefined) return found
-  if (found !== undefined && second !== undefined) {
-    throw new HermesError('cli/not-found', `Both ${found.id} and ${second.id} are called ${name}.`, {
+  const [match, second] = plugins.filter((plugin) => isCalled(name, plugin))
+  if (match !== undefined && second === undefined) return match
+  if (match !== undefined && second !== undefined) {
+    throw new HermesError('cli/not-found', `Both ${match.id} and ${second.id} are called ${name}.`, {
       hint: 'Use the folder of the one that you mean, with its category.',
     })
   }

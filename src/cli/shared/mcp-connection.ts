@@ -17,8 +17,8 @@ import type { Settings } from '../kit/settings.ts'
 /** Throws `cli/not-found` with the names that exist. */
 export function findServer(name: string, { config }: Pick<Settings, 'config'>): McpServerConfig {
   const { mcp_servers: servers } = config.current()
-  const found = Object.hasOwn(servers, name) ? servers[name] : undefined
-  if (found !== undefined) return found
+  const server = Object.hasOwn(servers, name) ? servers[name] : undefined
+  if (server !== undefined) return server
   const names = Object.keys(servers).join(', ')
   throw new HermesError('cli/not-found', `There is no MCP server ${JSON.stringify(name)}.`, {
     hint: names === '' ? '`hermes mcp add` adds one.' : `The servers are: ${names}.`,

@@ -48,25 +48,29 @@ async function loadProvider(
 ): Promise<{ readonly loader: PluginLoader; readonly provider: MemoryProvider; readonly environment: Variables }> {
   const { home } = context
   const { config } = await readSettings(context)
-  const found: MemoryProvider[] = []
+  const providers: MemoryProvider[] = []
   const { plugins, memory } = config.current()
   const loader = createPluginLoader({
     roots: pluginDirectories(home),
     // Only this plugin is loaded.
     settings: () => ({
-      plugins: { ...plugins, enabled: [], disabled: plugins.disabled.filter((one) => one !== name && one !== id) },
+      plugins: {
+        ...plugins,
+        enabled: [],
+        disabled: plugins.disabled.filter((entry) => entry !== name && entry !== id),
+      },
       memory: { ...memory, provider: name },
     }),
     environment: () => config.environment().values,
-    services: inertServices(home.root, (provider) => found.push(provider)),
+    services: inertServices(home.root, (provider) => providers.push(provider)),
     loadPython: createPythonLoader({ home, config, clock: Date.now, random: Math.random, sleep }),
     clock: Date.now,
     log: silentLog,
   })
   await loader.sync()
-  const [provider] = found
+  const [provider] = providers
   if (provider !== undefined) return { loader, provider, environment: config.environment().values }
-  const reason = loader.list().find((one) => one.id === id)?.reason ?? ''
+  const reason = loader.list().find((report) => report.id === id)?.reason ?? ''
   await loader.stop()
   throw new HermesError('cli/failed', `${id} registers no memory provider${reason === '' ? '' : `: ${reason}`}`)
 }
@@ -121,20 +125,20 @@ async function bounded<Value>(value: Value | PromiseLike<Value>): Promise<Value>
 
 /** What is no field is left out. */
 function parseFields(value: unknown): readonly MemoryConfigField[] {
-  return (Array.isArray(value) ? value : []).flatMap((one: unknown) => {
-    if (!isRecord(one) || typeof one['key'] !== 'string') return []
-    const text = (key: string) => (typeof one[key] === 'string' ? { [key]: one[key] } : {})
+  return (Array.isArray(value) ? value : []).flatMap((entry: unknown) => {
+    if (!isRecord(entry) || typeof entry['key'] !== 'string') return []
+    const text = (key: string) => (typeof entry[key] === 'string' ? { [key]: entry[key] } : {})
     return [
       {
-        key: one['key'],
+        key: entry['key'],
         ...text('description'),
         ...text('url'),
         ...text('env_var'),
         ...text('type'),
-        secret: one['secret'] === true,
-        required: one['required'] === true,
-        ...(one['default'] === undefined || one['default'] === null ? {} : { default: one['default'] }),
-        ...(Array.isArray(one['choices']) ? { choices: one['choices'] } : {}),
+        secret: entry['secret'] === true,
+        required: entry['required'] === true,
+        ...(entry['default'] === undefined || entry['default'] === null ? {} : { default: entry['default'] }),
+        ...(Array.isArray(entry['choices']) ? { choices: entry['choices'] } : {}),
       },
     ]
   })

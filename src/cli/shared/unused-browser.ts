@@ -12,10 +12,10 @@ export const browserProposal = '`hermes tools enable browser` offers the browser
 /** The path of the program; undefined if there is none, or if a list of toolsets names the browser. */
 export function findUnusedBrowser({ config }: Settings): string | undefined {
   const { browser, custom_toolsets: custom, platform_toolsets, toolsets } = config.current()
-  const found = findBrowser(browser, config.environment().values['PATH'] ?? '')
-  if (found === undefined || !('executablePath' in found) || !isBrowserOptional(browser)) return undefined
+  const program = findBrowser(browser, config.environment().values['PATH'] ?? '')
+  if (program === undefined || !('executablePath' in program) || !isBrowserOptional(browser)) return undefined
   const isNamed = [toolsets, ...Object.values(platform_toolsets)].some(
     (list) => selectTools(list, [tool], custom).size > 0,
   )
-  return isNamed ? undefined : found.executablePath
+  return isNamed ? undefined : program.executablePath
 }

@@ -64,7 +64,7 @@ export function createConversationView(options: ConversationViewOptions): Conver
         if (event.type === 'missed' && seen.includes(event.text)) return
         seen = [...seen.slice(1 - maxSeen), event.text]
         if (fromStore.includes(event.text)) {
-          fromStore = fromStore.filter((one) => one !== event.text)
+          fromStore = fromStore.filter((text) => text !== event.text)
           return
         }
         if (event.kind === 'message') return await showText(event.id, event.text, true)

@@ -49,8 +49,8 @@ export function readPrompt(blocks: readonly ContentBlock[]): PromptContent {
         data.push(`[The editor sent a part of the type ${block.type}, which is not supported.]`)
     }
   }
-  const own = typed.join('')
-  const text = [...(own.trim() === '' ? [] : [own]), ...data].join('\n\n')
+  const typedText = typed.join('')
+  const text = [...(typedText.trim() === '' ? [] : [typedText]), ...data].join('\n\n')
   // A picture without a word is a message, too.
   return { text: text === '' && pictures.length > 0 ? '(see the picture)' : text, pictures }
 }

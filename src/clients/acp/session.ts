@@ -121,7 +121,7 @@ export function createAcpSession(options: AcpSessionOptions): AcpSession {
         }
         await conversation.show(event)
         if (early !== undefined) conversation.replayed((await options.replay?.()) ?? [])
-        for (const one of early ?? []) await conversation.show(one)
+        for (const event of early ?? []) await conversation.show(event)
         early = undefined
         ready.resolve()
         nextEvent.resolve()

@@ -155,14 +155,14 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
     async close() {
       if (isClosed) return
       const open = [...sessions.values()]
-      const found = await opening?.catch(() => undefined)
+      const gateway = await opening?.catch(() => undefined)
       isClosed = true
       sessions.clear()
       // No one would answer the questions of a turn in this process, which ends.
-      if (found?.endpoint.isDaemon === false) await Promise.all(open.map(({ session }) => session.cancel()))
-      else await Promise.all(open.map((one) => stopServers(found?.access, one, warn)))
+      if (gateway?.endpoint.isDaemon === false) await Promise.all(open.map(({ session }) => session.cancel()))
+      else await Promise.all(open.map((session) => stopServers(gateway?.access, session, warn)))
       for (const { session } of open) session.close()
-      await found?.endpoint.close()
+      await gateway?.endpoint.close()
     },
   }
 
@@ -209,9 +209,9 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
   }
 
   function find(id: string): OpenSession {
-    const found = sessions.get(id)
-    if (found === undefined) throw unknownSession(id)
-    return found
+    const session = sessions.get(id)
+    if (session === undefined) throw unknownSession(id)
+    return session
   }
 
   async function leave(id: string): Promise<void> {
@@ -288,11 +288,11 @@ async function replay(
 
 async function listSessions(access: ApiAccess, { cwd, cursor }: ListRequest): Promise<SessionList> {
   const page = await readPage(access, cursor ?? undefined, cwd ?? undefined)
-  const found = page.sessions.flatMap(({ chat_id: chat, about, directory, updated_at: updatedAt }) =>
+  const matches = page.sessions.flatMap(({ chat_id: chat, about, directory, updated_at: updatedAt }) =>
     // A session without a message has nothing to show.
     chat === null || about === '' ? [] : [{ sessionId: chat, cwd: directory ?? '/', title: about, updatedAt }],
   )
-  return { sessions: found, nextCursor: page.next_cursor }
+  return { sessions: matches, nextCursor: page.next_cursor }
 }
 
 /** Throws a `RequestError`. Whether the folder exists is known to the gateway. */

@@ -83,9 +83,9 @@ export function createToolCalls({ cwd, abilities, update, view, warn }: ToolCall
   async function showDetails(turnId: string, callId: string, tool: string): Promise<void> {
     for (const delay of viewDelaysMs) {
       await sleep(delay)
-      const found = await view(turnId, callId)
-      if (found === undefined) continue
-      const shown = showCall(found, cwd)
+      const toolView = await view(turnId, callId)
+      if (toolView === undefined) continue
+      const shown = showCall(toolView, cwd)
       if (shown.plan !== undefined) await update({ sessionUpdate: 'plan', entries: shown.plan })
       const change: ToolCallUpdate = { toolCallId: callId }
       if (shown.locations.length > 0) change.locations = shown.locations

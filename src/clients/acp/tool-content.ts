@@ -139,7 +139,7 @@ function textOf(part: Exclude<ToolViewPart, { kind: 'diff' | 'lines' | 'matches'
       return part.files.map((file) => `- ${file}`).join('\n')
     case 'links':
       return part.links
-        .map(({ title, url, text }) => `- ${[title, url, text].filter((one) => one !== '').join(' - ')}`)
+        .map(({ title, url, text }) => `- ${[title, url, text].filter((part) => part !== '').join(' - ')}`)
         .join('\n')
     case 'agents':
       return part.agents

@@ -33,9 +33,9 @@ export function readEarlierResults(
   const failed = retryFailed ? current.filter(({ id, status }) => status !== 'done' && chosen.has(id)) : []
   const again = new Set([...changed, ...failed].map(({ id }) => id))
   state.tryAgain([...again])
-  const kept = current.filter(({ id }) => !again.has(id))
-  if (kept.length < stored.length) replaceResults(path, kept)
-  return new Map(kept.filter(({ id }) => chosen.has(id)).map((result) => [result.id, result]))
+  const results = current.filter(({ id }) => !again.has(id))
+  if (results.length < stored.length) replaceResults(path, results)
+  return new Map(results.filter(({ id }) => chosen.has(id)).map((result) => [result.id, result]))
 }
 
 const maxNamed = 5

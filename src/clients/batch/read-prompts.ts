@@ -91,15 +91,15 @@ export function parsePrompts(content: Uint8Array, path: string, defaults: Prompt
       prompt: text,
       id: given,
       system: ownSystem,
-      toolsets: own,
+      toolsets: toolsetNames,
       image: pictures,
       metadata,
       ...others
     } = parsed.value
     for (const field of Object.keys(others)) ignored.add(field)
     const system = (ownSystem ?? defaults.system).trim()
-    const toolsets = own ?? defaults.toolsets
-    const images = (pictures ?? []).map((one) => resolve(dirname(path), one))
+    const toolsets = toolsetNames ?? defaults.toolsets
+    const images = (pictures ?? []).map((picture) => resolve(dirname(path), picture))
     const id = given ?? numbered(`p-${digest([text, images])}`, sameTexts)
     const earlier = lines.get(id)
     if (earlier !== undefined) {

@@ -39,9 +39,9 @@ export const maxFileBytes = 1_073_741_824
  * or take all memory.
  */
 export function existsFile(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined) return false
-  const problem = !found.isFile() ? 'is no file' : found.size > maxFileBytes ? 'is larger than 1 GB' : undefined
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return false
+  const problem = !stats.isFile() ? 'is no file' : stats.size > maxFileBytes ? 'is larger than 1 GB' : undefined
   if (problem === undefined) return true
   throw new HermesError('cli/usage', `${path} ${problem}.`, { hint: 'Name another file.' })
 }

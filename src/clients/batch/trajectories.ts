@@ -42,9 +42,9 @@ export async function openTrajectories(file: string | undefined, deps: Trajector
     async write(prompt, result, signal) {
       const key = keyOf(deps.batch, result.id, result.attempt)
       if (result.status !== 'done' || written.has(key)) return
-      const found = await fetchTrajectory(deps, result.session_id, signal)
-      if (found === undefined) lost += 1
-      else await lines.append(toLine(deps, prompt, result, found))
+      const trajectory = await fetchTrajectory(deps, result.session_id, signal)
+      if (trajectory === undefined) lost += 1
+      else await lines.append(toLine(deps, prompt, result, trajectory))
       written.add(key)
     },
     lost: () => lost,

@@ -39,14 +39,14 @@ export async function findConversation(
   signal: AbortSignal,
 ): Promise<FoundConversation> {
   const wanted = resume ?? (typeof continued === 'string' ? continued : undefined)
-  const found = wanted === undefined ? await findLast(access, signal) : await findNamed(access, wanted, signal)
-  if (found === undefined) throw notFound(wanted)
-  if (found.platform !== platform) {
-    throw new HermesError('cli/usage', `The session ${found.id} belongs to ${toSingleLine(found.platform)}.`, {
-      hint: `Write there. \`hermes sessions show ${found.id}\` shows it.`,
+  const session = wanted === undefined ? await findLast(access, signal) : await findNamed(access, wanted, signal)
+  if (session === undefined) throw notFound(wanted)
+  if (session.platform !== platform) {
+    throw new HermesError('cli/usage', `The session ${session.id} belongs to ${toSingleLine(session.platform)}.`, {
+      hint: `Write there. \`hermes sessions show ${session.id}\` shows it.`,
     })
   }
-  const { id, chat_id: chat, about, is_current: isCurrent, message_count: messages } = found
+  const { id, chat_id: chat, about, is_current: isCurrent, message_count: messages } = session
   return { session: id, chat: isCurrent && chat !== null ? chat : undefined, about, messages }
 }
 

@@ -57,12 +57,12 @@ export function createChatCompleter({ directory, userHome, commands }: ChatCompl
     const place = unescapePath(folder)
     const path = place.startsWith('~/') ? join(userHome, place.slice(2)) : resolve(directory, place)
     const entries = await readdir(path, { withFileTypes: true }).catch((): Dirent[] => [])
-    const found = entries
+    const lines = entries
       .filter((entry) => entry.name.startsWith(name) && (name !== '' || !entry.name.startsWith('.')))
       .filter((entry) => toVisibleText(entry.name) === entry.name)
       .map((entry) => `${sign}${folder}${escapePath(entry.name)}${entry.isDirectory() ? '/' : ' '}`)
       .sort()
-    return [found.slice(0, maxPaths), `${sign}${written}`]
+    return [lines.slice(0, maxPaths), `${sign}${written}`]
   }
 }
 

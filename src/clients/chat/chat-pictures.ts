@@ -102,9 +102,9 @@ export function createChatPictures({ client, userHome, signal }: ChatPicturesOpt
 /** Throws `cli/usage`. */
 async function openPicture(path: string): Promise<Blob> {
   try {
-    const found = await stat(path)
-    if (!found.isFile()) throw new HermesError('cli/usage', `${path} is no file.`)
-    if (found.size === 0) throw new HermesError('cli/usage', `${path} is empty.`)
+    const stats = await stat(path)
+    if (!stats.isFile()) throw new HermesError('cli/usage', `${path} is no file.`)
+    if (stats.size === 0) throw new HermesError('cli/usage', `${path} is empty.`)
     return await openAsBlob(path)
   } catch (cause) {
     if (cause instanceof HermesError) throw cause

@@ -28,8 +28,8 @@ export function createInputHistory(file: string): InputHistory {
       if (entries.at(-1) === text) return
       const line = `${JSON.stringify(text)}\n`
       if (entries.length < maxKept * 2) return appendFileSync(file, line, { mode: 0o600 })
-      const kept = [...entries.slice(1 - maxKept), text]
-      writeFileAtomic(file, kept.map((entry) => `${JSON.stringify(entry)}\n`).join(''))
+      const entryList = [...entries.slice(1 - maxKept), text]
+      writeFileAtomic(file, entryList.map((entry) => `${JSON.stringify(entry)}\n`).join(''))
     },
   }
 }

@@ -33,14 +33,14 @@ export const attachmentsFetch = defineTool({
     let left = maxTotalBytes
     for (const [index, { kind, file_name: name, mime_type: mimeType, bytes }] of message.attachments.entries()) {
       const about = { type: kind, file_name: name, mime_type: mimeType ?? '', bytes }
-      const found = await fetchFile(gateway, { ...params, number: String(index) }, Math.min(maxFileBytes, left), signal)
-      if ('problem' in found) {
-        attachments.push({ ...about, included: false, problem: found.problem })
+      const file = await fetchFile(gateway, { ...params, number: String(index) }, Math.min(maxFileBytes, left), signal)
+      if ('problem' in file) {
+        attachments.push({ ...about, included: false, problem: file.problem })
         continue
       }
-      left -= found.content.byteLength
-      attachments.push({ ...about, mime_type: found.mimeType, bytes: found.content.byteLength, included: true })
-      files.push(toContent(found, { uri: `hermes://messages/${message.id}/${index}`, name }))
+      left -= file.content.byteLength
+      attachments.push({ ...about, mime_type: file.mimeType, bytes: file.content.byteLength, included: true })
+      files.push(toContent(file, { uri: `hermes://messages/${message.id}/${index}`, name }))
     }
     return { value: { message_id: message.id, count: attachments.length, attachments }, files }
   },

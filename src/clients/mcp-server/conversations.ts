@@ -113,25 +113,25 @@ export const messagesRead = defineTool({
   async call(gateway, { session_key: key, limit, cursor }, signal) {
     const session = await findSession(gateway, key, signal)
     const wanted = clamp(limit, 50, [1, maxMessages])
-    const found: ReturnType<typeof messageOf>[] = []
+    const messages: ReturnType<typeof messageOf>[] = []
     let next: string | null = cursor ?? null
     do {
-      const query = { roles: 'user,assistant', limit: wanted - found.length, cursor: next ?? undefined }
+      const query = { roles: 'user,assistant', limit: wanted - messages.length, cursor: next ?? undefined }
       const params = { session_id: session.id }
       const page: ApiMessages = await callRoute(gateway, listMessages, { params, query, signal })
       // A message with tool calls alone says nothing.
-      found.push(
+      messages.push(
         ...page.messages.filter(({ text, attachments }) => text !== '' || attachments.length > 0).map(messageOf),
       )
       next = page.next_cursor
-    } while (next !== null && found.length < wanted)
+    } while (next !== null && messages.length < wanted)
     return {
       value: {
         session_key: session.session_key,
         session_id: session.id,
-        count: found.length,
+        count: messages.length,
         total_in_session: session.message_count,
-        messages: found.toReversed(),
+        messages: messages.toReversed(),
         earlier_cursor: next,
       },
     }

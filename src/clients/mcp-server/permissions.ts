@@ -41,7 +41,7 @@ const answers: Readonly<Record<string, string>> = {
 }
 
 function decisionOf(answer: string): string {
-  return Object.entries(answers).find(([, one]) => one === answer)?.[0] ?? answer
+  return Object.entries(answers).find(([, choice]) => choice === answer)?.[0] ?? answer
 }
 
 export const permissionsRespond = defineTool({

@@ -51,7 +51,9 @@ function clean(value: unknown): unknown {
   if (typeof value === 'string') return toVisibleText(value)
   if (Array.isArray(value)) return value.map(clean)
   if (!isRecord(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, exactKeys.has(key) ? one : clean(one)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, exactKeys.has(key) ? inner : clean(inner)]),
+  )
 }
 
 /** A number of the client within its bounds, as clients of Hermes expect. */

@@ -224,12 +224,12 @@ function withDraft(state: Conversation, id: string, text: string): Conversation 
 
 /** The finished form of a draft takes its place. */
 function replaceDraft(state: Conversation, id: string | undefined, entry: Entry): Conversation {
-  const at = id === undefined ? -1 : state.entries.findLastIndex((one) => one.kind === 'agent' && one.id === id)
+  const at = id === undefined ? -1 : state.entries.findLastIndex((entry) => entry.kind === 'agent' && entry.id === id)
   return at === -1 ? add(state, entry) : { ...state, entries: state.entries.with(at, entry) }
 }
 
 function endDraft(state: Conversation, id: string): Conversation {
-  const at = state.entries.findLastIndex((one) => one.kind === 'agent' && one.id === id)
+  const at = state.entries.findLastIndex((entry) => entry.kind === 'agent' && entry.id === id)
   return at === -1 ? state : { ...state, entries: state.entries.toSpliced(at, 1) }
 }
 
@@ -254,7 +254,7 @@ function withActivity(state: Conversation, activity: Activity): Conversation {
     case 'tool-ended': {
       const { callId = '', tool, ok, summary } = activity
       const at = state.entries.findIndex(
-        (one) => one.kind === 'tool' && one.state === 'running' && one.callId === callId && one.tool === tool,
+        (entry) => entry.kind === 'tool' && entry.state === 'running' && entry.callId === callId && entry.tool === tool,
       )
       const started = state.entries[at]
       const label = started?.kind === 'tool' ? started.label : ''
@@ -305,7 +305,7 @@ function withAnswer(state: Conversation, { button, text, isTaken }: Extract<Conv
 function withoutQuestion(state: Conversation, button: string, result: string): Conversation {
   const question = state.questions.find(({ buttons }) => buttons.includes(button))
   if (question === undefined) return state
-  const questions = state.questions.filter((one) => one !== question)
+  const questions = state.questions.filter((each) => each !== question)
   const asked = add({ ...state, questions }, { kind: 'notice', text: question.text })
   return result === '' ? asked : add(asked, { kind: 'notice', text: `→ ${result}` })
 }
@@ -314,7 +314,7 @@ function withoutQuestion(state: Conversation, button: string, result: string): C
 function withHistory(state: Conversation, history: readonly Entry[]): Conversation {
   const recent = history.slice(-maxRecent)
   const isKnown = (entry: Entry) =>
-    'text' in entry && recent.some((one) => one.kind === entry.kind && 'text' in one && one.text === entry.text)
+    'text' in entry && recent.some((other) => other.kind === entry.kind && 'text' in other && other.text === entry.text)
   const entries = [...history, ...state.entries.filter((entry) => !isKnown(entry))].slice(-maxEntries)
   return { ...state, entries, history: 'shown' }
 }
@@ -326,7 +326,9 @@ function withNewHistory(state: Conversation, history: readonly Entry[]): Convers
 }
 
 function withPersonState(state: Conversation, text: string, to: 'sent' | 'failed'): Conversation {
-  const at = state.entries.findLastIndex((one) => one.kind === 'person' && one.state === 'sending' && one.text === text)
+  const at = state.entries.findLastIndex(
+    (entry) => entry.kind === 'person' && entry.state === 'sending' && entry.text === text,
+  )
   return at === -1 ? state : { ...state, entries: state.entries.with(at, { kind: 'person', text, state: to }) }
 }
 

@@ -123,7 +123,7 @@ function inline(tokens: readonly Nested[] | undefined, theme: Theme, style?: Sty
 }
 
 function inlineToken(token: MarkedToken, theme: Theme, style?: Style): Span[] {
-  const inner = (own: Style) => inline('tokens' in token ? token.tokens : [], theme, compose(own, style))
+  const inner = (added: Style) => inline('tokens' in token ? token.tokens : [], theme, compose(added, style))
   switch (token.type) {
     case 'strong':
       return inner(theme.strong)

@@ -82,9 +82,9 @@ export function createSessionList(options: SessionListOptions): Component & { fo
   async function search(text: string): Promise<void> {
     searched = text
     try {
-      const found = await options.search(text)
+      const conversations = await options.search(text)
       if (searched !== text) return
-      stored = found
+      stored = conversations
       state = 'shown'
     } catch (error) {
       if (searched === text) state = { failed: messageOf(error) }

@@ -41,13 +41,15 @@ export async function resume(context: CommandContext, conversations: Conversatio
   const wanted = context.args.trim()
   if (wanted === '') return sessions(context, conversations)
   const named = await conversations.list(context, 1, wanted)
-  const found =
+  const matches =
     named.length > 0 ? named : findConversation(await conversations.list(context, Number.POSITIVE_INFINITY), wanted)
-  if (found.length === 0) return 'There is no such conversation here. `/sessions` lists those that you can continue.'
-  const [entry, ...others] = found
+  if (matches.length === 0) return 'There is no such conversation here. `/sessions` lists those that you can continue.'
+  const [entry, ...others] = matches
   const labelOf = labelsFor(conversations)
   if (entry === undefined || others.length > 0) {
-    const choices = found.slice(0, maxShown).map((one) => `- \`${one.id}\` ${labelOf(one)} · ${formatDay(one.at)}`)
+    const choices = matches
+      .slice(0, maxShown)
+      .map((entry) => `- \`${entry.id}\` ${labelOf(entry)} · ${formatDay(entry.at)}`)
     return `Several conversations match. Use the id of one:\n\n${choices.join('\n')}`
   }
   return conversations.open(context, entry, (result) =>
@@ -157,20 +159,20 @@ export async function insights(context: CommandContext, conversations: Conversat
   const days = args === '' ? defaultDays : Number(args)
   if (!Number.isInteger(days) || days < 1 || days > maxDays)
     return `Write \`/insights\`, or \`/insights <days>\` with a number from 1 to ${maxDays}.`
-  const found = await conversations.insights(context, days)
-  if (found.messages === 0) return `Nothing was said in the last ${days} days.`
-  const whose = found.isWholeGateway ? 'all conversations of this gateway' : 'your conversations here'
+  const insights = await conversations.insights(context, days)
+  if (insights.messages === 0) return `Nothing was said in the last ${days} days.`
+  const whose = insights.isWholeGateway ? 'all conversations of this gateway' : 'your conversations here'
   const lines = [
     `**Last ${days} days**, ${whose}`,
-    `**Conversations** ${found.sessions} · **messages** ${found.messages}`,
-    `**Tokens** ${count(found.inputTokens)} in, ${count(found.outputTokens)} out`,
-    `**Cost** ${formatCost({ ...found, tokens: found.inputTokens + found.outputTokens })}`,
-    ...(found.models.length === 0 ? [] : [`**Models** ${found.models.map(modelLine).join(', ')}`]),
-    ...(found.tools.length === 0
+    `**Conversations** ${insights.sessions} · **messages** ${insights.messages}`,
+    `**Tokens** ${count(insights.inputTokens)} in, ${count(insights.outputTokens)} out`,
+    `**Cost** ${formatCost({ ...insights, tokens: insights.inputTokens + insights.outputTokens })}`,
+    ...(insights.models.length === 0 ? [] : [`**Models** ${insights.models.map(modelLine).join(', ')}`]),
+    ...(insights.tools.length === 0
       ? []
-      : [`**Tools** ${found.tools.map(({ name, calls }) => `${name} ${calls}×`).join(', ')}`]),
+      : [`**Tools** ${insights.tools.map(({ name, calls }) => `${name} ${calls}×`).join(', ')}`]),
   ]
-  const perDay = found.days.slice(-14).map(({ day, sessions: open, ...spent }) => {
+  const perDay = insights.days.slice(-14).map(({ day, sessions: open, ...spent }) => {
     const cost = formatCost(spent)
     return `- ${day}: ${open} ${open === 1 ? 'conversation' : 'conversations'}, ${count(spent.tokens)} tokens${cost === 'unknown' ? '' : `, ${cost}`}`
   })

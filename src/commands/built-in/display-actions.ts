@@ -26,7 +26,7 @@ export async function verbose(
   const mode =
     typed === ''
       ? (toolProgressModes[(at + 1) % toolProgressModes.length] ?? 'off')
-      : toolProgressModes.find((one) => one === typed)
+      : toolProgressModes.find((mode) => mode === typed)
   if (mode === undefined) return `Write \`/verbose\`, or add \`${toolProgressModes.join('`, `')}\`.`
   await choices.change(sessionKey, 'tool_progress', mode)
   return `Tools in this conversation: **${mode}**, ${explanations[mode]}`

@@ -91,11 +91,11 @@ const maxOfEach = 12
 const maxOfOne = 60
 
 async function list(context: CommandContext, models: ModelServices, provider: string | undefined): Promise<string> {
-  const found = await models.list(context, provider)
-  if (found === undefined) return 'There is no such provider. `/model list` shows those that can be used.'
-  if (found.length === 0) return 'No provider has a key. An owner adds one with `hermes model` on the machine.'
-  const limit = found.length === 1 ? maxOfOne : maxOfEach
-  return `${found.map((one) => listed(models, one, limit)).join('\n\n')}\n\n${usage}`
+  const providers = await models.list(context, provider)
+  if (providers === undefined) return 'There is no such provider. `/model list` shows those that can be used.'
+  if (providers.length === 0) return 'No provider has a key. An owner adds one with `hermes model` on the machine.'
+  const limit = providers.length === 1 ? maxOfOne : maxOfEach
+  return `${providers.map((provider) => listed(models, provider, limit)).join('\n\n')}\n\n${usage}`
 }
 
 function listed(services: ModelServices, { provider, label, models, failure }: ListedProvider, limit: number): string {

@@ -45,12 +45,12 @@ export async function rollback(context: CommandContext, checkpoints: CheckpointS
 }
 
 async function list(context: CommandContext, checkpoints: CheckpointServices): Promise<string> {
-  const found = await checkpoints.list(context)
-  if (found.length === 0)
+  const list = await checkpoints.list(context)
+  if (list.length === 0)
     return checkpoints.isEnabled()
       ? 'There is no checkpoint of this conversation yet. One is taken before I change files.'
       : 'No checkpoints are taken. The owner of the gateway can set `checkpoints.enabled: true`, or start `hermes chat --checkpoints`.'
-  const lines = found.slice(0, maxListed).map(({ at, reason, folder }, index) => {
+  const lines = list.slice(0, maxListed).map(({ at, reason, folder }, index) => {
     const age = formatDuration(Math.max(0, Date.now() - at))
     return `${index + 1}. ${age} ago, before ${code(toShortLine(reason, 80, checkpoints.withhold))} in ${code(folder)}`
   })

@@ -93,7 +93,7 @@ export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirec
   warnAboutEmptyAllowLists(accounts, deps.log)
 
   function accountOf({ platform, account }: Pick<SessionSource, 'platform' | 'account'>): PlatformAccount | undefined {
-    return accounts.find((one) => one.platform.name === platform && one.account === account)
+    return accounts.find((candidate) => candidate.platform.name === platform && candidate.account === account)
   }
 
   function policyOf(of: Pick<SessionSource, 'platform' | 'account'>): AccountPolicy {

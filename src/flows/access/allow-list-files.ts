@@ -93,15 +93,15 @@ function allowListsOf({ home, environment }: AllowListFiles, platform: string): 
   }
   const config = readConfig(home.configFile)
   const setting = (path: Path, scope: AllowList['scope']): AllowList[] => {
-    const found = valueAt(config, path)
-    if (Array.isArray(found)) return [{ kind: 'setting', path, scope, ids: found.map(String) }]
-    if (typeof found !== 'string' && typeof found !== 'number') return []
-    return [{ kind: 'setting', path, scope, ids: splitIds(String(found)), joined: String(found) }]
+    const value = valueAt(config, path)
+    if (Array.isArray(value)) return [{ kind: 'setting', path, scope, ids: value.map(String) }]
+    if (typeof value !== 'string' && typeof value !== 'number') return []
+    return [{ kind: 'setting', path, scope, ids: splitIds(String(value)), joined: String(value) }]
   }
   const sections: readonly Path[] = [['platforms', platform], ['gateway', 'platforms', platform], [platform]]
   const accounts = sections.flatMap((section): Path[] => {
-    const found = valueAt(config, [...section, 'accounts'])
-    return isRecord(found) ? Object.keys(found).map((name): Path => [...section, 'accounts', name]) : []
+    const value = valueAt(config, [...section, 'accounts'])
+    return isRecord(value) ? Object.keys(value).map((name): Path => [...section, 'accounts', name]) : []
   })
   return [
     ...variable(`${prefix}_ALLOWED_USERS`, 'direct'),

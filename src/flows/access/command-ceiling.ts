@@ -39,6 +39,6 @@ export function refuseCommand(
   if (isShared && changesForAll === true && authority.role === 'guest')
     return `\`/${name}\` is for members in a conversation that several people share. You are a guest.`
   const permitted = permittedCommands(authority, tiers)
-  if (permitted.includes('*') || [name, ...aliases].some((one) => permitted.includes(one))) return undefined
+  if (permitted.includes('*') || [name, ...aliases].some((alias) => permitted.includes(alias))) return undefined
   return `You may not use \`/${name}\` here. \`/whoami\` says what you may do.`
 }

@@ -145,7 +145,7 @@ export function createPairingAdmin(deps: PairingAdminDeps): PairingAdmin {
     },
     revoke(platform, userId) {
       checkPlatformName(platform)
-      if (!pairing.list().approved.some((one) => one.platform === platform && one.userId === userId)) {
+      if (!pairing.list().approved.some((person) => person.platform === platform && person.userId === userId)) {
         throw new HermesError('pairing/not-paired', `${userId} is not paired on ${platform}.`, {
           hint: '`hermes pairing list` shows who is. Other people have access by an allow list of the configuration.',
         })

@@ -65,7 +65,9 @@ export function revokedCommandReply(session: SessionKey, seq: number): Transacti
 
 /** Undefined for a person with access, and for an account that is not configured, which says nothing about a person. */
 function refusalIn(accounts: Accounts, source: SessionSource): string | undefined {
-  const account = accounts.find((one) => one.platform.name === source.platform && one.account === source.account)
+  const account = accounts.find(
+    (candidate) => candidate.platform.name === source.platform && candidate.account === source.account,
+  )
   if (account === undefined) return undefined
   const { allowed, reason } = decideAccess(source, {}, account.access)
   return allowed ? undefined : reason

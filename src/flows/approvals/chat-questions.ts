@@ -16,7 +16,7 @@ interface ChatQuestionsDeps {
 
 export function createChatQuestions({ store, clock, press, owner }: ChatQuestionsDeps): PlatformQuestions {
   function* list(chatId: string, now: number): Transaction<Awaited<ReturnType<PlatformQuestions['list']>>> {
-    const found = []
+    const questions = []
     for (const {
       id,
       kind,
@@ -32,13 +32,13 @@ export function createChatQuestions({ store, clock, press, owner }: ChatQuestion
       const sessionKey = yield* sessionKeyOfOpenTurn(turnId)
       const turn = sessionKey === undefined ? undefined : yield* findOpenTurn(sessionKey)
       if (turn?.id !== turnId) continue
-      found.push({
+      questions.push({
         ...{ id, kind, text, expiresAt, seq: turn.seq },
         choices: choices.filter(({ answer }) => answer !== 'other').map(({ answer, label }) => ({ answer, label })),
         ...(about === undefined ? {} : { subject: { ...about, patternKeys: [...about.patternKeys] } }),
       })
     }
-    return found
+    return questions
   }
 
   return {

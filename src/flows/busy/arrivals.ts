@@ -114,8 +114,8 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
   /** The message itself is one of those that wait. A burst of one person costs the others of the conversation nothing. */
   function* isFull(key: SessionKey, event: MessageEvent): Transaction<boolean> {
     const limit = settings().display.busy_queue_limit
-    const { own, total } = yield* countWaiting(key, 'turn', event.source.userId)
-    return own > limit || total > maxPeople * limit
+    const { own: ownCount, total } = yield* countWaiting(key, 'turn', event.source.userId)
+    return ownCount > limit || total > maxPeople * limit
   }
 
   /** Only reads. */

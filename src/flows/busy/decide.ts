@@ -93,6 +93,6 @@ function mayBeJoined(previous: MessageEvent, event: MessageEvent): boolean {
 }
 
 /** A message of another person, or with other rights, never ends or joins the turn of a person. */
-function haveSameAuthor({ authority: one }: MessageEvent, { authority: other }: MessageEvent): boolean {
-  return one !== undefined && other !== undefined && isSameAuthority(one, other)
+function haveSameAuthor({ authority: a }: MessageEvent, { authority: b }: MessageEvent): boolean {
+  return a !== undefined && b !== undefined && isSameAuthority(a, b)
 }

@@ -40,8 +40,8 @@ export function createAttachmentPolicy({
     const { createFileGuard } = await import('../../agent/command-policy/file-guard.ts')
     // Plugins send files that the sandbox hides, so only the places of files are those of the sandbox.
     const places = async () => {
-      const found = await sandbox()
-      return found && { ...found, accessOf: () => 'writable' as const, hiddenReason: () => undefined }
+      const view = await sandbox()
+      return view && { ...view, accessOf: () => 'writable' as const, hiddenReason: () => undefined }
     }
     return createFileGuard({ home: home.root, userHome, sandbox: places })
   }
@@ -64,7 +64,7 @@ export function createAttachmentPolicy({
       import('../tools/turn-tools.ts'),
     ])
     if (permitsTool(toolListOf(roles(), authority), { name: 'read_file', toolset: 'file', mode: 'pure' })) return false
-    const open = await Promise.all([home.workspace, home.media].map((one) => realpath(one).catch(() => one)))
+    const open = await Promise.all([home.workspace, home.media].map((folder) => realpath(folder).catch(() => folder)))
     if (open.some((directory) => path.startsWith(`${directory}/`))) return false
     return (await sandbox())?.accessOf(await asSeenByCommands(path)) !== 'writable'
   }
@@ -77,14 +77,14 @@ export function createAttachmentPolicy({
   return {
     userHome,
     async locate(path) {
-      const found = await (await fileGuard()).checkRead(path)
-      return found.ok ? found.path : realpath(path)
+      const result = await (await fileGuard()).checkRead(path)
+      return result.ok ? result.path : realpath(path)
     },
     async denialReason(path, content = path, authority) {
       const guard = await fileGuard()
       // A file that tools may not write (keys, .env, /etc) is not sent either, even if it is readable.
-      for (const found of [await guard.checkRead(path), await guard.checkWrite(await asSeenByCommands(path))]) {
-        if (!found.ok) return refuse(path, found.reason)
+      for (const result of [await guard.checkRead(path), await guard.checkWrite(await asSeenByCommands(path))]) {
+        if (!result.ok) return refuse(path, result.reason)
       }
       if (authority !== undefined && authority.role !== 'owner' && (await isOutOfReach(path, authority)))
         return refuse(path, 'The person who caused the reply may not read it.')

@@ -111,7 +111,7 @@ export function entryId(at: number, side: EntryOrigin, row: number): string {
 
 /** Where an entry lies as seen from one side: of its moment, all rows of the earlier side come before it. */
 function positionOf(id: string, side: EntryOrigin): ChatPosition {
-  const [, at = '0', own = 'i', row = '0'] = /^(\d{1,15})-([io])(\d{1,15})$/.exec(id) ?? []
-  if (own === side) return { at: Number(at), row: Number(row) }
-  return { at: Number(at), row: side < own ? Number.MAX_SAFE_INTEGER : -1 }
+  const [, at = '0', kind = 'i', row = '0'] = /^(\d{1,15})-([io])(\d{1,15})$/.exec(id) ?? []
+  if (kind === side) return { at: Number(at), row: Number(row) }
+  return { at: Number(at), row: side < kind ? Number.MAX_SAFE_INTEGER : -1 }
 }

@@ -31,7 +31,7 @@ export function createSecretFileCheck({
   userHome,
 }: SecretFilesDeps): (path: string, content: string) => Promise<boolean> {
   const root = locateProfile(home.root).rootHome
-  const own = [home.envFile, home.tokenFile, home.databaseFile, home.configFile]
+  const secretPaths = [home.envFile, home.tokenFile, home.databaseFile, home.configFile]
   return async (path, content) => {
     const [gateway, user, logs] = await Promise.all([home.root, userHome, home.logs].map(realPathIfExists))
     if (path.endsWith('.env') || secretDirectories.some((folder) => pathWithin(path, folder) !== undefined)) return true
@@ -46,7 +46,7 @@ export function createSecretFileCheck({
     )
       return true
     if (name === undefined && isHidden(pathWithin(path, user))) return true
-    return (await isHardLinkTo(content, own)) || (await containsPrivateKey(content))
+    return (await isHardLinkTo(content, secretPaths)) || (await containsPrivateKey(content))
   }
 }
 

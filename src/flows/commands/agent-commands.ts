@@ -96,13 +96,13 @@ export async function runAgentCommand(
   signal: AbortSignal,
 ): Promise<CommandOutput> {
   const words = wordsOf(args)
-  const found = findCommand(deps, words)
+  const match = findCommand(deps, words)
   const session = turn.sessionKey
-  if (found === undefined) {
+  if (match === undefined) {
     deps.log.info({ event: 'agent_command.refused', session }, 'a hermes command is not permitted to the agent')
     return refused(`hermes ${words.slice(0, 2).join(' ')} is not available to the agent. ${alternativeTo(words)}`)
   }
-  const { command } = found
+  const { command } = match
   const [name = ''] = command.words.split(' ')
   const definition = { name, aliases: [], ...(command.minimumRole && { minimumRole: command.minimumRole }) }
   const refusal = await deps.refuse(definition, turn)
@@ -115,7 +115,7 @@ export async function runAgentCommand(
   }
   deps.log.info({ event: 'agent_command.ran', session, command: command.words }, 'a command called hermes')
   try {
-    const output = await command.run({ deps, turn, args: found.args, signal })
+    const output = await command.run({ deps, turn, args: match.args, signal })
     return { output: `${stripTerminalEscapes(output)}\n`, errors: '', exitCode: 0 }
   } catch (error) {
     if (error instanceof UsageError) return { output: '', errors: `hermes: ${error.message}\n`, exitCode: usageError }
@@ -142,7 +142,9 @@ function findCommand(
   words: readonly string[],
 ): { readonly command: AgentCommand; readonly args: readonly string[] } | undefined {
   const [first = ''] = words
-  const command = agentCommands.find(({ words: own }) => own === words.slice(0, own.split(' ').length).join(' '))
+  const command = agentCommands.find(
+    ({ words: commandWords }) => commandWords === words.slice(0, commandWords.split(' ').length).join(' '),
+  )
   if (command !== undefined) return { command, args: words.slice(command.words.split(' ').length) }
   const slash = slashCommands.includes(first) ? deps.commands.resolve(first) : undefined
   return slash === undefined ? undefined : { command: fromSlashCommand(slash), args: words.slice(1) }

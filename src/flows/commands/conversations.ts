@@ -150,8 +150,8 @@ export function createConversationServices(deps: ConversationDeps): Conversation
       const isWholeGateway = authority.role === 'owner' && authority.chatType === 'dm'
       const since = clock() - days * 86_400_000
       const scope = isWholeGateway ? null : sessionScopeOf(caller)
-      const found = await deps.visibleSessions.insights({ scope, since }, signal)
-      return { ...found, isWholeGateway }
+      const stored = await deps.visibleSessions.insights({ scope, since }, signal)
+      return { ...stored, isWholeGateway }
     },
 
     contextLength: async (place) => (await deps.models.modelOf(place)).contextLength,

@@ -47,24 +47,24 @@ export function createModelServices(deps: ModelCommandDeps): ModelServices {
     async list(place, provider) {
       const { list, providers } = await openDirectory()
       if (provider !== undefined) {
-        const one = await list(provider)
-        return one === undefined ? undefined : [toListed(one)]
+        const models = await list(provider)
+        return models === undefined ? undefined : [toListed(models)]
       }
       const { settings } = await resolve(place)
       const all = await Promise.all((await providers(settings)).map(list))
-      return all.flatMap((one) => (one === undefined ? [] : [toListed(one)]))
+      return all.flatMap((models) => (models === undefined ? [] : [toListed(models)]))
     },
     async choose(place, { words, provider, isGlobal }) {
       const { settings } = await resolve(place)
-      const found = await (await openDirectory()).find(words, provider, settings)
-      if (found.kind === 'unusable')
-        return { kind: 'unusable', provider: found.provider, reason: messageOf(found.problem) }
-      if (found.kind !== 'found') return found
-      if (isGlobal) await changeGlobally(found)
-      const choice = isGlobal ? null : formatModelChoice(found)
+      const result = await (await openDirectory()).find(words, provider, settings)
+      if (result.kind === 'unusable')
+        return { kind: 'unusable', provider: result.provider, reason: messageOf(result.problem) }
+      if (result.kind !== 'found') return result
+      if (isGlobal) await changeGlobally(result)
+      const choice = isGlobal ? null : formatModelChoice(result)
       await store.run(() => changeSessionSetting(place.sessionKey, 'model', choice))
-      const now: CurrentModel = isGlobal ? toGlobal(deps, found) : await current(place)
-      return { kind: 'changed', now, isUnchecked: found.isUnchecked === true }
+      const now: CurrentModel = isGlobal ? toGlobal(deps, result) : await current(place)
+      return { kind: 'changed', now, isUnchecked: result.isUnchecked === true }
     },
     async reset(place) {
       await store.run(() => changeSessionSetting(place.sessionKey, 'model', null))
@@ -86,8 +86,8 @@ function toGlobal(
   } as const
 }
 
-function toCurrent({ models, settings }: ModelCommandDeps, found: ConversationModel): CurrentModel {
-  const { chosen, origin, unusable } = found
+function toCurrent({ models, settings }: ModelCommandDeps, model: ConversationModel): CurrentModel {
+  const { chosen, origin, unusable } = model
   return {
     ...(chosen === undefined ? models.describe() : { model: chosen.model, provider: chosen.provider.name }),
     origin,

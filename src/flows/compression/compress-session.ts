@@ -346,16 +346,16 @@ async function flushInTime(
   signal: AbortSignal,
 ): Promise<void> {
   if (flushMemory === undefined) return
-  const own = linkAbortSignal(signal)
-  const timer = setTimeout(() => own.abort(new Error(`it took longer than ${maxFlushMs / 1_000} s`)), maxFlushMs)
+  const linked = linkAbortSignal(signal)
+  const timer = setTimeout(() => linked.abort(new Error(`it took longer than ${maxFlushMs / 1_000} s`)), maxFlushMs)
   try {
-    await raceAbort(flushMemory(turn, messages, own.signal), own.signal)
+    await raceAbort(flushMemory(turn, messages, linked.signal), linked.signal)
   } catch (error) {
     signal.throwIfAborted()
     log.warn({ event: 'session.memory_flush_failed', session: turn.sessionKey, err: error }, 'memory was not saved')
   } finally {
     clearTimeout(timer)
-    own.release()
+    linked.release()
   }
 }
 

@@ -86,8 +86,8 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
   const compress: CompressSession = async (request, signal) => {
     const { compressSession } = await import('./compress-session.ts')
     const { chosen } = request
-    const own = { cooldown, ratio: ratioOf(chosen), settings: () => settingsOf(chosen) }
-    const result = await compressSession({ ...deps, ...own }, request, signal)
+    const parts = { cooldown, ratio: ratioOf(chosen), settings: () => settingsOf(chosen) }
+    const result = await compressSession({ ...deps, ...parts }, request, signal)
     if (result.kind === 'done') counts.delete(request.turn.sessionId)
     return result
   }

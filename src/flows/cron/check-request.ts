@@ -24,7 +24,7 @@ export interface CheckRequestDeps extends Pick<ResolveTargetDeps, 'store'> {
 /** A sentence; '' when all names are known. Rejects `store/...`. */
 export async function checkJobRequest(deps: CheckRequestDeps, request: JobRequest, maker: JobMaker): Promise<string> {
   const { deliver = '', skills = [], enabled_toolsets = [], context_from = [], script = '', workdir = '' } = request
-  for (const name of deliver.split(',').map((one) => one.trim())) {
+  for (const name of deliver.split(',').map((target) => target.trim())) {
     if (name === '') continue
     const parsed = isAll(name) ? undefined : parseTarget(name, deps.accountDirectory.list())
     if (parsed !== undefined && 'problem' in parsed) return `deliver: ${parsed.problem}.`
@@ -36,8 +36,8 @@ export async function checkJobRequest(deps: CheckRequestDeps, request: JobReques
   const toolsets = enabled_toolsets.length === 0 ? '' : await deps.toolsetProblem(enabled_toolsets)
   if (toolsets !== '') return toolsets
   for (const name of context_from) {
-    const found = await findVisibleJob(deps.store, name, maker.authority)
-    if ('problem' in found) return `context_from: ${found.problem}`
+    const job = await findVisibleJob(deps.store, name, maker.authority)
+    if ('problem' in job) return `context_from: ${job.problem}`
   }
   if (workdir !== '' && !workdir.startsWith(sep)) return 'workdir: expected an absolute path.'
   if (script !== '' && (await findScript(deps.scripts, script)) === undefined)

@@ -132,8 +132,8 @@ export async function openCron(deps: CronDeps): Promise<Cron> {
 /** Why a person may not name this target: a part of a sentence; '' if it may. A chat of an owner is looked for when it is sent to. */
 async function targetProblem(deps: CronDeps, name: string, { authority, origin }: JobMaker): Promise<string> {
   if (mayNameAnyChat(deps, authority)) return ''
-  const found = await findJobTargets(deps, authority, name, origin ?? undefined, deps.stopping)
-  return 'problem' in found ? found.problem : ''
+  const targets = await findJobTargets(deps, authority, name, origin ?? undefined, deps.stopping)
+  return 'problem' in targets ? targets.problem : ''
 }
 
 /** Writes the file some time after a change. */
@@ -177,13 +177,13 @@ function runSteps(deps: CronDeps) {
         signal,
       ),
     async composePrompt({ job, authority }: JobRun['stored'], scriptOutput: string | undefined) {
-      const found: { readonly name: string; readonly text: string }[] = []
+      const parts: { readonly name: string; readonly text: string }[] = []
       for (const name of job.context_from) {
         const source = await findVisibleJob(store, name, authority)
         const text = 'problem' in source ? '' : await readLatestOutput(outputs, source.job.id)
-        if (text !== '') found.push({ name, text })
+        if (text !== '') parts.push({ name, text })
       }
-      return jobPrompt(job, { scriptOutput, outputs: found })
+      return jobPrompt(job, { scriptOutput, outputs: parts })
     },
     async startTurn({ stored: { job, authority }, slot }: JobRun, text: string) {
       const skills = job.skills.length === 0 ? '' : await deps.readSkills(job.skills)

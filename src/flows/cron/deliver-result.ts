@@ -55,7 +55,7 @@ async function findTargets(
   const targets: Target[] = []
   const problems: string[] = []
   const asked = origin === null ? undefined : toTarget(origin)
-  for (const name of deliver.split(',').map((one) => one.trim())) {
+  for (const name of deliver.split(',').map((target) => target.trim())) {
     if (name === '') continue
     const resolved = await findJobTargets(deps, authority, name, asked, signal)
     if ('problem' in resolved) problems.push(`${name}: ${resolved.problem}`)

@@ -45,24 +45,27 @@ export async function runJobAction(jobs: Jobs, action: JobAction, maker: JobMake
     case 'list':
       return { ok: true, action: kind, jobs: await jobs.list(maker) }
     case 'show':
-      return one(kind, await jobs.find(which, maker))
+      return toSingleResult(kind, await jobs.find(which, maker))
     case 'create':
-      return one(kind, await jobs.create(requestOf(action), maker))
+      return toSingleResult(kind, await jobs.create(requestOf(action), maker))
     case 'update': {
       const { name: newName, ...rest } = requestOf(action)
-      return one(kind, await jobs.update(which, job_id === undefined ? rest : { ...rest, name: newName }, maker))
+      return toSingleResult(
+        kind,
+        await jobs.update(which, job_id === undefined ? rest : { ...rest, name: newName }, maker),
+      )
     }
     case 'pause':
-      return one(kind, await jobs.pause(which, reason, maker))
+      return toSingleResult(kind, await jobs.pause(which, reason, maker))
     case 'resume':
     case 'run':
     case 'stop':
     case 'remove':
-      return one(kind, await jobs[kind](which, maker))
+      return toSingleResult(kind, await jobs[kind](which, maker))
   }
 }
 
-function one(action: JobAction['action'], result: Awaited<ReturnType<Jobs['find']>>): JobActionResult {
+function toSingleResult(action: JobAction['action'], result: Awaited<ReturnType<Jobs['find']>>): JobActionResult {
   return result.ok ? { ok: true, action, jobs: [result.job] } : result
 }
 

@@ -22,10 +22,10 @@ export async function findJobTargets(
   if (isOwn || mayNameAnyChat(deps, authority)) return await resolveTargets(deps, name, origin, signal)
   if (isAll(name))
     return rulesOf(deps, authority).includes('home') ? await resolveTargets(deps, name, origin, signal) : refused
-  const found = await resolvePermitted(deps, authority, origin, name, signal)
-  if (found === undefined) return refused
-  if ('problem' in found) return found
-  return { targets: found.kind === 'chat' ? [found.target] : [] }
+  const permitted = await resolvePermitted(deps, authority, origin, name, signal)
+  if (permitted === undefined) return refused
+  if ('problem' in permitted) return permitted
+  return { targets: permitted.kind === 'chat' ? [permitted.target] : [] }
 }
 
 /** A person without an id holds the token of the gateway, or wrote `jobs.json`. */

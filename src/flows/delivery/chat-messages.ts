@@ -50,13 +50,13 @@ export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, ca
     async prepare({ target: wanted, text, media }, signal) {
       if (authority.role === 'guest')
         return { problem: 'The person who caused this turn is a guest, and nothing is sent for guests.' }
-      const problem = media.map(mediaProblem).find((one) => one !== undefined)
+      const problem = media.map(mediaProblem).find((problemText) => problemText !== undefined)
       if (problem !== undefined) return { problem }
-      const found = await resolvePermitted(deps, authority, origin, wanted, signal)
-      if (found === undefined) return { problem: refusal(wanted) }
-      if ('problem' in found) return found
-      if (found.kind === 'local') return saveLocally(deps, text, media)
-      const { target } = found
+      const permitted = await resolvePermitted(deps, authority, origin, wanted, signal)
+      if (permitted === undefined) return { problem: refusal(wanted) }
+      if ('problem' in permitted) return permitted
+      if (permitted.kind === 'local') return saveLocally(deps, text, media)
+      const { target } = permitted
       const refused = await fileProblem(deps, text, media, authority)
       if (refused !== undefined) return { problem: refused }
       const dead = await deps.store.run(() => findDeadTarget(chatOf(target)))
@@ -85,7 +85,7 @@ export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, ca
       return {
         write,
         target: formatTarget(target),
-        ...named(found.name),
+        ...named(permitted.name),
         ...note,
       }
     },
@@ -126,9 +126,9 @@ async function listTargets(
   origin: Target | undefined,
   signal: AbortSignal,
 ): Promise<readonly MessageTarget[]> {
-  const own: readonly PermittedChat[] = origin === undefined ? [] : [{ target: origin, kind: 'origin' }]
+  const originChats: readonly PermittedChat[] = origin === undefined ? [] : [{ target: origin, kind: 'origin' }]
   const chats: readonly MessageChat[] = rulesOf(deps, authority).includes('*')
-    ? [...own, ...(await listAllTargets(deps, {}, signal))]
+    ? [...originChats, ...(await listAllTargets(deps, {}, signal))]
     : await permittedChats(deps, authority, origin)
   const listed = new Map<string, MessageTarget>()
   for (const { target, name, kind } of chats) {

@@ -42,6 +42,6 @@ export function mediaProblem(path: string): string | undefined {
 }
 
 export function mediaTag(path: string): string {
-  const quote = ['"', "'", '`'].find((one) => !path.includes(one)) ?? '"'
+  const quote = ['"', "'", '`'].find((mark) => !path.includes(mark)) ?? '"'
   return `MEDIA:${quote}${path}${quote}`
 }

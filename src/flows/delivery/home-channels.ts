@@ -66,7 +66,7 @@ export function* findHomeChannels(accounts: readonly PlatformAccount[]): Transac
   const chosen = yield* rows(selectAll, {})
   return accounts.flatMap(({ platform: { name: platform }, account, homeChannel, blocked }): HomeChannel[] => {
     if (blocked !== undefined) return []
-    const own = chosen.find((one) => one.platform === platform && one.account === account)
+    const own = chosen.find((channel) => channel.platform === platform && channel.account === account)
     if (own !== undefined) {
       const thread = own.thread_id === '' ? {} : { threadId: own.thread_id }
       const target = { platform, account, chatId: own.chat_id, ...thread }

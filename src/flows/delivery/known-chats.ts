@@ -42,7 +42,7 @@ export interface KnownChatsQuery {
 
 /** Each chat and thread once, the newest first. */
 export function* findKnownChats({ platform, account, userId }: KnownChatsQuery): Transaction<readonly KnownChat[]> {
-  const found = new Map<string, KnownChat & { readonly people: SessionSource[] }>()
+  const chats = new Map<string, KnownChat & { readonly people: SessionSource[] }>()
   for (const { source: json, user_id } of yield* rows(selectNewest, { platform, limit: maxSessions })) {
     const source: SessionSource = JSON.parse(json)
     if (account !== undefined && source.account !== account) continue
@@ -50,15 +50,15 @@ export function* findKnownChats({ platform, account, userId }: KnownChatsQuery):
     const target = targetOf(source)
     const key = `${target.account}\n${target.chatId}\n${target.threadId ?? ''}`
     const people = user_id === '' || user_id === source.userId ? [source] : [source, withUser(source, user_id)]
-    const known = found.get(key)
+    const known = chats.get(key)
     if (known !== undefined) {
       known.people.push(...people)
       continue
     }
     const name = source.chatName ?? (source.chatType === 'dm' ? source.userName : undefined)
-    found.set(key, { target, type: source.chatType, source, people, ...(name === undefined ? {} : { name }) })
+    chats.set(key, { target, type: source.chatType, source, people, ...(name === undefined ? {} : { name }) })
   }
-  return [...found.values()]
+  return [...chats.values()]
 }
 
 /** The chat of a source with another person, of whom nothing but the id is known. */

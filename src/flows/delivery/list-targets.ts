@@ -33,7 +33,7 @@ export async function listAllTargets(
   const accounts = deps.accountDirectory.list().filter(({ blocked, platform: { name, takesMessages } }) => {
     return blocked === undefined && takesMessages && (platform === undefined || name === platform)
   })
-  const names = new Set(accounts.map((one) => one.platform.name))
+  const names = new Set(accounts.map((each) => each.platform.name))
   const { homes, known } = await deps.store.run(function* () {
     const chats = []
     for (const name of names) chats.push(...(yield* findKnownChats({ platform: name })))
@@ -48,10 +48,10 @@ export async function listAllTargets(
   for (const { target, name } of homes) add(target, 'home', name)
   for (const { target, name } of known) add(target, 'known', name)
   const until = AbortSignal.any([signal, AbortSignal.timeout(lookupTimeoutMs)])
-  for (const one of accounts) {
-    const of = { platform: one.platform.name, account: one.account }
-    const found = await findChannels(deps, of, until)
-    for (const { chatId, name } of found) add({ ...of, chatId }, 'channel', `#${name}`)
+  for (const candidate of accounts) {
+    const of = { platform: candidate.platform.name, account: candidate.account }
+    const channels = await findChannels(deps, of, until)
+    for (const { chatId, name } of channels) add({ ...of, chatId }, 'channel', `#${name}`)
   }
   return [...listed.values()]
 }

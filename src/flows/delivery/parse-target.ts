@@ -57,8 +57,8 @@ function usableAccounts(
   accountName: string | undefined,
   accounts: readonly PlatformAccount[],
 ): { readonly accounts: readonly [PlatformAccount, ...PlatformAccount[]] } | { readonly problem: string } {
-  const own = accounts.filter(({ platform }) => platform.name.toLowerCase() === name)
-  if (own.length === 0) {
+  const matching = accounts.filter(({ platform }) => platform.name.toLowerCase() === name)
+  if (matching.length === 0) {
     const on = accounts.filter(({ blocked }) => blocked === undefined)
     const names = [...new Set(on.map(({ platform }) => platform.name))]
     const similar = findClosestMatch(name, names)
@@ -68,9 +68,11 @@ function usableAccounts(
     }
   }
   const named =
-    accountName === undefined ? own : own.filter(({ account }) => account.toLowerCase() === accountName.toLowerCase())
+    accountName === undefined
+      ? matching
+      : matching.filter(({ account }) => account.toLowerCase() === accountName.toLowerCase())
   if (named.length === 0) {
-    const names = own.map(({ account }) => account).join(', ')
+    const names = matching.map(({ account }) => account).join(', ')
     return { problem: `${name} has no account ${JSON.stringify(accountName)}; it has ${names}` }
   }
   const [first, ...others] = named.filter(({ blocked }) => blocked === undefined)

@@ -36,11 +36,11 @@ export async function resolvePermitted(
   if (rules.includes('*')) return await resolveTarget(deps, wanted, origin, signal)
   const permitted = await permittedChats(deps, authority, origin)
   const named = /^[^:]+:[#@]/.test(wanted.trim())
-  const found = named ? findByName(permitted, wanted) : await resolveTarget(deps, wanted, origin, signal)
-  if (found === undefined || 'problem' in found) return found
-  if (found.kind === 'local') return rules.includes('local') ? found : undefined
-  if (!isPermittedChat(rules, permitted, found.target)) return undefined
-  return (await isPermittedThread(deps, rules, permitted, found.target)) ? found : undefined
+  const resolution = named ? findByName(permitted, wanted) : await resolveTarget(deps, wanted, origin, signal)
+  if (resolution === undefined || 'problem' in resolution) return resolution
+  if (resolution.kind === 'local') return rules.includes('local') ? resolution : undefined
+  if (!isPermittedChat(rules, permitted, resolution.target)) return undefined
+  return (await isPermittedThread(deps, rules, permitted, resolution.target)) ? resolution : undefined
 }
 
 export function rulesOf({ settings }: Pick<PermittedChatsDeps, 'settings'>, { role }: Authority): readonly string[] {
@@ -51,7 +51,7 @@ function isPermittedChat(rules: readonly string[], permitted: readonly Permitted
   const { platform, chatId, threadId } = target
   if (rules.includes(platform) || rules.includes(`${platform}:${chatId}`)) return true
   if (threadId !== undefined && rules.includes(`${platform}:${chatId}:${threadId}`)) return true
-  return permitted.some((one) => isSameChat(one.target, target))
+  return permitted.some((chat) => isSameChat(chat.target, target))
 }
 
 /**
@@ -67,21 +67,21 @@ async function isPermittedThread(
   const { platform, account, chatId, threadId } = target
   if (threadId === undefined || rules.includes(platform)) return true
   if (rules.includes(`${platform}:${chatId}:${threadId}`)) return true
-  const isTarget = (one: { readonly target: Target }) =>
-    isSameChat(one.target, target) && one.target.threadId === threadId
+  const isTarget = (chat: { readonly target: Target }) =>
+    isSameChat(chat.target, target) && chat.target.threadId === threadId
   if (permitted.some(isTarget)) return true
   return (await store.run(() => findKnownChats({ platform, account }))).some(isTarget)
 }
 
-function isSameChat(one: Target, other: Target): boolean {
-  return one.platform === other.platform && one.account === other.account && one.chatId === other.chatId
+function isSameChat(a: Target, b: Target): boolean {
+  return a.platform === b.platform && a.account === b.account && a.chatId === b.chatId
 }
 
 function findByName(permitted: readonly PermittedChat[], wanted: string): Destination | undefined {
   const [platform = '', ...rest] = wanted.trim().split(':')
   const name = rest.join(':').slice(1).toLowerCase()
   const matches = permitted.filter(
-    (one) => one.target.platform === platform.toLowerCase() && one.name?.replace(/^[#@]/, '').toLowerCase() === name,
+    (chat) => chat.target.platform === platform.toLowerCase() && chat.name?.replace(/^[#@]/, '').toLowerCase() === name,
   )
   const [match] = matches
   const chats = new Set(matches.map(({ target }) => `${target.account}\n${target.chatId}`))
@@ -106,8 +106,8 @@ export async function permittedChats(
   for (const { target, name } of home) chats.push({ target, kind: 'home', ...(name === undefined ? {} : { name }) })
   for (const { target, name, source } of known) {
     // The last message there may be another person's.
-    const own = authority.userId === undefined ? source : { ...source, userId: authority.userId }
-    if (!deps.accountDirectory.access({ source: own }).allowed) continue
+    const requester = authority.userId === undefined ? source : { ...source, userId: authority.userId }
+    if (!deps.accountDirectory.access({ source: requester }).allowed) continue
     chats.push({ target, kind: 'known', ...(name === undefined ? {} : { name }) })
   }
   return chats

@@ -80,7 +80,7 @@ async function resolveChat(
     return { problem: `${platform.name} takes no messages: its chats are requests of programs` }
   if (platform.access !== 'token') return { kind: 'chat', target }
   const known = await store.run(() => findKnownChats(target))
-  if (known.some((one) => one.target.chatId === target.chatId)) return { kind: 'chat', target }
+  if (known.some((chat) => chat.target.chatId === target.chatId)) return { kind: 'chat', target }
   const shown = JSON.stringify(target.chatId.slice(0, 100))
   return { problem: `${platform.name} has no conversation ${shown}: it begins with the first message of a person` }
 }

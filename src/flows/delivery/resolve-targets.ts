@@ -18,9 +18,9 @@ export async function resolveTargets(
     const homes = await deps.store.run(() => findHomeChannels(deps.accountDirectory.list()))
     return homes.length === 0 ? { problem: 'there is no home channel' } : { targets: homes.map(({ target }) => target) }
   }
-  const found = await resolveTarget(deps, name, origin, signal)
-  if ('problem' in found) return found
-  return { targets: found.kind === 'chat' ? [found.target] : [] }
+  const resolution = await resolveTarget(deps, name, origin, signal)
+  if ('problem' in resolution) return resolution
+  return { targets: resolution.kind === 'chat' ? [resolution.target] : [] }
 }
 
 export function isAll(name: string): boolean {

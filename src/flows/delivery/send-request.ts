@@ -114,15 +114,15 @@ const statusOf = { sent: 'sent', open: 'queued', dead: 'failed', dropped: 'skipp
 function toReport(
   { adapter }: SendRequestDeps,
   target: string,
-  found: Target,
+  resolved: Target,
   { state, messageIds, error }: DeliveryState,
 ): SendResultReport {
-  const waiting = state === 'open' && adapter(found) === undefined ? `${found.platform} is not connected` : ''
+  const waiting = state === 'open' && adapter(resolved) === undefined ? `${resolved.platform} is not connected` : ''
   const reason = error === '' ? waiting : error
   return {
     target,
     status: statusOf[state],
-    chat: formatTarget(found),
+    chat: formatTarget(resolved),
     ...(messageIds.length === 0 ? {} : { messageIds }),
     ...(reason === '' ? {} : { error: reason }),
   }

@@ -39,8 +39,8 @@ export function openCheckpoints(deps: OpenCheckpointsDeps): Checkpoints {
       const view = await sandbox?.()
       const userHome = environment().values['HOME'] ?? home.root
       const real = await realpath(userHome).catch(() => userHome)
-      const own = privatePaths.map((name) => join(real, name))
-      return (path) => view?.accessOf(path) === 'hidden' || own.some((one) => isWithin(path, one))
+      const privateFolders = privatePaths.map((name) => join(real, name))
+      return (path) => view?.accessOf(path) === 'hidden' || privateFolders.some((folder) => isWithin(path, folder))
     },
     directory: home.checkpoints,
     home: home.root,
@@ -78,8 +78,8 @@ export async function checkpointBefore(
   const cwd = toHostPath(environment.cwd)
   // Refuses the folders of keys and credentials too, and what the sandbox hides: a diff would show them.
   const mayWrite = async (folder: string) => {
-    const found = await environment.files.check(folder, 'write', { isOwner, signal })
-    return found.ok || found.code === 'is_directory'
+    const file = await environment.files.check(folder, 'write', { isOwner, signal })
+    return file.ok || file.code === 'is_directory'
   }
   await checkpoints.before({ reason, session, turn, paths: hostPaths, areDirectories, cwd, mayWrite }, signal)
 }
@@ -99,9 +99,9 @@ export interface RollbackDeps {
 export function createCheckpointServices(deps: RollbackDeps): CheckpointServices {
   const { checkpoints, settings, agentServices } = deps
   const find = async (session: string, number: number, signal: AbortSignal): Promise<FolderCheckpoint> => {
-    const found = (await checkpoints.list({ session }, signal))[number - 1]
-    if (found === undefined) throw new HermesError('checkpoints/unknown', `(number ${number})`)
-    return found
+    const checkpoint = (await checkpoints.list({ session }, signal))[number - 1]
+    if (checkpoint === undefined) throw new HermesError('checkpoints/unknown', `(number ${number})`)
+    return checkpoint
   }
   const checkOf = async (authority: Authority, intent: 'read' | 'write', signal: AbortSignal): Promise<CheckPath> => {
     const { environment } = await agentServices.openShell()

@@ -278,9 +278,9 @@ const storedCommand = z.object({
 
 /** Without records that cannot be read: no one could be told about their commands. */
 function readCommands({ commands = '{}' }: SessionSettings): Readonly<Record<string, StoredCommand>> {
-  const found = Object.entries(asRecord(parseJson(commands)))
+  const entriesById = Object.entries(asRecord(parseJson(commands)))
   return Object.fromEntries(
-    found.flatMap(([name, value]): [string, StoredCommand][] => {
+    entriesById.flatMap(([name, value]): [string, StoredCommand][] => {
       const { data } = storedCommand.safeParse(value)
       return data === undefined ? [] : [[name, data]]
     }),
@@ -296,8 +296,8 @@ function* storeCommand({ key, name, stored }: Owner & Pick<Watch, 'stored'>): Tr
 
 /** False when its end was reported already. */
 function* removeCommand({ key, name }: Owner): Transaction<boolean> {
-  const { [name]: found, ...others } = readCommands(yield* readSessionSettings(key))
-  if (found === undefined) return false
+  const { [name]: stored, ...others } = readCommands(yield* readSessionSettings(key))
+  if (stored === undefined) return false
   yield* changeSessionSetting(key, 'commands', Object.keys(others).length === 0 ? null : JSON.stringify(others))
   return true
 }

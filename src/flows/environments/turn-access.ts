@@ -128,7 +128,7 @@ export function createTurnAccess({ directory, secrets, ended, run, log }: TurnAc
       const opened = await Promise.all([socket, port])
       socket = undefined
       port = undefined
-      for (const one of opened) one?.close()
+      for (const connection of opened) connection?.close()
     },
   }
 }

@@ -64,7 +64,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
     const woken = Promise.withResolvers<void>()
     const waiter = { query, wake: () => woken.resolve() }
     waiting.add(waiter)
-    const listeners = [signal, deps.stopping].map((one) => onAbort(one, waiter.wake))
+    const listeners = [signal, deps.stopping].map((each) => onAbort(each, waiter.wake))
     const timer = setTimeout(waiter.wake, ms)
     try {
       await woken.promise

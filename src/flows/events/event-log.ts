@@ -104,12 +104,12 @@ export async function openEventLog(deps: EventLogDeps): Promise<EventLog> {
   async function readMessages(into: Kept): Promise<void> {
     try {
       for (;;) {
-        const found = await store.run(() => listMessagesAfter(into.message, Number.MAX_SAFE_INTEGER, pageSize))
-        for (const message of found) {
+        const messages = await store.run(() => listMessagesAfter(into.message, Number.MAX_SAFE_INTEGER, pageSize))
+        for (const message of messages) {
           into.message = message.id
           append(into, toMessageEvent(message, clean), message.id * span)
         }
-        if (found.length < pageSize) return
+        if (messages.length < pageSize) return
       }
     } catch (error) {
       log.warn({ event: 'events.messages_unread', err: error }, 'clients are told of messages later')
@@ -136,24 +136,24 @@ export async function openEventLog(deps: EventLogDeps): Promise<EventLog> {
     let first = messageOf(after)
     const isPruned = first > 0 && (await store.run(messageBounds)).first > first + 1
     const missed = isUnknown || isPruned || types.size !== 1 || !types.has('message')
-    const found: ApiEvent[] = []
+    const events: ApiEvent[] = []
     // What was kept at first may be dropped while messages are read.
     for (let from = -1; from !== all.from; ) {
       from = all.from
-      const stored = await replay({ ...query, limit: limit - found.length }, first, messageOf(from))
+      const stored = await replay({ ...query, limit: limit - events.length }, first, messageOf(from))
       first = messageOf(from)
-      found.push(...stored.events)
-      const cursor = found.at(-1)?.cursor
-      if (stored.hasMore && cursor !== undefined) return { events: found, next_cursor: cursor, missed }
+      events.push(...stored.events)
+      const cursor = events.at(-1)?.cursor
+      if (stored.hasMore && cursor !== undefined) return { events: events, next_cursor: cursor, missed }
     }
-    const rest = keptAfter(all, { ...query, limit: limit - found.length }, all.from)
-    return { events: [...found, ...rest.events], next_cursor: rest.next_cursor, missed }
+    const rest = keptAfter(all, { ...query, limit: limit - events.length }, all.from)
+    return { events: [...events, ...rest.events], next_cursor: rest.next_cursor, missed }
   }
 
   /** Stored messages with a number above `after`, up to `until`. */
   async function replay(query: EventQuery, after: number, until: number) {
-    const found: ApiEvent[] = []
-    if (query.types.size > 0 && !query.types.has('message')) return { events: found, hasMore: false }
+    const events: ApiEvent[] = []
+    if (query.types.size > 0 && !query.types.has('message')) return { events: events, hasMore: false }
     for (let position = after; ; ) {
       const start = position
       const messages = await store.run(() => listMessagesAfter(start, until, pageSize))
@@ -161,10 +161,10 @@ export async function openEventLog(deps: EventLogDeps): Promise<EventLog> {
         position = message.id
         const event = placedMessage(message)
         if (!matches(query, event)) continue
-        found.push(event)
-        if (found.length === query.limit) return { events: found, hasMore: true }
+        events.push(event)
+        if (events.length === query.limit) return { events: events, hasMore: true }
       }
-      if (messages.length < pageSize) return { events: found, hasMore: false }
+      if (messages.length < pageSize) return { events: events, hasMore: false }
     }
   }
 
@@ -210,12 +210,12 @@ function keptAfter({ events: all, last }: Kept, query: EventQuery, after: number
 }
 
 /** The index of the first event after a cursor. Cursors grow with the index. */
-function firstAfter(kept: readonly ApiEvent[], after: number): number {
+function firstAfter(events: readonly ApiEvent[], after: number): number {
   let low = 0
-  let high = kept.length
+  let high = events.length
   while (low < high) {
     const middle = (low + high) >> 1
-    if (Number(kept[middle]?.cursor) > after) high = middle
+    if (Number(events[middle]?.cursor) > after) high = middle
     else low = middle + 1
   }
   return low

@@ -51,7 +51,7 @@ export async function enforceMediaCap({
     received.has(path) ||
     attachments.some((attachment) => attachment.includes(JSON.stringify(path)))
   let removed = 0
-  for (const file of files.sort((one, other) => one.modifiedAt - other.modifiedAt)) {
+  for (const file of files.sort((a, b) => a.modifiedAt - b.modifiedAt)) {
     if (excess <= 0) break
     if (isNeeded(file)) continue
     // A message that came meanwhile has given it a new time, and is not stored yet.
@@ -79,9 +79,9 @@ async function listFiles(folder: string, omitted: string): Promise<StoredFile[]>
   for (const name of await listNames(folder)) {
     const path = join(folder, name)
     if (path === omitted) continue
-    const found = await lstat(path)
-    if (found.isDirectory()) files.push(...(await listFiles(path, omitted)))
-    else if (found.isFile()) files.push({ path, bytes: found.size, modifiedAt: found.mtimeMs })
+    const stats = await lstat(path)
+    if (stats.isDirectory()) files.push(...(await listFiles(path, omitted)))
+    else if (stats.isFile()) files.push({ path, bytes: stats.size, modifiedAt: stats.mtimeMs })
   }
   return files
 }

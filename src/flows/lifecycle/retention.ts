@@ -100,16 +100,16 @@ export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<{
 }
 
 /** Includes files in subfolders (one for each day) and then the empty subfolders. Leaves links and the folder `kept` unchanged. */
-async function removeOldFiles(folder: string, kept: string, before: number): Promise<number> {
+async function removeOldFiles(folder: string, keptFile: string, before: number): Promise<number> {
   let removed = 0
   for (const name of await listNames(folder)) {
     const path = join(folder, name)
-    if (path === kept) continue
-    const found = await lstat(path)
-    if (found.isDirectory()) {
-      removed += await removeOldFiles(path, kept, before)
-      if (found.mtimeMs < before) await removeIfEmpty(path)
-    } else if (found.isFile() && found.mtimeMs < before) {
+    if (path === keptFile) continue
+    const stats = await lstat(path)
+    if (stats.isDirectory()) {
+      removed += await removeOldFiles(path, keptFile, before)
+      if (stats.mtimeMs < before) await removeIfEmpty(path)
+    } else if (stats.isFile() && stats.mtimeMs < before) {
       await rm(path, { force: true })
       removed += 1
     }

@@ -96,8 +96,8 @@ export function createStatus(deps: StatusDeps): () => GatewayStatusReport {
       pendingRestart: deps.pendingRestart(),
       turns: deps.engine.load(),
       background: deps.backgroundTasks.open(),
-      hooks: unhealthyHooks(deps.hooks?.list() ?? []).map((one) => ({ ...one, reason: redact(one.reason) })),
-      plugins: deps.plugins.failures().map((one) => ({ ...one, reason: redact(one.reason) })),
+      hooks: unhealthyHooks(deps.hooks?.list() ?? []).map((hook) => ({ ...hook, reason: redact(hook.reason) })),
+      plugins: deps.plugins.failures().map((failure) => ({ ...failure, reason: redact(failure.reason) })),
       daemons: deps.daemons.status().map(({ name, owner, state, restarts, lastError }) => ({
         name,
         owner,

@@ -19,13 +19,13 @@ export interface UnusedPicturesDeps {
 
 /** Resolves with the number of removed files that are older than `before` (ms). Rejects with `store/…` or an error of the file system. */
 export async function removeUnusedPictures({ store, pictures }: UnusedPicturesDeps, before: number): Promise<number> {
-  const found = new Map<string, number>()
+  const lastUses = new Map<string, number>()
   for (const name of await listNames(pictures)) {
     const stats = await lstat(join(pictures, name))
-    if (stats.isFile() && stats.mtimeMs < before) found.set(name, stats.mtimeMs)
+    if (stats.isFile() && stats.mtimeMs < before) lastUses.set(name, stats.mtimeMs)
   }
-  if (found.size === 0) return 0
-  const old = [...found.keys()]
+  if (lastUses.size === 0) return 0
+  const old = [...lastUses.keys()]
   const { shown, waiting, outgoing } = await store.run(function* () {
     return {
       shown: yield* findStoredImageFiles(),
@@ -38,10 +38,10 @@ export async function removeUnusedPictures({ store, pictures }: UnusedPicturesDe
     return shown.has(name) || waiting.has(path) || outgoing.some((files) => files.includes(JSON.stringify(path)))
   }
   let removed = 0
-  for (const name of old.filter((one) => !isUsed(one))) {
+  for (const name of old.filter((file) => !isUsed(file))) {
     const path = join(pictures, name)
     // A message that came meanwhile has given it a new time, and is not stored yet.
-    if (lstatSync(path, { throwIfNoEntry: false })?.mtimeMs !== found.get(name)) continue
+    if (lstatSync(path, { throwIfNoEntry: false })?.mtimeMs !== lastUses.get(name)) continue
     rmSync(path, { force: true })
     removed += 1
   }

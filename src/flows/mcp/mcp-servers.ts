@@ -150,7 +150,7 @@ export function createServerOpener(deps: ServerOpenerDeps) {
       ])
       const userHome = deps.environment().values['HOME'] ?? homedir()
       const tls = readTls({ server, settings: config, directory: home.root, userHome })
-      const store = createLoginStore(home.mcpTokens, server, (found) => secrets.set(`mcp:${server}`, found))
+      const store = createLoginStore(home.mcpTokens, server, (tokens) => secrets.set(`mcp:${server}`, tokens))
       const authProvider =
         auth === 'oauth' ? createTokenSource({ server, settings: config, store, withLock: withFileLock }) : undefined
       return createHttpTransport({
@@ -190,12 +190,12 @@ function programOf(
   const userHome = values['HOME'] ?? homedir()
   const base = workingDirectory({ settings, environment, home })
   const cwd = configured === '' ? base : resolve(base, expandHome(configured, userHome))
-  const own = Object.fromEntries(
+  const serverVariables = Object.fromEntries(
     Object.entries(process).flatMap(([name, value]) =>
       value !== undefined && passedVariables.test(name) ? [[name, value]] : [],
     ),
   )
-  const variables = { ...own, ...sandbox?.variables, ...env }
+  const variables = { ...serverVariables, ...sandbox?.variables, ...env }
   const program = expandHome(command, userHome)
   const searchPath = variables['PATH'] ?? ['/usr/local/bin', '/usr/bin', '/bin'].join(delimiter)
   if (!program.includes('/') && findProgram(program, searchPath) === undefined)
@@ -205,9 +205,13 @@ function programOf(
     )
   const path = program.includes('/') && !isAbsolute(program) ? resolve(cwd, program) : program
   // A program cannot say that a script is hidden: for it there is none.
-  const hidden = [cwd, path, ...args.flatMap((arg) => pathsIn(arg, userHome).map((one) => resolve(cwd, one)))]
-    .filter((one) => existsSync(one))
-    .map((one) => sandbox?.hiddenReason(one))
+  const hidden = [
+    cwd,
+    path,
+    ...args.flatMap((arg) => pathsIn(arg, userHome).map((candidate) => resolve(cwd, candidate))),
+  ]
+    .filter((candidate) => existsSync(candidate))
+    .map((candidate) => sandbox?.hiddenReason(candidate))
     .find((reason) => reason !== undefined)
   if (hidden !== undefined)
     throw new McpFailure(

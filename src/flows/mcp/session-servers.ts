@@ -47,13 +47,13 @@ export function createSessionServers(
   const changes = new Map<SessionKey, Promise<void>>()
 
   async function end(key: SessionKey): Promise<void> {
-    const found = entries.get(key)
-    if (found === undefined) return
+    const session = entries.get(key)
+    if (session === undefined) return
     entries.delete(key)
-    clearTimeout(found.idle)
+    clearTimeout(session.idle)
     secrets.set(`session-servers:${key}`, [])
-    await found.runtime.close()
-    await rm(found.folder, { recursive: true, force: true }).catch((error: unknown) => {
+    await session.runtime.close()
+    await rm(session.folder, { recursive: true, force: true }).catch((error: unknown) => {
       log.warn(
         { event: 'mcp.cache_left', err: error },
         'what was known of the MCP servers of a session was not removed',
@@ -104,9 +104,9 @@ export function createSessionServers(
       await inOrder(key, () => replace(key, servers, directory))
     },
     async tools(key) {
-      const found = entries.get(key)
-      found?.idle.refresh()
-      const definitions = await found?.runtime.tools()
+      const session = entries.get(key)
+      session?.idle.refresh()
+      const definitions = await session?.runtime.tools()
       return definitions === undefined ? undefined : await createToolRegistry({ definitions, log }).load()
     },
     async close() {

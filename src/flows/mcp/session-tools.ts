@@ -10,7 +10,7 @@ interface Offered {
 }
 
 /** The tools of a session with those of its own servers. A name that exists already keeps its meaning. */
-export function withSessionTools(base: Offered, loaded: LoadedTools, own: AgentTools): Offered {
+export function withSessionTools(base: Offered, loaded: LoadedTools, sessionTools: AgentTools): Offered {
   const isOwn = (name: string) => base.resolve(name) === undefined && loaded.resolve(name) !== undefined
   const { all } = base
   return {
@@ -18,11 +18,11 @@ export function withSessionTools(base: Offered, loaded: LoadedTools, own: AgentT
     all: {
       ...all,
       schemas: () => {
-        const added = own.schemas().filter(({ name }) => isOwn(name))
-        return [...all.schemas(), ...added].sort((one, other) => (one.name < other.name ? -1 : 1))
+        const added = sessionTools.schemas().filter(({ name }) => isOwn(name))
+        return [...all.schemas(), ...added].sort((a, b) => (a.name < b.name ? -1 : 1))
       },
-      prepare: (call) => (isOwn(call.name) ? own : all).prepare(call),
-      factsOf: (name) => (isOwn(name) ? own : all).factsOf(name),
+      prepare: (call) => (isOwn(call.name) ? sessionTools : all).prepare(call),
+      factsOf: (name) => (isOwn(name) ? sessionTools : all).factsOf(name),
       canRunInParallel: (calls) => !calls.some(({ name }) => isOwn(name)) && all.canRunInParallel(calls),
     },
   }

@@ -38,24 +38,24 @@ export async function callAuxiliaryModel(
   request: AuxiliaryRequest,
 ): Promise<AuxiliaryResponse> {
   const seconds = deps.settings().auxiliary[task].timeout
-  const own = linkAbortSignal(request.signal)
+  const linked = linkAbortSignal(request.signal)
   const timeout = new ModelError(
     'timeout',
     `The model for ${task} did not answer within ${seconds} seconds (auxiliary.${task}.timeout).`,
     { maxTries: 1 },
   )
-  const timer = setTimeout(() => own.abort(timeout), seconds * 1_000)
+  const timer = setTimeout(() => linked.abort(timeout), seconds * 1_000)
   try {
-    const response = await callWithFallback(deps, task, { ...request, signal: own.signal })
+    const response = await callWithFallback(deps, task, { ...request, signal: linked.signal })
     if (request.storesUsage !== true) await record(deps, task, request, response)
     return response
   } catch (error) {
     request.signal.throwIfAborted()
     // A provider may report the end of the time in its own words.
-    throw own.signal.aborted ? timeout : error
+    throw linked.signal.aborted ? timeout : error
   } finally {
     clearTimeout(timer)
-    own.release()
+    linked.release()
   }
 }
 
@@ -82,8 +82,8 @@ async function callWithFallback(
   const main = async () => request.main ?? (await deps.main())
   let chosen: MainModel
   try {
-    const found = await chooseModel(deps, task, main)
-    chosen = request.model === undefined ? found : { ...found, model: request.model }
+    const model = await chooseModel(deps, task, main)
+    chosen = request.model === undefined ? model : { ...model, model: request.model }
   } catch (error) {
     // The work of people does not depend on a second model that cannot be used.
     if (!isHermesError(error) || !isOwnModel(deps.settings(), task)) throw error

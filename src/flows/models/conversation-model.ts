@@ -79,15 +79,15 @@ export async function resolveConversationModel(
   const levels = modelLevels(settings, source, policyOf?.(source).models)
   let unusable: ConversationModel['unusable']
   for (const [index, level] of levels.entries()) {
-    const own = levels.slice(index).reduceRight(selectionAt, main)
+    const settings = levels.slice(index).reduceRight(selectionAt, main)
     try {
-      const created = await create(own)
-      const isMain = own.model === main.model && created.provider.baseUrl === resolveProvider(main)?.baseUrl
-      const contextLength = isMain ? undefined : (level.contextLength ?? windowOf(own))
-      return { chosen: { ...created, contextLength }, origin: level.origin, settings: own, unusable }
+      const created = await create(settings)
+      const isMain = settings.model === main.model && created.provider.baseUrl === resolveProvider(main)?.baseUrl
+      const contextLength = isMain ? undefined : (level.contextLength ?? windowOf(settings))
+      return { chosen: { ...created, contextLength }, origin: level.origin, settings: settings, unusable }
     } catch (error) {
       if (!isHermesError(error)) throw error
-      unusable ??= { provider: own.provider ?? '', model: own.model, problem: error }
+      unusable ??= { provider: settings.provider ?? '', model: settings.model, problem: error }
     }
   }
   return { chosen: undefined, origin: 'configuration', settings: main, unusable }
@@ -97,7 +97,7 @@ export async function resolveConversationModel(
 function modelLevels(settings: SessionSettings, source: SessionSource, models: AccountPolicy['models']): Level[] {
   const chosen = parseModelChoice(settings.model)
   const ids = [source.threadId, source.chatId, source.parentChatId]
-  const id = ids.find((one) => one !== undefined && Object.hasOwn(models?.channels ?? {}, one))
+  const id = ids.find((id) => id !== undefined && Object.hasOwn(models?.channels ?? {}, id))
   const chat = id === undefined ? undefined : models?.channels[id]
   const levels: Level[] = [
     { origin: 'conversation', ...chosen },

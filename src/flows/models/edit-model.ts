@@ -45,11 +45,11 @@ export function editModel(
   if (isNewModel && contextLength !== undefined && (hasWindow || contextLength < defaultWindow))
     set.push({ path: places.one('context_length'), value: contextLength })
   else if (isNewModel) remove.push(...places.all('context_length'))
-  const kept = isOther ? serverKeys.flatMap((key) => keptValue(tree, places.all(key), key)) : []
+  const serverEntries = isOther ? serverKeys.flatMap((key) => keptValue(tree, places.all(key), key)) : []
   if (isOther) remove.push(...serverKeys.flatMap(places.all))
-  const to = kept.length === 0 ? undefined : freeName(tree, formerName(former?.name ?? '', current))
+  const to = serverEntries.length === 0 ? undefined : freeName(tree, formerName(former?.name ?? '', current))
   if (to !== undefined) {
-    for (const { key, value } of kept) set.push({ path: ['providers', to, key], value })
+    for (const { key, value } of serverEntries) set.push({ path: ['providers', to, key], value })
     if (current.model !== '') set.push({ path: ['providers', to, 'model'], value: current.model })
   }
   editConfigValues(home, { set, remove })
@@ -100,5 +100,5 @@ function freeName(tree: unknown, name: string): string {
   const taken = valueAt(tree, ['providers'])
   if (!isTree(taken)) return name
   const names = [name, ...Array.from({ length: 100 }, (_, index) => `${name}-${index + 2}`)]
-  return names.find((one) => taken[one] === undefined) ?? name
+  return names.find((name) => taken[name] === undefined) ?? name
 }

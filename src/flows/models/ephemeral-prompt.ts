@@ -51,7 +51,7 @@ function entryOf<T>(
   source: Pick<SessionSource, 'chatId' | 'threadId' | 'parentChatId'> | undefined,
 ): T | undefined {
   const ids = [source?.threadId, source?.chatId, source?.parentChatId]
-  const id = ids.find((one) => one !== undefined && Object.hasOwn(entries, one))
+  const id = ids.find((id) => id !== undefined && Object.hasOwn(entries, id))
   return id === undefined ? undefined : entries[id]
 }
 

@@ -63,10 +63,6 @@ export async function chooseFallback(
   return null
 }
 
-function isSameModel(one: ChosenModel, other: ChosenModel): boolean {
-  return (
-    one.model === other.model &&
-    one.provider.name === other.provider.name &&
-    one.provider.baseUrl === other.provider.baseUrl
-  )
+function isSameModel(a: ChosenModel, b: ChosenModel): boolean {
+  return a.model === b.model && a.provider.name === b.provider.name && a.provider.baseUrl === b.provider.baseUrl
 }

@@ -82,10 +82,10 @@ function toStatus(
 ): KeyStatus {
   const valid = credentials.filter(isValid)
   const choice = resolveProvider(selectionOfName(selection, provider))
-  const resting = valid.flatMap((one): RestingKey[] => {
-    const until = restsUntil(one, now)
+  const resting = valid.flatMap((credential): RestingKey[] => {
+    const until = restsUntil(credential, now)
     if (until === 0) return []
-    return [{ label: one.label, until: new Date(until).toISOString(), status: one.health.errorCode }]
+    return [{ label: credential.label, until: new Date(until).toISOString(), status: credential.health.errorCode }]
   })
   return {
     provider,
@@ -127,7 +127,7 @@ export interface KeyReport {
 export function reportKeys(options: KeyStatusOptions): KeyReport {
   try {
     const status = readKeyStatus(options)
-    return { status, lines: status.map((one) => describeKeys(one, options.now)) }
+    return { status, lines: status.map((each) => describeKeys(each, options.now)) }
   } catch (error) {
     if (!isHermesError(error, 'auth/unusable')) throw error
     return { status: [], lines: [{ text: `${error.message} ${error.hint}`, isGood: false }], failure: error }

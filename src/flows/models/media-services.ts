@@ -74,9 +74,9 @@ export function createMediaServices(deps: MediaServicesDeps): MediaServices {
 
   /** The server, or the program, that does the task. */
   async function open(task: MediaTask): Promise<Exclude<Endpoint, { kind: 'none' }>> {
-    const found = await endpoint(task)
-    if (found.kind === 'none') throw new MediaFailure('not-configured', found.problem)
-    return found
+    const resolved = await endpoint(task)
+    if (resolved.kind === 'none') throw new MediaFailure('not-configured', resolved.problem)
+    return resolved
   }
 
   /** @param timeoutMs of one call */
@@ -250,7 +250,7 @@ function fillIn(argv: readonly string[], values: Readonly<Record<string, string>
 }
 
 async function readWritten(folder: string, extension: string): Promise<string | undefined> {
-  const name = (await readdir(folder)).find((one) => one.endsWith(extension))
+  const name = (await readdir(folder)).find((file) => file.endsWith(extension))
   if (name === undefined) return undefined
   const path = join(folder, name)
   if ((await stat(path)).size > maxTranscriptBytes)
@@ -303,7 +303,7 @@ async function findMade({ home, clock }: MediaServicesDeps, name: string): Promi
 async function storeSound(deps: MediaServicesDeps, name: string, bytes: Uint8Array): Promise<MadeFile> {
   if (bytes.length === 0) throw new MediaFailure('bad-result', 'no sound was made')
   const { mimeType } = await detectFileType(bytes.subarray(0, inspectedBytes), { kind: 'voice' })
-  const extension = Object.keys(soundTypes).find((one) => soundTypes[one] === mimeType)
+  const extension = Object.keys(soundTypes).find((key) => soundTypes[key] === mimeType)
   if (extension === undefined) throw new MediaFailure('bad-result', `what was made is no sound (${mimeType})`)
   return { path: await store(deps, bytes, `${name}.${extension}`), mimeType }
 }

@@ -82,8 +82,13 @@ export function createModelDirectory(deps: ModelDirectoryDeps): ModelDirectory {
     if (problem !== undefined) return { provider: name, label, baseUrl, models: configured, failure: problem }
     try {
       const listed = await listModels(choice, { apiKey: choice.keys[0]?.secret ?? '', timeoutMs })
-      const own = new Set(configured.map(({ id }) => id))
-      return { provider: name, label, baseUrl, models: [...configured, ...listed.filter(({ id }) => !own.has(id))] }
+      const configuredIds = new Set(configured.map(({ id }) => id))
+      return {
+        provider: name,
+        label,
+        baseUrl,
+        models: [...configured, ...listed.filter(({ id }) => !configuredIds.has(id))],
+      }
     } catch (error) {
       return { provider: name, label, baseUrl, models: configured, failure: toError(error) }
     }
@@ -100,8 +105,8 @@ export function createModelDirectory(deps: ModelDirectoryDeps): ModelDirectory {
     )
     const names = [resolveProvider(current)?.name, resolveProvider(main)?.name, ...Object.keys(main.providers ?? {})]
     const known = [...names, ...withKeys.flat()].flatMap((name) => {
-      const found = name === undefined ? undefined : resolveProvider(settingsOf(name))?.name
-      return found === undefined || found === 'demo' || found === 'none' ? [] : [found]
+      const providerName = name === undefined ? undefined : resolveProvider(settingsOf(name))?.name
+      return providerName === undefined || providerName === 'demo' || providerName === 'none' ? [] : [providerName]
     })
     return [...new Set(known)]
   }
@@ -115,21 +120,21 @@ export function createModelDirectory(deps: ModelDirectoryDeps): ModelDirectory {
     const settings = settingsOf(provider)
     const wanted = model || findServer(settings.providers, all.provider)?.server.model || onlyOne(all)
     const exact = all.models.find(({ id }) => id.toLowerCase() === wanted.toLowerCase())
-    if (exact !== undefined) return found(all, exact)
+    if (exact !== undefined) return toFoundModel(all, exact)
     if (all.failure !== undefined) {
       if (wanted === '' || !isWithoutList(all.failure))
         return { kind: 'unusable', provider: all.provider, problem: all.failure }
-      return { ...found(all, { id: wanted }), isUnchecked: true }
+      return { ...toFoundModel(all, { id: wanted }), isUnchecked: true }
     }
     const parts = wanted === '' ? [] : all.models.filter(({ id }) => id.toLowerCase().includes(wanted.toLowerCase()))
     const [first, second] = parts
-    if (first !== undefined && second === undefined) return found(all, first)
+    if (first !== undefined && second === undefined) return toFoundModel(all, first)
     if (first !== undefined)
       return { kind: 'ambiguous', models: parts.slice(0, maxShown).map(({ id }) => `${all.provider}:${id}`) }
     return { kind: 'unknown-model', provider: all.provider, models: suggestions(wanted, all.models) }
   }
 
-  function found({ provider }: ProviderModels, { id, contextLength }: ListedModel) {
+  function toFoundModel({ provider }: ProviderModels, { id, contextLength }: ListedModel) {
     const window = contextLength ?? windowOf({ ...settingsOf(provider), model: id })
     return { kind: 'found', provider, model: id, contextLength: window } as const
   }
@@ -142,9 +147,9 @@ export function createModelDirectory(deps: ModelDirectoryDeps): ModelDirectory {
   ): Promise<FoundModel | undefined> {
     const others = (await providers(settings)).filter((name) => name !== current)
     const lists = await Promise.all(others.map(list))
-    const hits = lists.flatMap((one) => {
-      const exact = one?.models.find(({ id }) => id.toLowerCase() === model.toLowerCase())
-      return one === undefined || exact === undefined ? [] : [found(one, exact)]
+    const hits = lists.flatMap((each) => {
+      const exact = each?.models.find(({ id }) => id.toLowerCase() === model.toLowerCase())
+      return each === undefined || exact === undefined ? [] : [toFoundModel(each, exact)]
     })
     const [first, second] = hits
     if (first === undefined || second === undefined) return first

@@ -92,8 +92,8 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
   function poolFor(selection: ProviderSettings): string | undefined {
     const choice = resolveProvider(selection)
     if (choice === undefined || selection.hasOwnKey === true) return undefined
-    const own = resolveProvider(selectionOfName(deps.selection(), choice.name))
-    if (own !== undefined && own.baseUrl !== choice.baseUrl) return undefined
+    const provider = resolveProvider(selectionOfName(deps.selection(), choice.name))
+    if (provider !== undefined && provider.baseUrl !== choice.baseUrl) return undefined
     refreshReferenced(choice.name)
     return choice.name
   }

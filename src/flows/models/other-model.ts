@@ -42,10 +42,10 @@ export function otherModelSettings(
     const name = isMain ? (main.provider ?? 'openai') : provider
     return { ...withoutForeignKeys(named, { ...named, provider: name, baseUrl, apiKey }), ...withMode(apiMode) }
   }
-  const own = apiKey === '' ? {} : { hasOwnKey: true }
+  const keyFlag = apiKey === '' ? {} : { hasOwnKey: true }
   if (isMain || provider === main.provider)
-    return { ...named, apiKey: apiKey || main.apiKey, ...own, ...withMode(apiMode ?? mainMode) }
-  return { ...named, provider, baseUrl: '', apiKey, ...own, ...withMode(apiMode) }
+    return { ...named, apiKey: apiKey || main.apiKey, ...keyFlag, ...withMode(apiMode ?? mainMode) }
+  return { ...named, provider, baseUrl: '', apiKey, ...keyFlag, ...withMode(apiMode) }
 }
 
 /**
@@ -53,8 +53,8 @@ export function otherModelSettings(
  * @param main the configured model
  */
 export function withoutForeignKeys<Selection extends ProviderSettings>(main: ProviderSettings, selection: Selection) {
-  const own = selection.apiKey === '' ? ownSelection(main, selection) : undefined
-  if (own !== undefined) return { ...selection, apiKey: own.apiKey }
+  const selected = selection.apiKey === '' ? ownSelection(main, selection) : undefined
+  if (selected !== undefined) return { ...selection, apiKey: selected.apiKey }
   const servers = Object.entries(selection.providers ?? {}).map(
     ([name, { api_key: _key, key_env: _variable, ...server }]) => [name, server] as const,
   )
@@ -66,7 +66,7 @@ function ownSelection(main: ProviderSelection, selection: ProviderSelection): Pr
   const choice = resolveProvider(selection)
   if (choice === undefined) return undefined
   const ways = [selectionOfName(main, choice.name), { ...selection, baseUrl: '' }]
-  return ways.find((own) => resolveProvider(own)?.baseUrl === choice.baseUrl)
+  return ways.find((candidate) => resolveProvider(candidate)?.baseUrl === choice.baseUrl)
 }
 
 /** Whether an entry of `fallback_providers` uses the keys that its provider has in the configuration, the environment and auth.json. */

@@ -11,7 +11,7 @@ export async function describeVoices(
   sendsVoices: boolean,
 ): Promise<Voices> {
   const [hearing, speech] = await Promise.all([media.endpoint('stt'), media.endpoint('tts')])
-  const problemOf = (found: typeof hearing) => (found.kind === 'none' ? found.problem : '')
+  const problemOf = (endpoint: typeof hearing) => (endpoint.kind === 'none' ? endpoint.problem : '')
   return {
     isDefault: voice.auto_tts,
     listens: stt.enabled ? problemOf(hearing) : '`stt.enabled` is false',

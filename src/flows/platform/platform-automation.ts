@@ -74,10 +74,10 @@ export function createPlatformAutomation(deps: PlatformAutomationDeps, platform:
     async runJob(name, { text, deliveries }) {
       const { jobs } = await deps.openCron()
       const maker = { authority: tokenAuthority, origin: null }
-      const found = await jobs.find(name, maker)
-      if (!found.ok) return found
-      if (!found.job.enabled) return 'paused'
-      const started = await jobs.run(found.job.id, maker, { text, stored: () => finishDeferred(deliveries, clock()) })
+      const job = await jobs.find(name, maker)
+      if (!job.ok) return job
+      if (!job.job.enabled) return 'paused'
+      const started = await jobs.run(job.job.id, maker, { text, stored: () => finishDeferred(deliveries, clock()) })
       return started.ok ? 'started' : started
     },
     readSkills: deps.readSkills,

@@ -71,8 +71,8 @@ export function createPlatformRecords({
   const keyOf = (key: string): RecordKey => ({ ...owner, key })
 
   function* read(key: string): Transaction<unknown> {
-    const found = yield* row(select, keyOf(key))
-    return found === undefined ? undefined : JSON.parse(found.value)
+    const stored = yield* row(select, keyOf(key))
+    return stored === undefined ? undefined : JSON.parse(stored.value)
   }
 
   function* write(key: string, value: string, now: number): Transaction<void> {
@@ -80,9 +80,9 @@ export function createPlatformRecords({
   }
 
   function* insert(key: string, value: string, now: number): Transaction<unknown> {
-    const found = yield* row(select, keyOf(key))
-    if (found === undefined) yield* write(key, value, now)
-    return JSON.parse(found?.value ?? value)
+    const stored = yield* row(select, keyOf(key))
+    if (stored === undefined) yield* write(key, value, now)
+    return JSON.parse(stored?.value ?? value)
   }
 
   return {
@@ -91,8 +91,8 @@ export function createPlatformRecords({
     insert: (key, value) => store.run(() => insert(key, JSON.stringify(value), clock())),
     remove: (key) => store.run(() => exec(remove, keyOf(key))),
     async list({ prefix, before = `${prefix}\u{10ffff}`, limit }) {
-      const found = await store.run(() => rows(selectBelow, { ...owner, from: prefix, below: before, limit }))
-      return found.map(({ key, value }): { key: string; value: unknown } => ({ key, value: JSON.parse(value) }))
+      const records = await store.run(() => rows(selectBelow, { ...owner, from: prefix, below: before, limit }))
+      return records.map(({ key, value }): { key: string; value: unknown } => ({ key, value: JSON.parse(value) }))
     },
   }
 }

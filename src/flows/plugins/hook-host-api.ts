@@ -43,7 +43,7 @@ export function createHookServices(deps: HookServicesDeps): HookGatewayServices 
   /** Names of hooks whose tasks are not on disk yet, one entry per task. */
   const starting: string[] = []
   const openTaskCount = (name: string) =>
-    deps.openTasks().filter(({ by }) => by === name).length + starting.filter((one) => one === name).length
+    deps.openTasks().filter(({ by }) => by === name).length + starting.filter((starter) => starter === name).length
   return {
     send: (hook, to, text) => sendMessage(deps, hook, to, text),
     async startAgent(hook, prompt, { deliver, maxIterations, route, role }, payload) {
@@ -77,7 +77,7 @@ async function authorityOf(
   { platform, user_id: userId, chat_id, channel_id, chat_type: chatType, team_id: scopeId }: HookPayload,
 ): Promise<Authority> {
   if (typeof platform !== 'string' || typeof userId !== 'string') return hookAuthority
-  const chatId = [chat_id, channel_id].find((one) => typeof one === 'string') ?? ''
+  const chatId = [chat_id, channel_id].find((id) => typeof id === 'string') ?? ''
   // Without its type, a chat may be either.
   const types = isChatType(chatType) ? [chatType] : (['dm', 'group'] as const)
   const sources = accountDirectory
@@ -97,8 +97,8 @@ async function authorityOf(
   let lowest: Authority | undefined
   for (const source of sources) {
     if (!accountDirectory.access({ source }).allowed) continue
-    const found = await accountDirectory.lookUpAuthority(source)
-    if (lowest === undefined || lowerRole(found.role, lowest.role) !== lowest.role) lowest = found
+    const requester = await accountDirectory.lookUpAuthority(source)
+    if (lowest === undefined || lowerRole(requester.role, lowest.role) !== lowest.role) lowest = requester
   }
   return lowest ?? guest
 }
@@ -117,12 +117,12 @@ async function resolveTaskTarget(deps: HookServicesDeps, text: string | undefine
   const { resolveTarget } = await import('../delivery/resolve-target.ts')
   const word = text?.trim().toLowerCase() ?? 'home'
   const usesHome = word === 'home' || word === 'origin'
-  const found = await resolveTarget(deps, usesHome ? 'home' : (text ?? ''), undefined, deps.stopping)
-  if ('problem' in found) {
+  const target = await resolveTarget(deps, usesHome ? 'home' : (text ?? ''), undefined, deps.stopping)
+  if ('problem' in target) {
     if (usesHome) return null
-    throw new HermesError('hooks/no-target', `(${found.problem})`)
+    throw new HermesError('hooks/no-target', `(${target.problem})`)
   }
-  return found.kind === 'local' ? null : found.target
+  return target.kind === 'local' ? null : target.target
 }
 
 async function sendMessage(deps: HookServicesDeps, hook: string, to: string, text: string): Promise<void> {
@@ -130,15 +130,15 @@ async function sendMessage(deps: HookServicesDeps, hook: string, to: string, tex
     import('../delivery/resolve-target.ts'),
     import('../delivery/deliver.ts'),
   ])
-  const found = await resolveTarget(deps, to, undefined, deps.stopping)
-  if ('problem' in found) throw new HermesError('hooks/no-target', `(${found.problem})`)
+  const resolution = await resolveTarget(deps, to, undefined, deps.stopping)
+  if ('problem' in resolution) throw new HermesError('hooks/no-target', `(${resolution.problem})`)
   const now = deps.clock()
-  if (found.kind === 'local') {
+  if (resolution.kind === 'local') {
     const { writeLocalOutput } = await import('../delivery/local-output.ts')
     const path = writeLocalOutput(deps.home, hook, text, now)
     return deps.log.info({ event: 'hook.message_saved', hook, path }, 'a hook wrote a message into a file')
   }
-  const { target } = found
+  const { target } = resolution
   const content = { key: `${hookMessagePrefix}${uuid7(now)}`, kind: 'notice' as const, text }
   await deps.store.commit(prepareDelivery(deps.outbox, target, content), deps.clock)
   const { state, error } = await deps.store.run(() => findDeliveryState(content.key))

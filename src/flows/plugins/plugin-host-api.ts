@@ -117,7 +117,7 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
           provider: chosen.provider,
           input,
           turn: turnInfoOf(owner, uuid7(clock()), { ...chosen, model }),
-          signal: AbortSignal.any([signal, stopping, deps.currentTurn()?.signal].filter((one) => one !== undefined)),
+          signal: AbortSignal.any([signal, stopping, deps.currentTurn()?.signal].filter((each) => each !== undefined)),
         })
         await countCompletion(deps, owner, { ...chosen, model, usage: answer.usage })
         const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = answer.usage

@@ -141,7 +141,9 @@ function dateIn(timezone: string, now: number): { readonly today: string; readon
 async function readPersona(deps: SessionPromptDeps, chosen: string | undefined): Promise<string> {
   const { personality: configured, personalities } = deps.settings()
   // What was chosen may be gone from the configuration.
-  const name = [chosen, configured].find((one) => one !== undefined && Object.hasOwn(personalities, one))
+  const name = [chosen, configured].find(
+    (personality) => personality !== undefined && Object.hasOwn(personalities, personality),
+  )
   const entry = name === undefined ? undefined : personalities[name]
   if (entry === undefined) return await readConfiguredPersona(deps, configured)
   const file = await readPersonaFile(deps, Object.hasOwn(personalities, configured) ? defaultPersonaFile : configured)

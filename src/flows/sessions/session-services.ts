@@ -130,14 +130,15 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     stopTurn: (key, ofPerson) => (ofPerson === undefined ? stopTurn(key, true) : stopTurnOf(key, ofPerson)),
 
     async stopEvent(seq, joined = []) {
-      const found = await store.run(() => withdrawEvent(seq, joined))
-      if (found.state === 'withdrawn') {
+      const withdrawal = await store.run(() => withdrawEvent(seq, joined))
+      if (withdrawal.state === 'withdrawn') {
         // Its files may be on their way.
         runningTurns.stopEvent(seq)
-        for (const one of found.seqs) turnResults.publish(one, stoppedResult)
+        for (const seq of withdrawal.seqs) turnResults.publish(seq, stoppedResult)
       }
       // A turn between two attempts is not running. It ends when it is woken and reads the stop request.
-      if (found.state === 'running' && !runningTurns.stopEvent(found.seq, found.key)) engine.wake(found.key, 'turn')
+      if (withdrawal.state === 'running' && !runningTurns.stopEvent(withdrawal.seq, withdrawal.key))
+        engine.wake(withdrawal.key, 'turn')
     },
 
     async resetSession(key, source, title) {
@@ -228,9 +229,9 @@ function* withdrawEvent(
   const event = yield* findEventState(seq)
   if (event?.state === 'queued') {
     const seqs = [seq]
-    for (const one of joined) if ((yield* findEventState(one))?.state === 'queued') seqs.push(one)
-    for (const one of seqs) yield* finishEvent(one, stoppedResult)
-    for (const one of seqs) yield* detachFollowing(one, event.session_key)
+    for (const seq of joined) if ((yield* findEventState(seq))?.state === 'queued') seqs.push(seq)
+    for (const seq of seqs) yield* finishEvent(seq, stoppedResult)
+    for (const seq of seqs) yield* detachFollowing(seq, event.session_key)
     return { state: 'withdrawn', seqs }
   }
   if (event?.state !== 'claimed') return { state: 'ended' }

@@ -68,7 +68,7 @@ export function createRequestedTasks({
       const isHere = (key: string) => homeOf(key) === sessionKeyOf(by.source)
       return [
         ...listed,
-        ...others.filter((one) => mayListSubagent(by, one, isHere)).map((one) => toListedSubagent(one, clock())),
+        ...others.filter((task) => mayListSubagent(by, task, isHere)).map((task) => toListedSubagent(task, clock())),
       ]
     },
     async stop(by, id) {
@@ -117,8 +117,8 @@ function conversationsOf(
 ): (sessionKey: string) => string {
   const homes = new Map<string, string>()
   for (const { id, delegation } of details) {
-    const own = running.get(id)?.turn.sessionKey
-    if (own !== undefined && delegation !== undefined) homes.set(own, delegation.sessionKey)
+    const owner = running.get(id)?.turn.sessionKey
+    if (owner !== undefined && delegation !== undefined) homes.set(owner, delegation.sessionKey)
   }
   return (sessionKey) => homes.get(sessionKey) ?? sessionKey
 }
@@ -145,13 +145,8 @@ function progressOf({ info, usage, tool }: RunningSubagent): NonNullable<Request
   return { depth: info.depth, tokens: inputTokens + outputTokens, ...(current === undefined ? {} : { tool: current }) }
 }
 
-function isSameTarget(one: Target, other: Target): boolean {
-  return (
-    one.platform === other.platform &&
-    one.account === other.account &&
-    one.chatId === other.chatId &&
-    one.threadId === other.threadId
-  )
+function isSameTarget(a: Target, b: Target): boolean {
+  return a.platform === b.platform && a.account === b.account && a.chatId === b.chatId && a.threadId === b.threadId
 }
 
 function isOwnSubagent({ turn }: RunningSubagent, source: SessionSource): boolean {

@@ -219,10 +219,10 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     const { tools, resolve } = await agentTools.get()
     const select = () => selectSessionTools(settings(), { tools, resolve }, { authority, event, declared })
     const offered = { all: await snapshotTools({ sessionId, toolNames, select }, tools), resolve }
-    const own = sessionKey === undefined ? undefined : await deps.sessionServers?.opened?.tools(sessionKey)
-    if (own === undefined) return offered
+    const sessionTools = sessionKey === undefined ? undefined : await deps.sessionServers?.opened?.tools(sessionKey)
+    if (sessionTools === undefined) return offered
     const { withSessionTools } = await import('../mcp/session-tools.ts')
-    return withSessionTools(offered, own, createAgentTools(own, deps, { sandbox: sandboxOf }))
+    return withSessionTools(offered, sessionTools, createAgentTools(sessionTools, deps, { sandbox: sandboxOf }))
   }
 
   return {
@@ -402,11 +402,11 @@ function createEphemeralText({
     const texts = { channelPrompts: channelPrompts ?? {}, channelOverrides: channels ?? {} }
     const configured = { systemPrompt: agent.system_prompt, prefillFile, ...texts }
     const userHome = environment().values['HOME'] ?? home.root
-    const found = readEphemeralPrompt(configured, source, { home: home.root, userHome })
-    if (found.problem !== '' && found.problem !== problem)
-      log.warn({ event: 'prompt.prefill_unusable', reason: found.problem }, 'a file of messages is left out')
-    problem = found.problem
-    return found.prompt
+    const prompt = readEphemeralPrompt(configured, source, { home: home.root, userHome })
+    if (prompt.problem !== '' && prompt.problem !== problem)
+      log.warn({ event: 'prompt.prefill_unusable', reason: prompt.problem }, 'a file of messages is left out')
+    problem = prompt.problem
+    return prompt.prompt
   }
   return {
     async senderOf({ event }, provider) {

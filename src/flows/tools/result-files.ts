@@ -70,11 +70,11 @@ export function createResultFiles({
     async of(turnId) {
       const turns = await listNames(directory)
       if (turns.length === 0) return []
-      const own = await store.run(() => turnsOfSameConversation(turnId, turns))
-      const files = await listFiles(directory, own)
+      const allowed = await store.run(() => turnsOfSameConversation(turnId, turns))
+      const files = await listFiles(directory, allowed)
       const real = realpathSync(directory)
       return files
-        .sort((one, other) => other.modifiedAt - one.modifiedAt)
+        .sort((a, b) => b.modifiedAt - a.modifiedAt)
         .slice(0, maxListed)
         .map(({ turn, name }) => join(real, turn, name))
     },
@@ -133,8 +133,8 @@ async function listFiles(directory: string, turns: Iterable<string>): Promise<Re
   const files: ResultFile[] = []
   for (const turn of turns)
     for (const name of await listNames(join(directory, turn))) {
-      const found = await lstat(join(directory, turn, name)).catch(() => undefined)
-      if (found?.isFile() === true) files.push({ turn, name, bytes: found.size, modifiedAt: found.mtimeMs })
+      const stats = await lstat(join(directory, turn, name)).catch(() => undefined)
+      if (stats?.isFile() === true) files.push({ turn, name, bytes: stats.size, modifiedAt: stats.mtimeMs })
     }
   return files
 }
@@ -143,7 +143,7 @@ async function listFiles(directory: string, turns: Iterable<string>): Promise<Re
 async function removeOldest(directory: string, maxTotalBytes: number, newest: string): Promise<number> {
   const files = await listFiles(directory, await readdir(directory))
   let total = files.reduce((sum, { bytes }) => sum + bytes, 0)
-  for (const { turn, name, bytes } of files.sort((one, other) => one.modifiedAt - other.modifiedAt)) {
+  for (const { turn, name, bytes } of files.sort((a, b) => a.modifiedAt - b.modifiedAt)) {
     const path = join(directory, turn, name)
     if (total <= maxTotalBytes) break
     if (path === newest) continue

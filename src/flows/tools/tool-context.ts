@@ -108,8 +108,8 @@ async function filesOfConversation(
   { attachmentsOf, home, resultFiles }: ToolContextDeps,
   turnId: string,
 ): Promise<readonly string[]> {
-  const found = await attachmentsOf(turnId)
-  const downloads = found.filter((path) => resolve(path).startsWith(`${home.media}/`))
+  const paths = await attachmentsOf(turnId)
+  const downloads = paths.filter((path) => resolve(path).startsWith(`${home.media}/`))
   return [...downloads, ...((await resultFiles?.of(turnId)) ?? [])]
 }
 

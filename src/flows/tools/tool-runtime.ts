@@ -160,7 +160,9 @@ async function openMedia({ home, settings, environment, media }: ToolRuntimeDeps
   const { tts, image_gen, api_key, base_url } = settings()
   const isNamed =
     tts.command.length > 0 ||
-    [tts, image_gen].some((one) => one.provider !== 'auto' || one.base_url !== '' || one.api_key !== '')
+    [tts, image_gen].some(
+      (settings) => settings.provider !== 'auto' || settings.base_url !== '' || settings.api_key !== '',
+    )
   const { values } = environment()
   const mayHaveKey =
     (api_key !== '' && base_url === '') || makerVariables.some((name) => name in values) || existsSync(home.authFile)

@@ -30,8 +30,8 @@ interface TurnToolsDeps {
 /** What the configuration permits to this role in this chat. */
 export function toolListOf({ chats, ...roles }: RoleSettings, authority: Authority): readonly string[] {
   const { role, platform, chatType, chatId, parentChatId } = authority
-  const own = chats[`${platform}:${chatId}`]?.[role] ?? chats[`${platform}:${parentChatId}`]?.[role]
-  return own ?? roles[role][chatType === 'dm' ? 'tools' : 'group_tools']
+  const roleTools = chats[`${platform}:${chatId}`]?.[role] ?? chats[`${platform}:${parentChatId}`]?.[role]
+  return roleTools ?? roles[role][chatType === 'dm' ? 'tools' : 'group_tools']
 }
 
 /** The loaded tools as the agent loop uses them. */

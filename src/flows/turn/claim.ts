@@ -237,40 +237,45 @@ function* bindNothing(): Transaction<void> {
 }
 
 /** A turn that a crash or a stop of the daemon interrupted comes first. It gets a new epoch. */
-function* claimInterruptedTurn(rules: ClaimRules, key: SessionKey, found: OpenTurn, now: number): Transaction<Claim> {
-  const event = parseStoredEvent(found.payload)
-  const { available_at: until, outage_since } = found
-  const isEnding = found.stop_requested === 1 || found.interrupted_by !== null
+function* claimInterruptedTurn(
+  rules: ClaimRules,
+  key: SessionKey,
+  openTurn: OpenTurn,
+  now: number,
+): Transaction<Claim> {
+  const event = parseStoredEvent(openTurn.payload)
+  const { available_at: until, outage_since } = openTurn
+  const isEnding = openTurn.stop_requested === 1 || openTurn.interrupted_by !== null
   if (until > now && !isEnding)
-    return { kind: 'postponed', turnId: found.id, event, until, isAnnounced: outage_since !== null }
+    return { kind: 'postponed', turnId: openTurn.id, event, until, isAnnounced: outage_since !== null }
   const nonModelTask = nonModelTaskOf(event)
   const entered = yield* beginEpoch({
     key,
     source: JSON.stringify(event.source),
     platform: event.source.platform,
     userId: event.source.userId ?? '',
-    newSessionId: found.session_id,
+    newSessionId: openTurn.session_id,
     keepsFirstTurn: nonModelTask !== null,
     now,
   })
-  yield* resumeTurn(found.id, entered.epoch)
-  const entries = yield* readTranscript(found.session_id)
-  const session = { ...entered, session_id: found.session_id }
+  yield* resumeTurn(openTurn.id, entered.epoch)
+  const entries = yield* readTranscript(openTurn.session_id)
+  const session = { ...entered, session_id: openTurn.session_id }
   const turn = yield* buildTurn({
     rules,
     key,
     state: session,
-    id: found.id,
-    seq: found.seq,
+    id: openTurn.id,
+    seq: openTurn.seq,
     event,
     entries,
-    attempts: found,
-    interrupted: found,
+    attempts: openTurn,
+    interrupted: openTurn,
   })
-  if (found.stop_requested === 1) return { kind: 'stopped', turn }
-  if (found.interrupted_by !== null) return { kind: 'interrupted', turn, by: found.interrupted_by }
-  if (attemptsExhausted(found)) return { kind: 'attempts-exhausted', turn, reason: found.reason ?? unknownEnd }
-  yield* claimEvent(found.seq, found.id)
+  if (openTurn.stop_requested === 1) return { kind: 'stopped', turn }
+  if (openTurn.interrupted_by !== null) return { kind: 'interrupted', turn, by: openTurn.interrupted_by }
+  if (attemptsExhausted(openTurn)) return { kind: 'attempts-exhausted', turn, reason: openTurn.reason ?? unknownEnd }
+  yield* claimEvent(openTurn.seq, openTurn.id)
   if (nonModelTask !== null) return { ...nonModelTask, turn }
   return { kind: 'model', turn }
 }

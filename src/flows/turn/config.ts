@@ -165,15 +165,15 @@ export function displaySettings(
   platform: string,
   { tool_progress: chosenProgress }: SessionSettings = {},
 ): DisplaySettings {
-  const own = display.platforms[platform] ?? {}
-  const configured = own.tool_progress ?? display.tool_progress
+  const platformDisplay = display.platforms[platform] ?? {}
+  const configured = platformDisplay.tool_progress ?? display.tool_progress
   return {
-    interimMessages: own.interim_assistant_messages ?? display.interim_assistant_messages,
+    interimMessages: platformDisplay.interim_assistant_messages ?? display.interim_assistant_messages,
     toolProgress: toolProgressModes.find((mode) => mode === (chosenProgress ?? configured)) ?? 'off',
-    grouping: own.tool_progress_grouping ?? display.tool_progress_grouping,
-    previewLength: own.tool_preview_length ?? display.tool_preview_length,
-    cleansUp: own.cleanup_progress ?? display.cleanup_progress,
-    longRunningNotifications: own.long_running_notifications ?? display.long_running_notifications,
-    footerFields: own.runtime_footer?.fields ?? display.runtime_footer.fields,
+    grouping: platformDisplay.tool_progress_grouping ?? display.tool_progress_grouping,
+    previewLength: platformDisplay.tool_preview_length ?? display.tool_preview_length,
+    cleansUp: platformDisplay.cleanup_progress ?? display.cleanup_progress,
+    longRunningNotifications: platformDisplay.long_running_notifications ?? display.long_running_notifications,
+    footerFields: platformDisplay.runtime_footer?.fields ?? display.runtime_footer.fields,
   }
 }

@@ -371,9 +371,9 @@ function turnResultOf(turn: Turn, completion: TurnCompletion, { inputTokens, out
 /** A turn that ends early leaves no tool call without a result: models reject such a conversation. */
 function* closeOpenToolCalls(turn: Turn, now: number): Transaction<void> {
   const entries = yield* readTranscript(turn.sessionId)
-  const own = entries.filter((entry) => entry.turnId === turn.id)
-  const answered = new Set(own.flatMap(({ message }) => (message.role === 'tool' ? [message.toolCallId] : [])))
-  for (const { ord, message } of own) {
+  const turnEntries = entries.filter((entry) => entry.turnId === turn.id)
+  const answered = new Set(turnEntries.flatMap(({ message }) => (message.role === 'tool' ? [message.toolCallId] : [])))
+  for (const { ord, message } of turnEntries) {
     if (message.role !== 'assistant') continue
     for (const [index, call] of (message.toolCalls ?? []).entries()) {
       if (answered.has(call.id)) continue

@@ -30,7 +30,7 @@ export function createMerge(rules: AuthorityRules): MergeFollowing {
       group.push({ seq, event })
     }
     const unprepared = group.find(({ event }) => hasUnpreparedFiles(rules, event))
-    const event = mergeEvents(group.map((one) => one.event))
+    const event = mergeEvents(group.map((queued) => queued.event))
     const joined = group.slice(1)
     return {
       event,
@@ -49,7 +49,7 @@ export function createMerge(rules: AuthorityRules): MergeFollowing {
 }
 
 function othersOf(group: readonly QueuedEvent[], { seq }: QueuedEvent): number[] {
-  return group.flatMap((one) => (one.seq === seq ? [] : [one.seq]))
+  return group.flatMap((queued) => (queued.seq === seq ? [] : [queued.seq]))
 }
 
 function belongsTo(rules: AuthorityRules, group: readonly QueuedEvent[], event: MessageEvent): boolean {
@@ -59,7 +59,7 @@ function belongsTo(rules: AuthorityRules, group: readonly QueuedEvent[], event: 
   if (event.replyTo?.text !== undefined || event.attachments?.some(({ quoted }) => quoted === true) === true)
     return false
   if (!isSameAuthority(currentAuthority(rules, head.event), currentAuthority(rules, event))) return false
-  const events = [...group.map((one) => one.event), event]
+  const events = [...group.map((queued) => queued.event), event]
   const chars = events.reduce((sum, { text }) => sum + text.length, 0)
   const files = events.reduce((sum, { attachments = [] }) => sum + attachments.length, 0)
   return chars <= maxMergedChars && files <= maxMergedFiles

@@ -46,9 +46,9 @@ export async function transcribeMessage(
   signal: AbortSignal,
 ): Promise<Transcribed> {
   const { attachments = [] } = event
-  const found = await deps.media.endpoint('stt')
+  const endpoint = await deps.media.endpoint('stt')
   // No one asked for transcripts.
-  if (found.kind === 'none' && !found.isWanted)
+  if (endpoint.kind === 'none' && !endpoint.isWanted)
     return { files: attachments.map((file) => (needsTranscript(file) ? { ...file, untranscribed: '' } : file)) }
   const ended = linkAbortSignal(signal)
   if (isAttended(event)) {

@@ -30,24 +30,24 @@ export function createTurnWait({ store, engine }: TurnWaitDeps): TurnWait {
 
   /** Pauses the attempt, unless the turn also works. */
   async function pause(key: SessionKey): Promise<void> {
-    const own = waits.get(key) ?? { count: 0, paused: undefined }
-    waits.set(key, own)
-    own.count += 1
+    const waiting = waits.get(key) ?? { count: 0, paused: undefined }
+    waits.set(key, waiting)
+    waiting.count += 1
     await store.run(function* () {
       const activity = yield* findTurnActivity(key)
       if (activity === undefined || activity.runsTool) return
       yield* pauseAttempt(activity.seq)
-      own.paused = activity.seq
+      waiting.paused = activity.seq
     })
   }
 
   async function resume(key: SessionKey): Promise<void> {
-    const own = waits.get(key)
-    if (own === undefined) return
-    own.count -= 1
-    if (own.count > 0) return
+    const waiting = waits.get(key)
+    if (waiting === undefined) return
+    waiting.count -= 1
+    if (waiting.count > 0) return
     waits.delete(key)
-    const { paused } = own
+    const { paused } = waiting
     if (paused !== undefined) await store.run(() => continueAttempt(paused))
   }
 

@@ -47,7 +47,7 @@ export function firstNonEmptyText(
 
 /** Joined by blank lines and ordered by plugin id, so that the order of loading does not change the prompt. */
 export function joinContexts(results: readonly HookResult[], onInvalidResult: OnInvalidResult): string {
-  const ordered = results.toSorted((one, other) => (one.owner < other.owner ? -1 : one.owner > other.owner ? 1 : 0))
+  const ordered = results.toSorted((a, b) => (a.owner < b.owner ? -1 : a.owner > b.owner ? 1 : 0))
   return ordered
     .map(({ owner, value }) => {
       const context = isRecord(value) ? value['context'] : value

@@ -116,7 +116,7 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
   function remove(name: string, listener: Listener): boolean {
     listener.isRemoved = true
     const before = byName.get(name) ?? []
-    const remaining = before.filter((one) => one !== listener)
+    const remaining = before.filter((each) => each !== listener)
     if (remaining.length === 0) byName.delete(name)
     else byName.set(name, remaining)
     return remaining.length < before.length

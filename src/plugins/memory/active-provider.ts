@@ -66,15 +66,15 @@ export function createActiveProvider(deps: ActiveProviderDeps): ActiveProviders 
   }
 
   async function activateConfigured(): Promise<void> {
-    const found = findConfigured()
-    const availability = found === undefined ? undefined : await checkAvailability(found)
+    const candidate = findConfigured()
+    const availability = candidate === undefined ? undefined : await checkAvailability(candidate)
     problem = availability?.problem
-    if (found === undefined || problem !== undefined) return deactivate()
-    if (active?.provider === found.provider) return
+    if (candidate === undefined || problem !== undefined) return deactivate()
+    if (active?.provider === candidate.provider) return
     deactivate()
-    const schemas = await found.calls.call('toolSchemas', () => found.provider.toolSchemas?.())
+    const schemas = await candidate.calls.call('toolSchemas', () => candidate.provider.toolSchemas?.())
     // It may have been removed meanwhile.
-    if (findConfigured() === found) active = activate(deps, found, schemas.ok ? schemas.value : [])
+    if (findConfigured() === candidate) active = activate(deps, candidate, schemas.ok ? schemas.value : [])
   }
 
   return {

@@ -103,10 +103,11 @@ export function createProviderMemory(deps: ProviderMemoryDeps): PluginMemory {
       })
     },
 
-    promptBlock: (owner) => blockOf(owner, 'systemPromptBlock', (one, context) => one.systemPromptBlock?.(context)),
+    promptBlock: (owner) =>
+      blockOf(owner, 'systemPromptBlock', (provider, context) => provider.systemPromptBlock?.(context)),
     beforeCompression: (messages, owner) =>
-      blockOf(owner, 'onPreCompress', (one, context) =>
-        one.onPreCompress?.(redactMessages(messages, deps.redact), context),
+      blockOf(owner, 'onPreCompress', (provider, context) =>
+        provider.onPreCompress?.(redactMessages(messages, deps.redact), context),
       ),
 
     sessionReplaced(replacement) {

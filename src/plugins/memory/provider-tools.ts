@@ -83,10 +83,10 @@ async function callTool(
 
 /** A copy with other strings. */
 export function redactStrings(value: Fields, redact: (text: string) => string): Fields {
-  const visit = (one: unknown): unknown => {
-    if (typeof one === 'string') return redact(one)
-    if (Array.isArray(one)) return one.map(visit)
-    return isRecord(one) ? Object.fromEntries(Object.entries(one).map(([key, inner]) => [key, visit(inner)])) : one
+  const visit = (node: unknown): unknown => {
+    if (typeof node === 'string') return redact(node)
+    if (Array.isArray(node)) return node.map(visit)
+    return isRecord(node) ? Object.fromEntries(Object.entries(node).map(([key, inner]) => [key, visit(inner)])) : node
   }
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, visit(inner)]))
 }

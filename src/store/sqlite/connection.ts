@@ -118,8 +118,8 @@ function fileErrorCode(error: Error): 'store/full' | 'store/unavailable' | 'stor
 }
 
 function schemaVersion(db: DatabaseSync): number {
-  const found = db.prepare('pragma user_version').get()?.['user_version']
-  return typeof found === 'number' ? found : 0
+  const version = db.prepare('pragma user_version').get()?.['user_version']
+  return typeof version === 'number' ? version : 0
 }
 
 function rejectNewerSchema(version: number): void {

@@ -57,8 +57,8 @@ function refusePart(): never {
 
 function checkIntegrity(db: DatabaseSync): readonly string[] {
   try {
-    const found = withStoreErrors(() => db.prepare('pragma quick_check').all())
-    return found.map((row) => String(row['quick_check'])).filter((line) => line !== 'ok')
+    const problems = withStoreErrors(() => db.prepare('pragma quick_check').all())
+    return problems.map((row) => String(row['quick_check'])).filter((line) => line !== 'ok')
   } catch (error) {
     // Some damage makes the check itself fail.
     if (isHermesError(error, 'store/corrupt')) return [error.detail]
@@ -69,14 +69,14 @@ function checkIntegrity(db: DatabaseSync): readonly string[] {
 function search(db: DatabaseSync, text: string, limit: number): readonly SearchHit[] {
   const match = toMatchExpression(text)
   if (match === '') return []
-  const found = db
+  const problems = db
     .prepare(
       `select m.session_id, m.role, m.created_at, snippet(messages_fts, 0, '«', '»', '…', 24) as excerpt
        from messages_fts join messages m on m.id = messages_fts.rowid
        where messages_fts match ? order by rank, m.id desc limit ?`,
     )
     .all(match, limit)
-  return found.map((row) => ({
+  return problems.map((row) => ({
     sessionId: String(row['session_id']),
     role: String(row['role']),
     at: Number(row['created_at']),

@@ -76,7 +76,7 @@ function expressionsOf(terms: readonly Term[], expand: ExpandPrefix): string[] {
     words.join(' OR '),
     alternatives.flatMap(({ not }) => not),
   )
-  return words.length > 1 ? [strict, ...loose] : [strict].filter((one) => one !== '')
+  return words.length > 1 ? [strict, ...loose] : [strict].filter((expression) => expression !== '')
 }
 
 /** Nothing for an empty expression. */

@@ -143,12 +143,12 @@ function allInTime(sql: string, values: Values): { rows: Record<string, unknown>
 function wordsThatBegin(beginning: string): string[] {
   const from = beginning.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
   const until = performance.now() + maxPrefixMs
-  const found: { term: string; documents: number }[] = []
+  const terms: { term: string; documents: number }[] = []
   for (const { term, doc } of prepared(selectWords).iterate({ from, to: `${from}\u{10ffff}` })) {
-    found.push({ term: String(term), documents: Number(doc) })
+    terms.push({ term: String(term), documents: Number(doc) })
     if (performance.now() > until) break
   }
-  return found
+  return terms
     .sort((a, b) => b.documents - a.documents)
     .slice(0, maxPrefixWords)
     .map(({ term }) => term)
@@ -176,9 +176,9 @@ interface Hit {
 }
 
 function discover(request: Extract<Request, { kind: 'discover' }>, values: Values) {
-  const { hits: found, isPartial } = findHits(request, { ...values, roles: request.roles })
+  const { hits: textMatches, isPartial } = findHits(request, { ...values, roles: request.roles })
   const lines = new Map<string, Hit>()
-  for (const hit of found) {
+  for (const hit of textMatches) {
     const root = rootOf(hit.session)
     if (!lines.has(root)) lines.set(root, hit)
     if (lines.size >= request.limit) break
@@ -217,13 +217,13 @@ function findHits({ query, sort }: Extract<Request, { kind: 'discover' }>, value
   if (texts.length === 0) return { hits: [], isPartial }
   const bound = Object.fromEntries(texts.map((text, at) => [`t${at}`, `%${text.replace(/[\\%_]/g, '\\$&')}%`]))
   const comparisons = texts.map((_, at) => `m.content like :t${at} escape '\\'`)
-  const score = `-(${comparisons.map((one) => `(${one})`).join(' + ')})`
+  const score = `-(${comparisons.map((comparison) => `(${comparison})`).join(' + ')})`
   for (const operator of texts.length === 1 ? [' and '] : [' and ', ' or ']) {
-    const found = allInTime(textHits(comparisons.join(operator), score, direction), { ...values, ...bound })
-    isPartial = found.isPartial
+    const hits = allInTime(textHits(comparisons.join(operator), score, direction), { ...values, ...bound })
+    isPartial = hits.isPartial
     const order = (row: Record<string, unknown>) => (sort === 'relevance' ? Number(row['score']) : 0)
     const sign = sort === 'oldest' ? 1 : -1
-    const rows = found.rows.sort((a, b) => order(a) - order(b) || sign * (Number(a['id']) - Number(b['id'])))
+    const rows = hits.rows.sort((a, b) => order(a) - order(b) || sign * (Number(a['id']) - Number(b['id'])))
     if (rows.length > 0) return { hits: rows.slice(0, maxRanked).map((row) => toHit(row)), isPartial }
   }
   return { hits: [], isPartial }

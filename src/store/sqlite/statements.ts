@@ -95,6 +95,6 @@ function toBindable(value: unknown): Placeholder | SQLInputValue {
 }
 
 /** The only place where the untyped rows of the driver get the types that Kysely inferred from the schema. */
-function asRows(found: unknown[]): RawRows {
-  return found as never[]
+function asRows(values: unknown[]): RawRows {
+  return values as never[]
 }

@@ -74,8 +74,11 @@ export function createVisibleSessions(database: string): VisibleSessions {
       signal.throwIfAborted()
       const match = words === undefined ? undefined : toMatchExpression(words)
       if (match === '') return []
-      const found = await ask({ ...request, database, kind: 'rows', ...(match === undefined ? {} : { match }) }, signal)
-      return rowsShape.parse(found)
+      const answer = await ask(
+        { ...request, database, kind: 'rows', ...(match === undefined ? {} : { match }) },
+        signal,
+      )
+      return rowsShape.parse(answer)
     },
     insights: async (request, signal) =>
       insightsShape.parse(await ask({ ...request, database, kind: 'insights' }, signal)),

@@ -152,11 +152,11 @@ function callsFunction(node: SyntaxNode, name: string): boolean {
 }
 
 function someChild(node: SyntaxNode, test: (child: SyntaxNode) => boolean): boolean {
-  let found = false
+  let isMatch = false
   forEachChild(node, (child) => {
-    found ||= test(child)
+    isMatch ||= test(child)
   })
-  return found
+  return isMatch
 }
 
 /** The last digit of an octal mode applies to all users; 2 is write permission. */

@@ -25,8 +25,8 @@ const maxPatternBytes = 16_384
 export async function searchInPlace(asked: FileSearchRequest, place: PlaceSearch): Promise<FileSearchResult> {
   if (Buffer.byteLength(asked.pattern) > maxPatternBytes || asked.pattern.includes('\0'))
     return { ok: false, code: 'invalid_pattern', reason: 'The pattern is too long, or contains a NUL character.' }
-  const found = await collect(asked, place, withRipgrep(asked))
-  return found === 'no-ripgrep' ? searchWithGrep(asked, place) : found
+  const result = await collect(asked, place, withRipgrep(asked))
+  return result === 'no-ripgrep' ? searchWithGrep(asked, place) : result
 }
 
 async function searchWithGrep(request: FileSearchRequest, place: PlaceSearch): Promise<FileSearchResult> {
@@ -159,7 +159,7 @@ async function collect(
   script: string,
   input?: string,
 ): Promise<FileSearchResult | 'no-ripgrep'> {
-  const found: Collected = { hits: [], count: 0, root: undefined, file: undefined, said: '', exitCode: 0 }
+  const collected: Collected = { hits: [], count: 0, root: undefined, file: undefined, said: '', exitCode: 0 }
   const stop = new AbortController()
   let stopped: 'limit' | 'timeout' | undefined
   const stopFor = (reason: 'limit' | 'timeout') => {
@@ -173,11 +173,11 @@ async function collect(
     const lines = `${rest}${decoder.write(chunk)}`.split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
-      const hit = readLine(line, request, found, mayRead)
+      const hit = readLine(line, request, collected, mayRead)
       if (hit === undefined || stopped !== undefined) continue
-      found.hits.push(hit)
-      if (hit.isContext !== true) found.count += 1
-      if (found.count > request.limit) stopFor('limit')
+      collected.hits.push(hit)
+      if (hit.isContext !== true) collected.count += 1
+      if (collected.count > request.limit) stopFor('limit')
     }
   }
   try {
@@ -186,50 +186,50 @@ async function collect(
   } finally {
     clearTimeout(timeout)
   }
-  if (found.root === 'not-found') return noPlace(request)
-  const said = found.said.trim()
+  if (collected.root === 'not-found') return noPlace(request)
+  const said = collected.said.trim()
   if (said === 'no-ripgrep') return said
-  if (found.exitCode > 1 && (request.target === 'files' || request.output === 'files')) {
-    const reason = found.hits.map(({ path }) => path).join('\n')
+  if (collected.exitCode > 1 && (request.target === 'files' || request.output === 'files')) {
+    const reason = collected.hits.map(({ path }) => path).join('\n')
     return { ok: false, code: 'invalid_pattern', reason }
   }
-  if (found.exitCode > 1 && found.hits.length === 0 && said !== '')
+  if (collected.exitCode > 1 && collected.hits.length === 0 && said !== '')
     return { ok: false, code: 'invalid_pattern', reason: said }
-  const hits = firstHits(found.hits, request.limit, request.context)
+  const hits = firstHits(collected.hits, request.limit, request.context)
   return { ok: true, hits, ...(stopped !== undefined && { stopped }) }
 }
 
 function readLine(
   line: string,
   request: FileSearchRequest,
-  found: Collected,
+  collected: Collected,
   mayRead: PlaceSearch['mayRead'],
 ): FileHit | undefined {
-  if (found.root === undefined) {
-    found.root = line
+  if (collected.root === undefined) {
+    collected.root = line
     return undefined
   }
   const ended = /^\0end (\d+)$/.exec(line)
   if (ended !== null) {
     // The first one counts: a part of a pipeline may have ended early.
-    found.exitCode ||= Number(ended[1])
+    collected.exitCode ||= Number(ended[1])
     return undefined
   }
   if (line.startsWith(fileMark)) {
-    found.file = line.slice(fileMark.length)
+    collected.file = line.slice(fileMark.length)
     return undefined
   }
-  const named = found.file !== undefined && /^\d+[:-]/.test(line) ? `${found.file}\0${line}` : line
+  const named = collected.file !== undefined && /^\d+[:-]/.test(line) ? `${collected.file}\0${line}` : line
   const hit = line === 'no-ripgrep' ? undefined : (parseHit(named, '', request) ?? parseColonHit(line, request))
   if (hit === undefined) {
-    if (found.said.length < 2_000) found.said += `${line}\n`
+    if (collected.said.length < 2_000) collected.said += `${line}\n`
     return undefined
   }
   if (hit.count === 0) return undefined
   const name = withoutDot(hit.path)
-  if (found.root !== 'file' && !mayRead(name)) return undefined
+  if (collected.root !== 'file' && !mayRead(name)) return undefined
   const text = hit.text.length > maxLineChars ? `${hit.text.slice(0, maxLineChars)} [...]` : hit.text
-  const path = shownPath(request, name, found.root === 'file')
+  const path = shownPath(request, name, collected.root === 'file')
   return { ...hit, path, text: text.replace(/\r$/, '') }
 }
 

@@ -36,7 +36,7 @@ export function createScriptRunner(run: StartInPlace, graceMs: number): RunScrip
       signal,
     )
     const kill = () => void place.kill(graceMs)
-    const listeners = [signal, ...(stop === undefined ? [] : [stop])].map((one) => onAbort(one, kill))
+    const listeners = [signal, ...(stop === undefined ? [] : [stop])].map((each) => onAbort(each, kill))
     try {
       if (input !== undefined) void place.started.then(() => place.stdin.end(input), ignore)
       const exit = await place.exited

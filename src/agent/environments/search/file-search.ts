@@ -46,8 +46,8 @@ async function readSearchable(path: string): Promise<string | undefined> {
   let file: FileHandle | undefined
   try {
     file = await openExactly(path)
-    const found = await file.stat()
-    if (!found.isFile() || found.size > maxFileBytes || !(await isOpenedAt(file, path))) return undefined
+    const stats = await file.stat()
+    if (!stats.isFile() || stats.size > maxFileBytes || !(await isOpenedAt(file, path))) return undefined
     const bytes = await file.readFile()
     return bytes.subarray(0, 8192).includes(0) ? undefined : bytes.toString('utf8')
   } catch (error) {
@@ -65,14 +65,14 @@ function findLines(
   max: number,
   context: number,
 ): Omit<SearchHit, 'path'>[] {
-  const found: Omit<SearchHit, 'path'>[] = []
+  const hits: Omit<SearchHit, 'path'>[] = []
   let matches = 0
   /** The first line that was not added yet, and the first one that is not near the last hit. */
   let [next, end] = [0, 0]
   const add = (index: number, isContext: boolean) => {
     const line = (lines[index] ?? '').replace(/\r$/, '')
     const text = line.length > maxLineChars ? `${line.slice(0, maxLineChars)} [\u2026]` : line
-    found.push({ line: index + 1, text, ...(isContext && { isContext }) })
+    hits.push({ line: index + 1, text, ...(isContext && { isContext }) })
     next = index + 1
   }
   for (const [index, line] of lines.entries()) {
@@ -84,5 +84,5 @@ function findLines(
       end = index + 1 + context
     } else if (index < end) add(index, true)
   }
-  return found
+  return hits
 }

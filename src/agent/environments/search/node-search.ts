@@ -58,7 +58,7 @@ async function searchFiles(
   const base = isFile ? dirname(root) : root
   const deadline = performance.now() + timeoutMs
   const hits: SearchHit[] = []
-  let found = 0
+  let matchCount = 0
   for await (const path of isFile ? [root] : walkFiles(root)) {
     if (signal.aborted) return { ok: true, hits, stopped: 'abort' }
     if (performance.now() > deadline) return { ok: true, hits, stopped: 'timeout' }
@@ -67,8 +67,8 @@ async function searchFiles(
     worker.send({ path, relativePath: relative(base, path) })
     const more = foundSchema.parse(await answer).hits
     hits.push(...more)
-    found += more.filter(({ isContext }) => isContext !== true).length
-    if (found > limit) return { ok: true, hits: firstHits(hits, limit, context), stopped: 'limit' }
+    matchCount += more.filter(({ isContext }) => isContext !== true).length
+    if (matchCount > limit) return { ok: true, hits: firstHits(hits, limit, context), stopped: 'limit' }
   }
   return { ok: true, hits }
 }

@@ -56,14 +56,14 @@ export async function searchWithRipgrep(
     child.once('close', resolve)
   })
   const hits: SearchHit[] = []
-  let found = 0
+  let matchCount = 0
   const read = async () => {
     for await (const line of createInterface({ input: child.stdout })) {
       const hit = parseHit(line, directory, request)
       if (hit === undefined || !request.mayRead(hit.path)) continue
       hits.push(hit)
-      if (hit.isContext !== true) found += 1
-      if (found > limit) {
+      if (hit.isContext !== true) matchCount += 1
+      if (matchCount > limit) {
         stop('limit')
         break
       }

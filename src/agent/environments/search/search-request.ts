@@ -38,10 +38,10 @@ export const maxLineChars = 400
 
 /** The first `limit` hits, and the lines near them. `hits` may contain more. */
 export function firstHits(hits: readonly SearchHit[], limit: number, context = 0): readonly SearchHit[] {
-  let found = 0
+  let matchCount = 0
   const end = hits.findIndex(({ isContext }) => {
-    if (isContext !== true) found += 1
-    return found > limit
+    if (isContext !== true) matchCount += 1
+    return matchCount > limit
   })
   if (end === -1) return hits
   const last = hits.slice(0, end).findLastIndex(({ isContext }) => isContext !== true)

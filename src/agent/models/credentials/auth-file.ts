@@ -107,8 +107,8 @@ function valueIn(entry: unknown): string {
 function withoutValue(entry: unknown): unknown {
   const value = valueIn(entry)
   if (value === '') return entry
-  const kept = Object.entries(asRecord(entry)).filter(([, field]) => field !== value)
-  return { secret_fingerprint: fingerprintOf(value.trim()), ...Object.fromEntries(kept) }
+  const fields = Object.entries(asRecord(entry)).filter(([, field]) => field !== value)
+  return { secret_fingerprint: fingerprintOf(value.trim()), ...Object.fromEntries(fields) }
 }
 
 export function unusable(path: string, reason: string, cause?: unknown): HermesError {
@@ -163,7 +163,7 @@ function cooldownIn(entry: z.output<typeof storedEntry>): number {
  */
 export function toStored(credential: Credential, fingerprint: string, previous?: unknown): StoredEntry {
   const { health, source } = credential
-  const { access_token: secret, ...kept } = asRecord(previous)
+  const { access_token: secret, ...otherFields } = asRecord(previous)
   const seconds = (ms: number) => (ms === 0 ? null : ms / 1_000)
   const raw = {
     id: credential.id,
@@ -172,7 +172,7 @@ export function toStored(credential: Credential, fingerprint: string, previous?:
     priority: credential.priority,
     source,
     ...(credential.baseUrl === '' ? {} : { base_url: credential.baseUrl }),
-    ...kept,
+    ...otherFields,
     ...(isReference(source) ? { secret_fingerprint: fingerprint } : { access_token: secret ?? credential.secret }),
     last_status: health.status,
     last_error_code: health.errorCode === 0 ? null : health.errorCode,

@@ -70,7 +70,7 @@ export function createCredentialPool(deps: CredentialPoolDeps): CredentialPool {
   /** Undefined when none is usable now. `all` is sorted by priority. */
   function choose(provider: string, all: readonly Credential[], except?: ReadonlySet<string>): Credential | undefined {
     const now = clock()
-    const usable = all.filter((one) => except?.has(one.id) !== true && restsUntil(one, now) === 0)
+    const usable = all.filter((credential) => except?.has(credential.id) !== true && restsUntil(credential, now) === 0)
     return chooseCredential(usable, {
       strategy: strategyOf(provider),
       order: all.map(({ id }) => id),
@@ -164,7 +164,7 @@ export function createCredentialPool(deps: CredentialPoolDeps): CredentialPool {
     },
     restsUntil(provider) {
       const now = clock()
-      const [first = 0, ...rest] = listValid(provider).map((one) => restsUntil(one, now))
+      const [first = 0, ...rest] = listValid(provider).map((credential) => restsUntil(credential, now))
       return Math.min(first, ...rest)
     },
   }
@@ -173,5 +173,8 @@ export function createCredentialPool(deps: CredentialPoolDeps): CredentialPool {
 function soonest(credentials: readonly Credential[]): Credential | undefined {
   const [first, ...rest] = credentials
   if (first === undefined) return undefined
-  return rest.reduce((best, one) => (one.health.cooldownUntil < best.health.cooldownUntil ? one : best), first)
+  return rest.reduce(
+    (best, credential) => (credential.health.cooldownUntil < best.health.cooldownUntil ? credential : best),
+    first,
+  )
 }

@@ -87,7 +87,7 @@ export function createCredentialState(deps: CredentialStateDeps): CredentialStat
     }
     const changed = changes.get(provider)
     if (changed === undefined) return known.credentials
-    return known.credentials.map((one) => withChange(one, changed.get(one.id)))
+    return known.credentials.map((credential) => withChange(credential, changed.get(credential.id)))
   }
 
   /** What has changed again meanwhile is still to be written. */
@@ -161,16 +161,16 @@ function mergeCredentials(entries: readonly StoredEntry[], referenced: readonly 
   const others = stored.filter(({ source }) => !isReference(source))
   const references = referenced.flatMap(({ source, secret }): Credential[] => {
     if (secret === '') return []
-    const known = stored.find((one) => one.source === source)
+    const known = stored.find((credential) => credential.source === source)
     if (known === undefined) {
-      const same = others.find((one) => one.secret === secret)
+      const same = others.find((same) => same.secret === secret)
       return [{ ...toCredential(source, secret), health: same?.health ?? healthy }]
     }
     // Another value under the same name has no past.
     const health = known.fingerprint === fingerprintOf(secret) ? known.health : healthy
     return [{ ...known, secret, health }]
   })
-  return withoutDuplicates([...references, ...others]).toSorted((one, other) => one.priority - other.priority)
+  return withoutDuplicates([...references, ...others]).toSorted((a, b) => a.priority - b.priority)
 }
 
 /** What the configuration or the environment names comes before what was added with `hermes auth add`. */
@@ -192,16 +192,19 @@ function toCredential(source: ReferencedKey['source'], secret: string): Credenti
 /** A key that is in the environment and in the file, or twice in the file, is one credential. It rests if one of them does. */
 function withoutDuplicates(credentials: readonly Credential[]): Credential[] {
   const bySecret = new Map<string, Credential>()
-  for (const one of credentials) {
-    const known = bySecret.get(one.secret)
-    bySecret.set(one.secret, known === undefined ? one : { ...known, health: worst(known.health, one.health) })
+  for (const credential of credentials) {
+    const known = bySecret.get(credential.secret)
+    bySecret.set(
+      credential.secret,
+      known === undefined ? credential : { ...known, health: worst(known.health, credential.health) },
+    )
   }
   return [...bySecret.values()]
 }
 
-function worst(one: CredentialHealth, other: CredentialHealth): CredentialHealth {
-  if (one.status === 'dead' || other.status === 'ok') return one
-  return other.status === 'dead' || other.cooldownUntil > one.cooldownUntil ? other : one
+function worst(a: CredentialHealth, b: CredentialHealth): CredentialHealth {
+  if (a.status === 'dead' || b.status === 'ok') return a
+  return b.status === 'dead' || b.cooldownUntil > a.cooldownUntil ? b : a
 }
 
 /**

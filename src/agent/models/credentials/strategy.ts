@@ -43,5 +43,5 @@ function afterPrevious(usable: readonly Credential[], { order, previous }: Choic
 
 function leastUsed(usable: readonly Credential[], { inUse }: Choice): Credential | undefined {
   const uses = ({ id, requestCount }: Credential) => requestCount + inUse(id)
-  return usable.reduce((best, one) => (uses(one) < uses(best) ? one : best))
+  return usable.reduce((best, credential) => (uses(credential) < uses(best) ? credential : best))
 }

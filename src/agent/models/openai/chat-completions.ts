@@ -83,9 +83,9 @@ function toChatMessages(message: NormalizedMessage, quirks: ProviderQuirks): Jso
       return message.results.map((result) => ({ role: 'tool', tool_call_id: result.id, content: result.text }))
     case 'assistant': {
       const text = joinSeparateTexts(message.texts)
-      const { tool_calls: keptCalls, ...kept } = asRecord(message.items[0])
+      const { tool_calls: keptCalls, ...original } = asRecord(message.items[0])
       // What other models have written has none; an empty text does not count.
-      const fields = quirks.requiresReasoning === true ? { reasoning_content: ' ', ...kept } : kept
+      const fields = quirks.requiresReasoning === true ? { reasoning_content: ' ', ...original } : original
       if (message.calls.length === 0) return [{ role: 'assistant', content: text, ...fields }]
       return [
         {
@@ -105,8 +105,13 @@ function toChatPart(part: string | ImagePart, index: number): JsonObject {
 }
 
 function toChatToolCall(call: NormalizedToolCall, keptCalls: unknown): JsonObject {
-  const kept = asArray(keptCalls).find((entry) => isRecord(entry) && entry['id'] === call.id)
-  return { ...asRecord(kept), id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } }
+  const original = asArray(keptCalls).find((entry) => isRecord(entry) && entry['id'] === call.id)
+  return {
+    ...asRecord(original),
+    id: call.id,
+    type: 'function',
+    function: { name: call.name, arguments: call.arguments },
+  }
 }
 
 // Response
@@ -190,17 +195,17 @@ function extractProviderItems(
 ): readonly JsonObject[] | undefined {
   const calls = asArray(message['tool_calls']).filter(isRecord)
   if (calls.length === 0 && requiresReasoning !== true) return undefined
-  const kept: MutableJsonObject = {}
+  const copied: MutableJsonObject = {}
   for (const field of REASONING_FIELDS) {
     const value = message[field]
-    if (value !== undefined && value !== null && value !== '') kept[field] = value
+    if (value !== undefined && value !== null && value !== '') copied[field] = value
   }
   const signedCalls = calls.flatMap((call) => {
     const extra = Object.entries(call).filter(([key, value]) => !KNOWN_CALL_KEYS.has(key) && value !== null)
     return extra.length === 0 ? [] : [{ id: asString(call['id']), ...Object.fromEntries(extra) }]
   })
-  if (signedCalls.length > 0) kept['tool_calls'] = signedCalls
-  return Object.keys(kept).length === 0 ? undefined : [kept]
+  if (signedCalls.length > 0) copied['tool_calls'] = signedCalls
+  return Object.keys(copied).length === 0 ? undefined : [copied]
 }
 
 // Stream: builds the `chat.completion` from its `chat.completion.chunk`s.

@@ -205,17 +205,17 @@ async function look(question: string, send: boolean, { pages, browser, context, 
   const { vision, showPicture, showFile, writeWithResult } = context
   const { path } = await browser.storePicture(await pages.screenshot(signal))
   const shown = { screenshot_path: path }
-  const found = await (await vision?.())?.analyze({ path, question, region: '' }, showPicture !== undefined, signal)
+  const analysis = await (await vision?.())?.analyze({ path, question, region: '' }, showPicture !== undefined, signal)
   const isSent = send && showFile !== undefined && writeWithResult !== undefined
   if (isSent) writeWithResult(await showFile({ path, isVoice: false }))
   const sent = isSent ? { shown_to_user: true } : send ? { hint: `To send it, write MEDIA:${path}` } : {}
-  if (found === undefined || 'code' in found)
-    return { ...shown, ...sent, analysis: '', problem: found?.reason ?? 'No model here reads pictures.' }
-  if ('image' in found) {
-    showPicture?.(found.image)
+  if (analysis === undefined || 'code' in analysis)
+    return { ...shown, ...sent, analysis: '', problem: analysis?.reason ?? 'No model here reads pictures.' }
+  if ('image' in analysis) {
+    showPicture?.(analysis.image)
     return { ...shown, ...sent, analysis: 'The screenshot is shown to you.' }
   }
-  return { ...shown, ...sent, analysis: found.text, model: found.model }
+  return { ...shown, ...sent, analysis: analysis.text, model: analysis.model }
 }
 
 async function readConsole(

@@ -67,8 +67,8 @@ async function rehearse(
   const { files } = context.environment
   const changes: TextChange[] = []
   const add = async (path: string, after: string | undefined) => {
-    const found = await files.read(path, { ...access, maxBytes: maxFileBytes })
-    const before = found.ok ? textOf(found.bytes) : found.code === 'not_found' ? undefined : ''
+    const file = await files.read(path, { ...access, maxBytes: maxFileBytes })
+    const before = file.ok ? textOf(file.bytes) : file.code === 'not_found' ? undefined : ''
     if (before !== after) changes.push({ path, before, after })
     return before === undefined
   }

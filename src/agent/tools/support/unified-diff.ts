@@ -55,14 +55,14 @@ function compareLines(old: readonly string[], now: readonly string[]): DiffLine[
   let end = 0
   while (end < shorter - start && old[old.length - 1 - end] === now[now.length - 1 - end]) end += 1
   const signs = editScript(old.slice(start, old.length - end), now.slice(start, now.length - end))
-  const kept = Math.max(0, start - contextLines)
+  const first = Math.max(0, start - contextLines)
   const lines: DiffLine[] = []
-  let at = { old: kept, now: kept }
+  let at = { old: first, now: first }
   const add = (sign: DiffLine['sign']) => {
     lines.push({ sign, text: (sign === '+' ? now[at.now] : old[at.old]) ?? '', ...at })
     at = { old: at.old + (sign === '+' ? 0 : 1), now: at.now + (sign === '-' ? 0 : 1) }
   }
-  for (let count = kept; count < start; count++) add(' ')
+  for (let count = first; count < start; count++) add(' ')
   for (const sign of signs) add(sign)
   for (let count = 0; count < Math.min(end, contextLines); count++) add(' ')
   return lines

@@ -36,7 +36,7 @@ export function readHermesConversations(
   const kind = source.kindOf('state.db')
   if (kind === 'missing') return undefined
   const changes = ['state.db-wal', 'state.db-journal'].map(source.kindOf)
-  if (kind !== 'file' || changes.some((one) => one !== 'file' && one !== 'missing'))
+  if (kind !== 'file' || changes.some((each) => each !== 'file' && each !== 'missing'))
     return failed('conversations', 'state.db', 'it is not a file of the home')
   let db: ForeignDatabase | undefined
   try {
@@ -86,8 +86,8 @@ function createReader(deps: ReaderDeps): ConversationReader {
           continue
         }
         try {
-          const found = toSession(row, db.rows(read, id), deps)
-          if (found !== undefined) yield found
+          const session = toSession(row, db.rows(read, id), deps)
+          if (session !== undefined) yield session
         } catch (error) {
           yield failed('conversations', id, messageOf(error))
         }
@@ -155,10 +155,10 @@ function toMs(value: unknown, fallback: number): number {
 
 /** `agent:main` or `agent:<profile>` is the other home; the conversation goes on in this one. */
 function withProfile(key: string, profile: string): string | undefined {
-  const found = /^agent:[^:]+:(?<rest>[a-z0-9_]+:.+)$/.exec(key)?.groups?.['rest']
-  if (found === undefined) return undefined
+  const route = /^agent:[^:]+:(?<rest>[a-z0-9_]+:.+)$/.exec(key)?.groups?.['rest']
+  if (route === undefined) return undefined
   const namespace = profile === '' || profile === 'default' ? 'main' : profile === 'main' ? 'main~' : profile
-  return `agent:${namespace}:${found}`
+  return `agent:${namespace}:${route}`
 }
 
 const chatTypes: readonly string[] = ['dm', 'group', 'channel', 'thread', 'forum'] satisfies ChatType[]
@@ -255,10 +255,10 @@ function toToolCalls(stored: unknown): ToolCall[] {
   return asArray(calls).flatMap((call) => {
     const { id, function: called, name, arguments: args } = asRecord(call)
     const inner = asRecord(called)
-    const found = { id: asString(id), name: asString(inner['name']) || asString(name) }
+    const entry = { id: asString(id), name: asString(inner['name']) || asString(name) }
     const input = inner['arguments'] ?? args ?? ''
-    if (found.id === '' || found.name === '') return []
-    return [{ ...found, arguments: typeof input === 'string' ? input : JSON.stringify(input) }]
+    if (entry.id === '' || entry.name === '') return []
+    return [{ ...entry, arguments: typeof input === 'string' ? input : JSON.stringify(input) }]
   })
 }
 

@@ -16,15 +16,15 @@ type Found = FoundSetting | FoundVariable
 /** The settings, in which this one names the copy. An absolute path stays; a file that cannot be taken leaves the setting out. */
 export function takePrefill(
   source: SourceHome,
-  found: readonly Found[],
+  settings: readonly Found[],
   entries: ImportEntry[],
 ): Pick<Findings, 'settings' | 'files'> {
-  const own = found.filter(isPrefill)
+  const prefills = settings.filter(isPrefill)
   // The environment takes precedence, and there is one copy.
-  const used = own.find(({ kind }) => kind === 'variable') ?? own[0]
-  if (used === undefined) return { settings: found, files: [] }
-  const others = found.filter((one) => !isPrefill(one))
-  if (own.length > 1) entries.push(left('settings', key, `${variable} takes precedence`))
+  const used = prefills.find(({ kind }) => kind === 'variable') ?? prefills[0]
+  if (used === undefined) return { settings: settings, files: [] }
+  const others = settings.filter((setting) => !isPrefill(setting))
+  if (prefills.length > 1) entries.push(left('settings', key, `${variable} takes precedence`))
   const path = used.value
   if (typeof path !== 'string' || isAbsolute(path) || path.startsWith('~'))
     return { settings: [...others, used], files: [] }
@@ -40,19 +40,19 @@ export function takePrefill(
   return { settings: [...others, setting], files: [file] }
 }
 
-function isPrefill(one: Found): boolean {
-  return one.kind === 'variable' ? one.name === variable : one.path.join('.') === key
+function isPrefill(setting: Found): boolean {
+  return setting.kind === 'variable' ? setting.name === variable : setting.path.join('.') === key
 }
 
-function nameOf(one: Found): string {
-  return one.kind === 'variable' ? one.name : one.path.join('.')
+function nameOf(setting: Found): string {
+  return setting.kind === 'variable' ? setting.name : setting.path.join('.')
 }
 
 function readMessages(source: SourceHome, path: string): { readonly text: string } | { readonly problem: string } {
   if (path.split('/').includes('..')) return { problem: 'the file is outside of the home; copy it' }
-  const found = source.text(path)
-  if (found === undefined) return { problem: 'there is no such file' }
-  if ('problem' in found) return found
-  const parsed = parsePrefill(found.text)
-  return parsed.problem === '' ? found : { problem: parsed.problem }
+  const file = source.text(path)
+  if (file === undefined) return { problem: 'there is no such file' }
+  if ('problem' in file) return file
+  const parsed = parsePrefill(file.text)
+  return parsed.problem === '' ? file : { problem: parsed.problem }
 }

@@ -73,14 +73,14 @@ function readPeople(source: SourceHome, platforms: readonly PlatformManifest[], 
   const people = new Map<string, FoundPerson>()
   for (const path of pairingDirectories.flatMap((folder) => source.names(folder).map((name) => `${folder}/${name}`))) {
     const platform = /\/(?<platform>[a-z0-9][a-z0-9_-]*)-approved\.json$/.exec(path)?.groups?.['platform']
-    const found = platform === undefined ? undefined : readJsonFile(source, path)
-    if (platform === undefined || found === undefined) continue
-    if ('problem' in found || !isRecord(found.value)) {
-      const problem = 'problem' in found ? found.problem : 'it is damaged'
+    const file = platform === undefined ? undefined : readJsonFile(source, path)
+    if (platform === undefined || file === undefined) continue
+    if ('problem' in file || !isRecord(file.value)) {
+      const problem = 'problem' in file ? file.problem : 'it is damaged'
       entries.push(failed('people', path, `${problem}; no person of it was taken`))
     } else if (!known.has(platform)) entries.push(left('people', path, `there is no platform ${platform} here`))
     else
-      for (const [userId, entry] of Object.entries(found.value)) {
+      for (const [userId, entry] of Object.entries(file.value)) {
         const id = `${platform}\n${userId}`
         if (userId !== '' && !people.has(id)) people.set(id, { platform, userId, entry: asRecord(entry) })
       }
@@ -89,10 +89,10 @@ function readPeople(source: SourceHome, platforms: readonly PlatformManifest[], 
 }
 
 function readKeys(source: SourceHome, entries: ImportEntry[]): FoundKey[] {
-  const found = source.text('auth.json')
-  if (found === undefined) return []
-  if ('problem' in found) {
-    entries.push(failed('keys', 'auth.json', found.problem))
+  const file = source.text('auth.json')
+  if (file === undefined) return []
+  if ('problem' in file) {
+    entries.push(failed('keys', 'auth.json', file.problem))
     return []
   }
   try {
@@ -121,13 +121,12 @@ function readKeys(source: SourceHome, entries: ImportEntry[]): FoundKey[] {
 }
 
 function readJobs(source: SourceHome, entries: ImportEntry[]): FoundJob[] {
-  const found = readJsonFile(source, 'cron/jobs.json', maxJobsBytes)
-  if (found === undefined) return []
+  const file = readJsonFile(source, 'cron/jobs.json', maxJobsBytes)
+  if (file === undefined) return []
   // The oldest versions wrote the list itself.
-  const jobs =
-    'value' in found && isRecord(found.value) ? found.value['jobs'] : 'value' in found ? found.value : undefined
+  const jobs = 'value' in file && isRecord(file.value) ? file.value['jobs'] : 'value' in file ? file.value : undefined
   if (!Array.isArray(jobs)) {
-    entries.push(failed('jobs', 'cron/jobs.json', 'problem' in found ? found.problem : 'it has no list of jobs'))
+    entries.push(failed('jobs', 'cron/jobs.json', 'problem' in file ? file.problem : 'it has no list of jobs'))
     return []
   }
   return asArray(jobs).flatMap((job, index): FoundJob[] => {

@@ -77,11 +77,11 @@ function readPlatforms(platforms: unknown): FoundSetting[] {
     if (!isTree(platform)) return [setting(['platforms', name], platform)]
     const { extra, home_channel: channel, ...rest } = platform
     const inner = Object.entries(isTree(extra) ? extra : {})
-    const kept = Object.fromEntries(inner.filter(([key]) => extraKeys.has(key)))
+    const extras = Object.fromEntries(inner.filter(([key]) => extraKeys.has(key)))
     const lifted = inner.filter(([key]) => !extraKeys.has(key) && !Object.hasOwn(rest, key))
     const values = {
       ...rest,
-      ...(Object.keys(kept).length === 0 ? {} : { extra: kept }),
+      ...(Object.keys(extras).length === 0 ? {} : { extra: extras }),
       ...(channel === undefined ? {} : { home_channel: withoutPlatform(channel, name) }),
     }
     return [
@@ -174,11 +174,11 @@ function adoptProviders(settings: readonly FoundSetting[], entries: ImportEntry[
     added.push(...(adopted?.settings ?? []))
     return adopted?.name
   }
-  const kept = settings.flatMap((one): FoundSetting[] => {
-    const { path, value } = one
+  const translated = settings.flatMap((setting): FoundSetting[] => {
+    const { path, value } = setting
     if (path.length === 1 && path[0] === 'provider' && typeof value === 'string') {
       const name = adopt(value)
-      if (name !== undefined) return [name === value ? one : { ...one, value: name, change: `was ${value}` }]
+      if (name !== undefined) return [name === value ? setting : { ...setting, value: name, change: `was ${value}` }]
       entries.push(
         left('settings', 'provider', `${value.slice(0, 64)} is not known here; add its address under providers`),
       )
@@ -189,18 +189,18 @@ function adoptProviders(settings: readonly FoundSetting[], entries: ImportEntry[
         const name = adopt(asString(asRecord(item)['provider']))
         return name === undefined ? item : { ...asRecord(item), provider: name }
       })
-      return [{ ...one, value: list }]
+      return [{ ...setting, value: list }]
     }
-    return [one]
+    return [setting]
   })
   const isUnknown = entries.some(({ name, reason }) => name === 'provider' && reason.includes('providers'))
-  if (!isUnknown) return [...kept, ...added]
+  if (!isUnknown) return [...translated, ...added]
   // The model of an unknown provider, and its key, must not be sent to another one.
   const modelKeys = ['model', 'base_url', 'api_key']
-  const dropped = kept.filter(({ path }) => path.length === 1 && modelKeys.includes(path[0]))
+  const dropped = translated.filter(({ path }) => path.length === 1 && modelKeys.includes(path[0]))
   for (const { path } of dropped)
     entries.push(left('settings', path[0], 'belongs to the provider that is not known here'))
-  return [...kept.filter((one) => !dropped.includes(one)), ...added]
+  return [...translated.filter((setting) => !dropped.includes(setting)), ...added]
 }
 
 function readVariables(source: SourceHome, entries: ImportEntry[]): FoundVariable[] {
@@ -210,16 +210,16 @@ function readVariables(source: SourceHome, entries: ImportEntry[]): FoundVariabl
     entries.push(failed('variables', '.env', file.problem))
     return []
   }
-  const { entries: found, issues } = parseDotenv(file.text)
+  const { entries: variables, issues } = parseDotenv(file.text)
   for (const { line } of issues) entries.push(failed('variables', `.env line ${line}`, 'it is not NAME=value'))
-  return [...found].flatMap(([name, { value }]): FoundVariable[] => {
+  return [...variables].flatMap(([name, { value }]): FoundVariable[] => {
     if (value === '') return []
     if (isMachineVariable(name)) {
       entries.push(left('variables', name, 'belongs to the other home'))
       return []
     }
     if (name !== 'MESSAGING_CWD') return [{ kind: 'variable', name, value, change: '' }]
-    if (found.has('TERMINAL_CWD')) return []
+    if (variables.has('TERMINAL_CWD')) return []
     return [{ kind: 'variable', name: 'TERMINAL_CWD', value, change: 'was MESSAGING_CWD' }]
   })
 }

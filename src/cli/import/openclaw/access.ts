@@ -114,20 +114,20 @@ function readPlaces(input: PlacesInput): Places {
     facts.places === 'guilds'
       ? Object.values(asRecord(settings['guilds'])).filter(isRecord)
       : [{ channels: settings['channels'] }]
-  const found = scopes.map((scope) => readScope(scope, input))
+  const scopesRead = scopes.map((scope) => readScope(scope, input))
   return {
-    open: found.flatMap(({ open }) => open),
-    people: found.flatMap(({ people }) => people),
-    isLimited: found.some(({ isLimited }) => isLimited),
+    open: scopesRead.flatMap(({ open }) => open),
+    people: scopesRead.flatMap(({ people }) => people),
+    isLimited: scopesRead.some(({ isLimited }) => isLimited),
   }
 }
 
 function readGroups({ facts, settings, opensGroups, listed }: PlacesInput): Places {
   const groups = Object.entries(asRecord(settings['groups'])).filter(([id]) => id !== '*')
-  const found = groups.filter(([id]) => facts.chatId.test(id))
+  const chats = groups.filter(([id]) => facts.chatId.test(id))
   // In a group of an allow list, only the people of the list may write.
   const inherited = opensGroups ? undefined : []
-  const { open, people } = sortPlaces(found, (place) => usersOf(place, 'allowFrom', listed) ?? inherited)
+  const { open, people } = sortPlaces(chats, (place) => usersOf(place, 'allowFrom', listed) ?? inherited)
   const hasAll = Object.hasOwn(asRecord(settings['groups']), '*')
   return { open, people, isLimited: groups.length > 0 && !hasAll }
 }
@@ -142,9 +142,9 @@ function readScope({ channels, users, roles }: JsonObject, { facts, listed, note
       notes.push(['guilds', 'a whole server cannot be allowed; name its channels in group_allowed_chats'])
     return { open: [], people: inherited ?? [], isLimited: false }
   }
-  const found = entries.filter(([id]) => facts.chatId.test(id))
-  if (found.length < entries.length) notes.push([facts.places, 'channels without an id are not taken'])
-  const { open, people } = sortPlaces(found, (place) => usersOf(place, 'users', listed) ?? inherited)
+  const usable = entries.filter(([id]) => facts.chatId.test(id))
+  if (usable.length < entries.length) notes.push([facts.places, 'channels without an id are not taken'])
+  const { open, people } = sortPlaces(usable, (place) => usersOf(place, 'users', listed) ?? inherited)
   return { open, people, isLimited: true }
 }
 
@@ -161,9 +161,9 @@ function sortPlaces(
   for (const [id, value] of places) {
     const place = asRecord(value)
     if (place['allow'] === false || place['enabled'] === false) continue
-    const found = users(place)
-    if (found === undefined || found.includes('*')) open.push(id)
-    else people.push(...found)
+    const list = users(place)
+    if (list === undefined || list.includes('*')) open.push(id)
+    else people.push(...list)
   }
   return { open, people }
 }

@@ -73,7 +73,7 @@ const serverKeys = ['command', 'args', 'env', 'cwd', 'url', 'headers', 'transpor
 /** What OpenClaw has. Other keys could give the program rights here. */
 function readServer(name: string, server: unknown, collector: Collector): void {
   const key = `mcp.servers.${name}`
-  const known = Object.entries(asRecord(server)).filter(([one]) => serverKeys.includes(one))
+  const known = Object.entries(asRecord(server)).filter(([key]) => serverKeys.includes(key))
   collector.set(['mcp_servers', name], Object.fromEntries(known), key)
   collector.leaveRest(server, key, serverKeys)
 }

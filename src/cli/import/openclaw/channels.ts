@@ -18,9 +18,9 @@ export function readChannels(config: JsonObject, collector: Collector): Channels
   const people = new Map<string, ReadonlySet<string>>()
   for (const [platform, facts] of Object.entries(channelFacts)) {
     // The oldest versions had the channels at the top level.
-    const found = channels[platform] ?? config[platform]
-    if (!isRecord(found)) continue
-    const access = readPlatform(platform, found, { config, collector, facts })
+    const channel = channels[platform] ?? config[platform]
+    if (!isRecord(channel)) continue
+    const access = readPlatform(platform, channel, { config, collector, facts })
     if (access.some(({ admitsPaired }) => admitsPaired)) paired.add(platform)
     people.set(platform, new Set(access.flatMap(({ allowFrom }) => allowFrom)))
   }
@@ -133,11 +133,11 @@ function readPlaceSettings(facts: ChannelFacts, settings: JsonObject, set: SetKe
 /** Groups and channels by their ids; `*` for all others. */
 function placesOf({ places }: ChannelFacts, settings: JsonObject): (readonly [string, JsonObject])[] {
   const guilds = Object.values(asRecord(settings['guilds'])).map(asRecord)
-  const found =
+  const entries =
     places === 'guilds'
       ? guilds.flatMap((guild) => [['*', guild] as const, ...Object.entries(asRecord(guild['channels']))])
       : Object.entries(asRecord(settings[places]))
-  return found.map(([id, place]) => [id, asRecord(place)])
+  return entries.map(([id, place]) => [id, asRecord(place)])
 }
 
 /**

@@ -27,7 +27,7 @@ export function createCollector(): Collector {
   const settings: (FoundSetting | FoundVariable)[] = []
   const entries: ImportEntry[] = []
   const has = (path: readonly string[]) =>
-    settings.some((one) => one.kind === 'config' && one.path.join('.') === path.join('.'))
+    settings.some((setting) => setting.kind === 'config' && setting.path.join('.') === path.join('.'))
 
   const collector: Collector = {
     settings,
@@ -39,7 +39,7 @@ export function createCollector(): Collector {
     variable(name, value, key) {
       if (isMachineVariable(name) || name.startsWith('HERMES_'))
         return collector.leave(name, 'belongs to the other program', 'variables')
-      if (settings.some((one) => one.kind === 'variable' && one.name === name)) return
+      if (settings.some((setting) => setting.kind === 'variable' && setting.name === name)) return
       settings.push({ kind: 'variable', name, value, change: key === name ? '' : `was ${key}` })
     },
     leave(key, reason, area = 'settings') {

@@ -19,13 +19,13 @@ export function readOpenclawConfig(source: SourceHome, entries: ImportEntry[]): 
   let included = 0
 
   function read(path: string): unknown {
-    const found = source.text(path)
-    if (found === undefined || 'problem' in found) {
-      entries.push(failed('settings', path, found === undefined ? 'it does not exist' : found.problem))
+    const file = source.text(path)
+    if (file === undefined || 'problem' in file) {
+      entries.push(failed('settings', path, file === undefined ? 'it does not exist' : file.problem))
       return {}
     }
     try {
-      return resolveIncludes(parseJson5(found.text))
+      return resolveIncludes(parseJson5(file.text))
     } catch (error) {
       entries.push(failed('settings', path, messageOf(error)))
       return {}
@@ -55,10 +55,9 @@ export function readOpenclawConfig(source: SourceHome, entries: ImportEntry[]): 
   return {}
 }
 
-function merge(one: unknown, other: unknown): unknown {
-  if (!isRecord(one) || !isRecord(other)) return other
-  const merged = new Map(Object.entries(one))
-  for (const [key, value] of Object.entries(other))
-    merged.set(key, merged.has(key) ? merge(merged.get(key), value) : value)
+function merge(a: unknown, b: unknown): unknown {
+  if (!isRecord(a) || !isRecord(b)) return b
+  const merged = new Map(Object.entries(a))
+  for (const [key, value] of Object.entries(b)) merged.set(key, merged.has(key) ? merge(merged.get(key), value) : value)
   return Object.fromEntries(merged)
 }

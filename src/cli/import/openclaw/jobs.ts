@@ -8,12 +8,12 @@ import { failed, left, type SourceHome } from '../source-home.ts'
 
 export function readOpenclawJobs(source: SourceHome, entries: ImportEntry[]): FoundJob[] {
   const path = ['cron/jobs.json', 'cron/cron.json'].find((name) => source.kindOf(name) !== 'missing')
-  const found = path === undefined ? undefined : source.text(path, 16 * 1024 * 1024)
-  if (path === undefined || found === undefined) return []
-  const stored = 'text' in found ? parseJson(found.text) : undefined
+  const file = path === undefined ? undefined : source.text(path, 16 * 1024 * 1024)
+  if (path === undefined || file === undefined) return []
+  const stored = 'text' in file ? parseJson(file.text) : undefined
   const jobs = Array.isArray(stored) ? stored : asRecord(stored)['jobs']
   if (!Array.isArray(jobs)) {
-    entries.push(failed('jobs', path, 'problem' in found ? found.problem : 'it has no list of jobs'))
+    entries.push(failed('jobs', path, 'problem' in file ? file.problem : 'it has no list of jobs'))
     return []
   }
   return asArray(jobs).flatMap((job, index): FoundJob[] => {
@@ -32,8 +32,8 @@ function toJob(job: JsonObject): FoundJob | string {
   if (prompt === '') return 'it has no text for the agent'
   const schedule = toSchedule(asRecord(job['schedule']))
   if (typeof schedule === 'string') return schedule
-  const own = asString(job['id']) || asString(job['jobId']) || JSON.stringify(job)
-  const id = createHash('sha256').update(own).digest('hex').slice(0, 12)
+  const identity = asString(job['id']) || asString(job['jobId']) || JSON.stringify(job)
+  const id = createHash('sha256').update(identity).digest('hex').slice(0, 12)
   const delivery = toDelivery(asRecord(job['delivery']))
   const isEnabled = job['enabled'] !== false
   const createdAt = asNumber(job['createdAtMs'])

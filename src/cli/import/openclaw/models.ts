@@ -40,8 +40,8 @@ export function readModels(config: JsonObject, collector: Collector): void {
     if (window >= 1_000) collector.set(['context_length'], Math.trunc(window), 'contextWindow')
   }
   const others = asArray(fallbacks).flatMap((name) => {
-    const found = toModel(name, { catalogue, servers, collector, key: `${key}.fallbacks` })
-    return found === undefined ? [] : [found]
+    const model = toModel(name, { catalogue, servers, collector, key: `${key}.fallbacks` })
+    return model === undefined ? [] : [model]
   })
   if (others.length > 0) collector.set(['fallback_providers'], others.slice(0, 10), `${key}.fallbacks`)
   const image = toModel(asRecord(defaults['imageModel'])['primary'] ?? defaults['imageModel'], {
@@ -119,10 +119,10 @@ export function readAuthProfiles(source: SourceHome, config: JsonObject, entries
     (name) => source.kindOf(name) !== 'missing',
   )
   if (path === undefined) return []
-  const found = source.text(path)
-  const stored = found !== undefined && 'text' in found ? parseJson(found.text) : undefined
+  const file = source.text(path)
+  const stored = file !== undefined && 'text' in file ? parseJson(file.text) : undefined
   if (!isRecord(stored)) {
-    const problem = found !== undefined && 'problem' in found ? found.problem : 'it is damaged'
+    const problem = file !== undefined && 'problem' in file ? file.problem : 'it is damaged'
     entries.push(failed('keys', path, problem))
     return []
   }

@@ -34,8 +34,8 @@ export function readWorkspace(
   const workspace = openWorkspace(source, config, environment, collector)
   const shared = findFolders(source, { ...skillSearch, from: 'skills' }, entries)
   if (workspace === undefined) return { files: [], folders: shared }
-  const own = findFolders(workspace, { ...skillSearch, from: 'skills' }, entries)
-  const targets = new Set(own.map(({ target }) => target))
+  const skillFolders = findFolders(workspace, { ...skillSearch, from: 'skills' }, entries)
+  const targets = new Set(skillFolders.map(({ target }) => target))
   const internal = asRecord(asRecord(asRecord(config['hooks'])['internal'])['entries'])
   const runsBoot = asRecord(internal['boot-md'])['enabled'] === true
   const files = [
@@ -61,7 +61,7 @@ export function readWorkspace(
         reason: name === 'BOOT.md' ? 'its hook was not enabled' : 'there is no heartbeat here',
       })
   // The skills of the workspace take precedence there.
-  return { files, folders: [...own, ...shared.filter(({ target }) => !targets.has(target))] }
+  return { files, folders: [...skillFolders, ...shared.filter(({ target }) => !targets.has(target))] }
 }
 
 function openWorkspace(
@@ -129,26 +129,26 @@ function memory(workspace: SourceHome, name: keyof typeof memoryLimits, entries:
   const [file] = findFile(workspace, 'memory', name, entries)
   if (file === undefined) return []
   const all = toEntries(String(file.content))
-  const kept: string[] = []
-  for (const entry of all) if (countChars(formatEntries([...kept, entry])) <= memoryLimits[name]) kept.push(entry)
-  if (kept.length === 0) return []
-  const omitted = all.length - kept.length
+  const lines: string[] = []
+  for (const entry of all) if (countChars(formatEntries([...lines, entry])) <= memoryLimits[name]) lines.push(entry)
+  if (lines.length === 0) return []
+  const omitted = all.length - lines.length
   const change = omitted === 0 ? 'as entries' : `as entries; ${omitted} that did not fit are only in workspace/${name}`
-  return [{ area: 'memory', name, content: formatEntries(kept), target: `memories/${name}`, change }]
+  return [{ area: 'memory', name, content: formatEntries(lines), target: `memories/${name}`, change }]
 }
 
 /** The text below a heading keeps the heading. Comments, rules and fields of a form that is not filled in are left out. */
 export function toEntries(markdown: string): string[] {
-  const found: string[] = []
+  const texts: string[] = []
   let heading = ''
   let paragraph: string[] = []
   const end = () => {
     const text = paragraph.join(' ').trim()
-    if (text !== '') found.push(heading === '' ? text : `${heading}: ${text}`)
+    if (text !== '') texts.push(heading === '' ? text : `${heading}: ${text}`)
     paragraph = []
   }
   const text = markdown.replace(/^---\r?\n[\s\S]*?\r?\n---(?=\r?\n|$)/, '').replaceAll(/<!--[\s\S]*?-->/g, '')
-  for (const line of text.split(/\r?\n/).map((one) => one.trim())) {
+  for (const line of text.split(/\r?\n/).map((part) => part.trim())) {
     const title = /^#+\s+(?<title>.+)$/.exec(line)?.groups?.['title']
     const item = /^(?:[-*+]|\d+[.)])\s+(?<item>.+)$/.exec(line)?.groups?.['item']
     if (title !== undefined || line === '' || /^(?:[-*_]\s*){3,}$/.test(line)) end()
@@ -159,5 +159,5 @@ export function toEntries(markdown: string): string[] {
     } else if (line !== '' && !/^(?:[-*_]\s*){3,}$/.test(line) && line !== '§') paragraph.push(line)
   }
   end()
-  return withoutDuplicates(found)
+  return withoutDuplicates(texts)
 }

@@ -44,9 +44,9 @@ export function applyHunks(text: string, hunks: readonly Hunk[], path: string): 
   const replacements: Replacement[] = []
   let cursor = 0
   for (const hunk of hunks.filter(changesSomething)) {
-    const found = locate(file, hunk, cursor, path)
-    if (!found.ok) return found
-    const { replacement } = found
+    const location = locate(file, hunk, cursor, path)
+    if (!location.ok) return location
+    const { replacement } = location
     const other = replacements.find(({ from, to }) => from < replacement.to && replacement.from < to)
     if (other !== undefined)
       return fail(

@@ -14,8 +14,8 @@ export function describeNearest(lines: readonly string[], searched: readonly str
     (text, index) => collapseWhitespace(lines[start + index] ?? '') !== collapseWhitespace(text),
   )
   const number = start + wrong + 1
-  const found = lines[start + wrong]
-  const difference = found === undefined ? `the file ends at line ${lines.length}` : `line ${number} is ${quote(found)}`
+  const line = lines[start + wrong]
+  const difference = line === undefined ? `the file ends at line ${lines.length}` : `line ${number} is ${quote(line)}`
   return ` The nearest lines start at line ${start + 1}: there the patch expects ${quote(searched[wrong] ?? '')}, but ${difference}.`
 }
 

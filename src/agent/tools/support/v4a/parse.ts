@@ -44,8 +44,8 @@ const maxSections = 200
 
 class InvalidPatch extends Error {
   readonly line: number
-  constructor(line: number, expected: string, found: string) {
-    const shown = found.length > 120 ? `${found.slice(0, 120)} [...]` : found
+  constructor(line: number, expected: string, actual: string) {
+    const shown = actual.length > 120 ? `${actual.slice(0, 120)} [...]` : actual
     super(`Line ${line} of the patch: expected ${expected}, found ${JSON.stringify(shown)}.`)
     this.line = line
   }

@@ -135,8 +135,8 @@ async function planSection(
   const occupied = changes.has(target) ? changes.get(target)?.after : await readCurrent(section.moveTo, files, access)
   if (occupied !== undefined) throw alreadyExists(section.moveTo, section.line, 'a move does not replace a file')
   if (!movable.ok) throw new PatchRefused(movable)
-  const found = await files.stat(path, access)
-  const movedFrom = { path, content: before ?? Buffer.alloc(0), mode: found.ok ? found.stat?.mode : undefined }
+  const file = await files.stat(path, access)
+  const movedFrom = { path, content: before ?? Buffer.alloc(0), mode: file.ok ? file.stat?.mode : undefined }
   changes.set(key, { path: change.path, before, after: undefined })
   changes.set(target, { path: section.moveTo, before: changes.get(target)?.before, after, movedFrom })
 }
