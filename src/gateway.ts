@@ -401,9 +401,15 @@ async function checkEnvironment({ context, agentRuntime }: Parts): Promise<void>
   problems.commands.environment = ''
   if (/^(?:local|bwrap|none)$/.test(settings().terminal.backend)) return
   try {
-    const { reviewPlace } = await import('./flows/environments/review-environment.ts')
-    const { openPlaces } = agentRuntime.agentServices
-    await reviewPlace({ settings, openPlaces, report: problems.commands, stopping: lifecycle.stopping, log })
+    const { reviewEnvironment } = await import('./flows/environments/review-environment.ts')
+    const { openEnvironments } = agentRuntime.agentServices
+    await reviewEnvironment({
+      settings,
+      openEnvironments,
+      report: problems.commands,
+      stopping: lifecycle.stopping,
+      log,
+    })
   } catch (error) {
     log.error({ event: 'environment.check_failed', err: error }, 'the environment of commands could not be checked')
   }

@@ -84,10 +84,10 @@ export function createSandbox({ client, name, sessionId, settings, snapshot }: S
       }
     },
     async runScript(script, signal) {
-      const place = await ready(signal)
+      const running = await ready(signal)
       try {
         const process = await within(
-          place.exec(['sh', '-c', script], { timeoutMs: scriptTimeoutMs }),
+          running.exec(['sh', '-c', script], { timeoutMs: scriptTimeoutMs }),
           scriptTimeoutMs,
           signal,
         )

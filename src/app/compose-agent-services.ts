@@ -57,7 +57,7 @@ export function composeAgentServices(
     return images.map((image) => ({ path: join(options.home.pictures, image.file), image }))
   }
   const services = createAgentServices({
-    placeKinds: new Map(),
+    environmentKinds: new Map(),
     home: options.home,
     log,
     settings,
@@ -126,7 +126,7 @@ export function composeAgentServices(
       if (event === undefined || role !== 'owner' || chatType !== 'dm') return
       await turnNotices.withoutSandbox(event, `${platform}:${userId}`)
     },
-    announcePlace: ({ event, id }, text) => turnNotices.preparingPlace(event, id, text),
+    announceEnvironment: ({ event, id }, text) => turnNotices.preparingEnvironment(event, id, text),
     // A file that the agent edits must stay intact, so words of everyday text are not replaced.
     redact: secrets.redactKnown,
     withheld: withheldVariables(platforms.catalogue),

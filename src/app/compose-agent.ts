@@ -143,7 +143,7 @@ function noChat(platform: string): SessionSource {
 function composeAgentCheck(
   { mode, settings, log }: AppContext,
   { plugins, mcp }: Pick<AgentRuntime, 'plugins' | 'mcp'>,
-  { ephemeralPrompt, ephemeralProblem, recoverPlaces }: AgentServices,
+  { ephemeralPrompt, ephemeralProblem, recoverEnvironments }: AgentServices,
 ): ToolsetCheck {
   const ofServers = async () => [
     ...(await mcp.knownTools()),
@@ -161,7 +161,7 @@ function composeAgentCheck(
         await toolsets.review()
         await ephemeralPrompt(noChat('cli'))
         // A process for one command asks a server when it needs it.
-        if (mode.staysUp) await Promise.all([mcp.discover(), recoverPlaces()])
+        if (mode.staysUp) await Promise.all([mcp.discover(), recoverEnvironments()])
         if (problems().length > 0)
           log.warn({ event: 'agent.settings_unusable', problems: problems() }, 'settings of the agent have no effect')
       } catch (error) {

@@ -33,9 +33,9 @@ export async function configCheck(context: CliContext, { json }: { readonly json
   }
   const { mediaProblems } = await import('./checks/media.ts')
   const media = (await mediaProblems(context, settings)).map((text) => ({ kind: 'note' as const, text }))
-  const { findPlaceProblem } = await import('./checks/place.ts')
-  const place = await findPlaceProblem(context, settings)
-  const unusable = place === undefined ? [] : [{ kind: 'degraded' as const, text: place }]
+  const { findEnvironmentProblem } = await import('./checks/environment.ts')
+  const problem = await findEnvironmentProblem(context, settings)
+  const unusable = problem === undefined ? [] : [{ kind: 'degraded' as const, text: problem }]
   const findings = [...configFindings(settings, undefined, context.home), ...media, ...unusable]
   for (const { kind, text } of findings)
     display.line(`${display.tone(kind === 'problem' ? 'bad' : 'warn', kind)}  ${toSingleLine(text)}`)

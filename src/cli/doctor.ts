@@ -7,6 +7,7 @@ import { type Check, type CheckContext, type CheckResult, problem, problemFromEr
 import { checkConfig, checkPlatforms, checkRoles } from './checks/configuration.ts'
 import { checkDaemon, checkDeadLetters, checkPort } from './checks/daemon.ts'
 import { checkPlatformConnections } from './checks/diagnose-platforms.ts'
+import { checkEnvironment } from './checks/environment.ts'
 import { checkDatabase, checkHomeDirectory, checkToken } from './checks/home.ts'
 import { checkHooks } from './checks/hooks.ts'
 import { checkLocalServers } from './checks/local-servers.ts'
@@ -17,7 +18,6 @@ import { checkMemory } from './checks/memory.ts'
 import { checkModel } from './checks/model.ts'
 import { checkPairing } from './checks/pairing.ts'
 import { checkPassedVariables } from './checks/passed-variables.ts'
-import { checkPlace } from './checks/place.ts'
 import { checkPlatformModels } from './checks/platform-models.ts'
 import { checkPlugins } from './checks/plugins.ts'
 import { checkPromptFiles } from './checks/prompt-files.ts'
@@ -52,7 +52,7 @@ const checks: readonly Check[] = [
   checkDeadLetters,
   checkPrograms,
   checkBrowser,
-  checkPlace,
+  checkEnvironment,
   checkPassedVariables,
   checkSandbox,
   checkWorkingDirectory,

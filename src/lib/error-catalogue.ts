@@ -321,11 +321,13 @@ export const errorCatalogue = {
     hint: 'The message contains the reason. Check the space and the permissions below `checkpoints` in HERMES_HOME.',
   },
   'environment/unreachable': {
-    meaning: 'The place where commands run (`terminal.backend`) cannot be reached. Nothing ran, here or there.',
-    hint: 'The message contains the reason. `hermes doctor` checks the place. The next command tries again.',
+    meaning:
+      'The environment in which commands run (`terminal.backend`) cannot be reached. Nothing ran, here or there.',
+    hint: 'The message contains the reason. `hermes doctor` checks the environment. The next command tries again.',
   },
   'environment/lost': {
-    meaning: 'The connection to the place where commands run was lost while a command ran. Its effects are unknown.',
+    meaning:
+      'The connection to the environment in which commands run was lost while a command ran. Its effects are unknown.',
     hint: 'Look at what the command has done before you repeat it. The next command connects again.',
   },
   'environment/no-sandbox': {
@@ -333,7 +335,7 @@ export const errorCatalogue = {
     hint: 'Install bubblewrap (apt-get install bubblewrap), or choose another `terminal.backend`. `hermes doctor` tries it.',
   },
   'environment/no-client': {
-    meaning: 'The program that reaches the place where commands run is not installed.',
+    meaning: 'The program that reaches the environment in which commands run is not installed.',
     hint: 'Install it for the user of the gateway, or choose another `terminal.backend`.',
   },
   'environment/engine-too-old': {

@@ -96,7 +96,7 @@ function gatewayWith(home: string, changes: object = {}) {
     clock: Date.now,
   })
   const agentServices = createAgentServices({
-    placeKinds: new Map(),
+    environmentKinds: new Map(),
     platformToolsets: new Map(),
     home: createHomeLayout(home),
     log: silentLog,

@@ -26,7 +26,7 @@ async function servicesIn(t: TestContext, role: Role) {
   const home = createHomeLayout(realpathSync(tempHome(t)))
   const settings = z.object(gatewayShapes([])).parse({ terminal: { cwd: home.root, sandbox: 'off' } })
   const services = createAgentServices({
-    placeKinds: new Map(),
+    environmentKinds: new Map(),
     platformToolsets: new Map(),
     home,
     log: silentLog,

@@ -1,11 +1,11 @@
 /**
- * One container as a place for commands: created, found again after a restart, stopped when it is idle, and created again
+ * One container as an environment for commands: created, found again after a restart, stopped when it is idle, and created again
  * after it was removed. Its commands run by `docker exec`.
  */
 import { randomBytes } from 'node:crypto'
 import { HermesError, isHermesError, type Logger, messageOf, type RemoteClient } from '#sdk'
 import { reasonOf, runClient } from '../shared/client-program.ts'
-import { createPlaceLifecycle } from '../shared/container-lifecycle.ts'
+import { createContainerLifecycle } from '../shared/container-lifecycle.ts'
 import {
   type ContainerPlan,
   labelNames,
@@ -62,7 +62,7 @@ const explainTimeoutMs = 5_000
 export function createDockerClient(deps: DockerClientDeps): RemoteClient {
   const { log } = deps
   const findOrCreate = createContainerStart(deps)
-  const lifecycle = createPlaceLifecycle<RunningContainer>({
+  const lifecycle = createContainerLifecycle<RunningContainer>({
     lifetimeMs: deps.lifetimeMs,
     log,
     async open(signal) {

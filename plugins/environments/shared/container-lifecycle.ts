@@ -1,33 +1,33 @@
 /**
- * Starts a place when it is needed, once for all who wait, and stops it when it was idle for long enough.
+ * Starts a container when it is needed, once for all who wait, and stops it when it was idle for long enough.
  */
 import { HermesError, type Logger, raceAbort } from '#sdk'
 
-export interface PlaceSteps<Place> {
+export interface ContainerSteps<Container> {
   /** Rejects `environment/...`. */
-  open(signal: AbortSignal): Promise<Place>
+  open(signal: AbortSignal): Promise<Container>
   /** Whether a command runs there in the background. */
-  isBusy(place: Place, signal: AbortSignal): Promise<boolean>
-  close(place: Place, signal: AbortSignal): Promise<void>
+  isBusy(container: Container, signal: AbortSignal): Promise<boolean>
+  close(container: Container, signal: AbortSignal): Promise<void>
   /** Undefined: it is never stopped for being idle. */
   lifetimeMs(): number | undefined
   readonly log: Logger
 }
 
-export interface PlaceLifecycle<Place> {
+export interface ContainerLifecycle<Container> {
   /** Undefined: it was not started, or has ended. */
-  current(): Place | undefined
+  current(): Container | undefined
   start(signal: AbortSignal): Promise<void>
-  /** The place has ended by itself; the next start opens another one. */
-  lost(place: Place): void
+  /** The container has ended by itself; the next start opens another one. */
+  lost(container: Container): void
   stop(): Promise<void>
 }
 
 const closeTimeoutMs = 30_000
 
-export function createPlaceLifecycle<Place>(steps: PlaceSteps<Place>): PlaceLifecycle<Place> {
+export function createContainerLifecycle<Container>(steps: ContainerSteps<Container>): ContainerLifecycle<Container> {
   const { log } = steps
-  let place: Place | undefined
+  let container: Container | undefined
   let opening: { readonly done: Promise<void>; readonly abort: AbortController } | undefined
   let closing: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
@@ -36,32 +36,32 @@ export function createPlaceLifecycle<Place>(steps: PlaceSteps<Place>): PlaceLife
   const arm = (): void => {
     clearTimeout(timer)
     const lifetimeMs = steps.lifetimeMs()
-    if (lifetimeMs === undefined || place === undefined) return
+    if (lifetimeMs === undefined || container === undefined) return
     timer = setTimeout(() => void closeIfIdle(), Math.max(lifetimeMs - (performance.now() - usedAt), 0))
     timer.unref()
   }
 
   const closeIfIdle = async (): Promise<void> => {
-    const idle = place
+    const idle = container
     const usedBefore = usedAt
     if (idle === undefined || closing !== undefined) return
     try {
       const busy = await steps.isBusy(idle, AbortSignal.timeout(closeTimeoutMs))
-      if (place !== idle) return
+      if (container !== idle) return
       if (busy) usedAt = performance.now()
       if (busy || usedAt !== usedBefore) return arm()
-      log.info({ event: 'container.idle' }, 'an idle place is stopped')
+      log.info({ event: 'container.idle' }, 'an idle container is stopped')
       await close()
     } catch (error) {
-      log.warn({ event: 'container.not_stopped', err: error }, 'a place could not be stopped')
+      log.warn({ event: 'container.not_stopped', err: error }, 'a container could not be stopped')
     }
   }
 
   const close = (): Promise<void> => {
     clearTimeout(timer)
-    const closed = place
+    const closed = container
     if (closed === undefined) return closing ?? Promise.resolve()
-    place = undefined
+    container = undefined
     closing = steps.close(closed, AbortSignal.timeout(closeTimeoutMs)).finally(() => {
       closing = undefined
     })
@@ -71,10 +71,10 @@ export function createPlaceLifecycle<Place>(steps: PlaceSteps<Place>): PlaceLife
   const open = (): Promise<void> => {
     const abort = new AbortController()
     const work = async () => {
-      // A place that is still closing has the name or the files of the next one. Its failure was logged.
+      // A container that is still closing has the name or the files of the next one. Its failure was logged.
       await closing?.catch(() => undefined)
       const opened = await steps.open(abort.signal)
-      place = opened
+      container = opened
       usedAt = performance.now()
       if (abort.signal.aborted) await close()
       else arm()
@@ -88,27 +88,27 @@ export function createPlaceLifecycle<Place>(steps: PlaceSteps<Place>): PlaceLife
   }
 
   return {
-    current: () => place,
+    current: () => container,
     async start(signal) {
       signal.throwIfAborted()
       usedAt = performance.now()
-      if (place !== undefined) return
+      if (container !== undefined) return
       // The work goes on for those who still wait.
       await raceAbort(opening?.done ?? open(), signal)
     },
     lost(ended) {
-      if (place !== ended) return
+      if (container !== ended) return
       clearTimeout(timer)
-      place = undefined
+      container = undefined
     },
     async stop() {
-      opening?.abort.abort(new HermesError('environment/unreachable', 'The gateway stops using the place.'))
+      opening?.abort.abort(new HermesError('environment/unreachable', 'The gateway stops using the container.'))
       // The callers of `start` are told of its failure.
       await opening?.done.catch(() => undefined)
       try {
         await close()
       } catch (error) {
-        log.warn({ event: 'container.not_stopped', err: error }, 'a place could not be stopped')
+        log.warn({ event: 'container.not_stopped', err: error }, 'a container could not be stopped')
       }
     },
   }

@@ -1,5 +1,5 @@
 /**
- * Finds what an earlier process has left, once: before the first place is started, at the start of the gateway or later.
+ * Finds what an earlier process has left, once: before the first environment is started, at the start of the gateway or later.
  */
 import { type Logger, raceAbort } from '#sdk'
 

@@ -4,11 +4,11 @@
 import { type RemoteClient, raceAbort } from '#sdk'
 
 export interface SharedClient {
-  /** The client for one more environment. Its `stop` leaves; the last one that leaves stops the place. */
+  /** The client for one more environment. Its `stop` leaves; the last one that leaves stops the environment. */
   join(onStart?: () => void): RemoteClient
 }
 
-/** @param onEmpty called before the place is stopped */
+/** @param onEmpty called before the environment is stopped */
 export function shareClient(client: RemoteClient, onEmpty: () => void = () => undefined): SharedClient {
   const members = new Set<object>()
   let closing: Promise<void> | undefined
@@ -29,7 +29,7 @@ export function shareClient(client: RemoteClient, onEmpty: () => void = () => un
         async start(signal) {
           members.add(member)
           onStart?.()
-          // Otherwise it would find a place that is about to end. The caller of `stop` is told of a failure.
+          // Otherwise it would find an environment that is about to end. The caller of `stop` is told of a failure.
           if (closing !== undefined) await raceAbort(closing.catch(ignore), signal)
           await client.start(signal)
         },

@@ -1,10 +1,10 @@
 /**
- * One instance of Apptainer as a place for commands. Its commands run by `exec instance://`.
+ * One instance of Apptainer as an environment for commands. Its commands run by `exec instance://`.
  */
 import { randomBytes } from 'node:crypto'
 import { HermesError, type Logger, messageOf, type RemoteClient } from '#sdk'
 import { type ClientProgram, reasonOf } from '../shared/client-program.ts'
-import { createPlaceLifecycle } from '../shared/container-lifecycle.ts'
+import { createContainerLifecycle } from '../shared/container-lifecycle.ts'
 import { workspacePath } from '../shared/working-directory.ts'
 import { listInstances, orderSingularity } from './program.ts'
 
@@ -46,7 +46,7 @@ const explainTimeoutMs = 5_000
 export function createSingularityClient(deps: SingularityClientDeps): RemoteClient {
   const { log } = deps
   const without = new Set<OptionalPart>()
-  const lifecycle = createPlaceLifecycle<Instance>({
+  const lifecycle = createContainerLifecycle<Instance>({
     // An idle instance is one sleeping process, and nothing tells whether commands still run in it.
     lifetimeMs: () => undefined,
     isBusy: async () => true,

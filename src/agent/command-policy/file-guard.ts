@@ -131,7 +131,7 @@ function isSecret(path: string, home: string): boolean {
 }
 
 /** Returns why the file tools may not read or write a file of an environment, as a clause. Takes the real path there. */
-export type PlaceGuard = (path: string, userHome: string, intent: 'read' | 'write') => string | undefined
+export type RemoteFileGuard = (path: string, userHome: string, intent: 'read' | 'write') => string | undefined
 
 /**
  * The rules for the files of another machine that is no container. It may be the machine of the gateway itself, or have a
@@ -139,7 +139,7 @@ export type PlaceGuard = (path: string, userHome: string, intent: 'read' | 'writ
  *
  * @param home the directory of the gateway (`HERMES_HOME`), absolute
  */
-export function createPlaceGuard(home: string): PlaceGuard {
+export function createRemoteFileGuard(home: string): RemoteFileGuard {
   return (path, userHome, intent) => {
     for (const directory of [home, join(userHome, '.hermes')]) {
       if (isSecret(path, directory)) return 'it contains secrets'

@@ -181,7 +181,7 @@ function matchesAt(text: string, part: string, at: number): boolean {
 }
 
 /** What a container contains needs no question (Hermes asks none there). What is forbidden stays forbidden. */
-export function decideForPlace(
+export function decideForEnvironment(
   judged: PolicyDecision,
   { isContainer }: { readonly isContainer?: boolean | undefined },
 ): PolicyDecision {

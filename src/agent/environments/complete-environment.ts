@@ -2,7 +2,7 @@
  * Makes an environment of what a plugin gives: an environment that may have no files, a client program that reaches another
  * machine, or a service that only runs short scripts.
  */
-import { createPlaceGuard } from '../command-policy/file-guard.ts'
+import { createRemoteFileGuard } from '../command-policy/file-guard.ts'
 import type { Environment } from './environment.ts'
 import type { EnvironmentFactory } from './kind.ts'
 import { withFiles } from './remote/files-over-execute.ts'
@@ -11,7 +11,7 @@ import { createScriptEnvironment } from './scripts/script-environment.ts'
 
 /** @param home of the gateway: outside of a container, its rules for files hold */
 export function completeEnvironment(made: ReturnType<EnvironmentFactory>, home: string): Environment {
-  const guard = (isGuarded: boolean) => (isGuarded ? createPlaceGuard(home) : undefined)
+  const guard = (isGuarded: boolean) => (isGuarded ? createRemoteFileGuard(home) : undefined)
   if ('client' in made) return createRemoteEnvironment(made, guard(made.guardsFiles ?? made.isContainer !== true))
   if ('runScript' in made) return createScriptEnvironment(made, guard(made.isContainer === false))
   // It may be the object of a class, whose methods a spread does not copy.

@@ -33,7 +33,7 @@ export const terminalConfig = {
         .refine((name) => !isMisspelled(name), 'is misspelled; known are local, bwrap, docker, ssh, singularity, none')
         .default('local')
         .describe(
-          'Where commands and file tools work: `local` (this machine, in the sandbox if there is one), `bwrap` (this machine, never without the sandbox), `docker`, `ssh`, `singularity`, or the name that a plugin registers (`modal`, `daytona`). With `none` the model gets neither terminal nor file tools. No place is replaced by another one.',
+          'Where commands and file tools work: `local` (this machine, in the sandbox if there is one), `bwrap` (this machine, never without the sandbox), `docker`, `ssh`, `singularity`, or the name that a plugin registers (`modal`, `daytona`). With `none` the model gets neither terminal nor file tools. No environment is replaced by another one.',
         ),
       cwd: z
         .string()

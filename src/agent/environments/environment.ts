@@ -47,16 +47,16 @@ export interface BackgroundCommand {
 export interface Environment {
   /** `local`, `bwrap`, `docker`, `ssh`, `singularity`, or the name that a plugin has registered. */
   readonly kind: string
-  /** The working directory of commands and the base of relative paths. In a remote place it may begin with `~`. */
+  /** The working directory of commands and the base of relative paths. In a remote environment it may begin with `~`. */
   readonly cwd: string
-  /** The files of the same place. */
+  /** The files of the same environment. */
   readonly files: EnvironmentFiles
   /**
    * Commands cannot reach the machine of the gateway and its files, as in a container. Then no command needs approval; the
    * forbidden ones stay forbidden.
    */
   readonly isContainer?: boolean | undefined
-  /** Prepares the place. Rejects with `HermesError` `environment/...`. Commands and files do it themselves when needed. */
+  /** Prepares the environment. Rejects with `HermesError` `environment/...`. Commands and files do it themselves when needed. */
   start?(signal: AbortSignal): Promise<void>
   /** Runs a shell command until it exits. Throws only when the command cannot be started. */
   execute(command: string, options: ExecuteOptions): Promise<ExecuteResult>

@@ -1,9 +1,9 @@
 /**
- * The contract of the files of an environment: what the file tools do, in the same place as the commands.
+ * The contract of the files of an environment: what the file tools do, in the same environment as the commands.
  */
 import type { ReadOptions } from '../support/files.ts'
 
-/** Who reads or writes. The rules of the place decide what this caller may do. */
+/** Who reads or writes. The rules of the environment decide what this caller may do. */
 export interface FileAccess {
   readonly signal: AbortSignal
   /** An owner causes the call; others write no file that becomes a part of prompts. Default: true. */
@@ -13,7 +13,7 @@ export interface FileAccess {
 }
 
 export type FileRefusalCode =
-  /** The rules of the place. */
+  /** The rules of the environment. */
   | 'secret'
   | 'protected'
   | 'hidden'
@@ -28,7 +28,7 @@ export type FileRefusalCode =
   | 'not_utf8'
   /** A link replaced a part of the path meanwhile. */
   | 'changed'
-  /** The system of the place refuses, for example for lack of permission or of space. */
+  /** The system of the environment refuses, for example for lack of permission or of space. */
   | 'failed'
 
 export interface FileRefusal {
@@ -89,15 +89,15 @@ export type FileSearchResult =
 
 /**
  * Paths are as a model writes them: relative to the directory of the environment, absolute, or below `~`, the home of the
- * user in that place. Symbolic links are followed. Methods reject when the signal aborts and when the place cannot be
+ * user in that environment. Symbolic links are followed. Methods reject when the signal aborts and when the environment cannot be
  * reached (`HermesError` `environment/...`); everything else is a refusal.
  */
 export interface EnvironmentFiles {
-  /** The path as a command in this place may use it. It may still begin with `~`. */
+  /** The path as a command in this environment may use it. It may still begin with `~`. */
   resolve(path: string): string
   /**
-   * Whether the rules of the place permit this, before anything is changed. The file may be missing. `path`: where its links lead,
-   * if the place tells it.
+   * Whether the rules of the environment permit this, before anything is changed. The file may be missing. `path`: where its links lead,
+   * if the environment tells it.
    */
   check(
     path: string,

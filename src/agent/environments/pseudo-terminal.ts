@@ -1,5 +1,5 @@
 /**
- * Runs a command in a pseudo-terminal, for programs that ask whether they have one. script(1) of util-linux makes it in the place
+ * Runs a command in a pseudo-terminal, for programs that ask whether they have one. script(1) of util-linux makes it in the environment
  * where the command runs, so that it works in a sandbox, in a container and over ssh alike, without a native package
  * (about 20 ms; node-pty works on this machine only). Loaded with the first such command.
  */

@@ -1,5 +1,5 @@
 /**
- * The contract of a client program that reaches another place: `docker exec`, `ssh`, `singularity exec`. See
+ * The contract of a client program that reaches another environment: `docker exec`, `ssh`, `singularity exec`. See
  * `createRemoteEnvironment`, which does everything else.
  */
 import type { HermesError } from '../../lib/errors.ts'
@@ -8,16 +8,16 @@ export interface RemoteClient {
   readonly kind: string
   /**
    * Milliseconds that the client program may take to end after the script has ended. If it takes longer, a process in the
-   * place still holds the output. Default: 150.
+   * environment still holds the output. Default: 150.
    */
   readonly endMs?: number
   /**
-   * Starts the container or opens the connection. Does nothing if the place is ready. Called before each command. Concurrent
+   * Starts the container or opens the connection. Does nothing if the environment is ready. Called before each command. Concurrent
    * calls share one attempt, and a call after a failed one tries again. Rejects with `HermesError` `environment/...`.
    */
   start(signal: AbortSignal): Promise<void>
   /**
-   * The command line on this machine that runs `script` with `sh -c` in the place, in any directory. stdin and stdout are
+   * The command line on this machine that runs `script` with `sh -c` in the environment, in any directory. stdin and stdout are
    * passed unchanged; stderr is the client's own. The script has at most 8 kB.
    */
   commandLine(script: string, options: RemoteCommandOptions): RemoteCommandLine

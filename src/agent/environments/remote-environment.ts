@@ -4,12 +4,12 @@
 import { StringDecoder } from 'node:string_decoder'
 import { messageOf } from '../../lib/errors.ts'
 import { withTimeout } from '../../lib/timers.ts'
-import type { PlaceGuard } from '../command-policy/file-guard.ts'
+import type { RemoteFileGuard } from '../command-policy/file-guard.ts'
 import type { BackgroundCommand, Environment, ExecuteOptions, ExecuteResult, SpawnOptions } from './environment.ts'
 import { createOutputBuffer } from './output-buffer.ts'
-import { resolvePlacePath } from './remote/quote.ts'
+import { resolveRemotePath } from './remote/quote.ts'
 import { createRemoteFiles } from './remote/remote-files.ts'
-import { type PlaceCommand, type PlaceProcess, runInPlace } from './remote/run-in-place.ts'
+import { type RemoteCommand, type RemoteProcess, runRemoteCommand } from './remote/run-remote-command.ts'
 import type { RemoteClient } from './remote-client.ts'
 
 export interface RemoteEnvironmentOptions {
@@ -32,22 +32,22 @@ export interface RemoteEnvironmentOptions {
  * Nothing is reached before the first command or file.
  * @param denial why the file tools may not read or write a file there
  */
-export function createRemoteEnvironment(options: RemoteEnvironmentOptions, denial?: PlaceGuard): Environment {
+export function createRemoteEnvironment(options: RemoteEnvironmentOptions, denial?: RemoteFileGuard): Environment {
   const { client, cwd, variables = {}, isContainer, graceMs = 500 } = options
   /** What cleanup must kill. */
-  const running = new Set<PlaceProcess>()
+  const running = new Set<RemoteProcess>()
 
-  const run = async (command: Omit<PlaceCommand, 'cwd'> & { readonly cwd?: string }, signal: AbortSignal) => {
+  const run = async (command: Omit<RemoteCommand, 'cwd'> & { readonly cwd?: string }, signal: AbortSignal) => {
     await client.start(signal)
-    const place = runInPlace(client, { ...command, cwd: resolvePlacePath(command.cwd ?? cwd, cwd) })
-    running.add(place)
-    place.exited.then(
+    const remote = runRemoteCommand(client, { ...command, cwd: resolveRemotePath(command.cwd ?? cwd, cwd) })
+    running.add(remote)
+    remote.exited.then(
       (exit) => {
-        if (exit.kind === 'killed' || !exit.hasSurvivors) running.delete(place)
+        if (exit.kind === 'killed' || !exit.hasSurvivors) running.delete(remote)
       },
-      () => running.delete(place),
+      () => running.delete(remote),
     )
-    return place
+    return remote
   }
   const commandOf = (command: string, { cwd: directory, variables: more }: SpawnOptions) => ({
     command,
@@ -66,16 +66,16 @@ export function createRemoteEnvironment(options: RemoteEnvironmentOptions, denia
     async execute(command, { timeoutMs, signal, maxOutputBytes, ...how }) {
       if (signal.aborted) return abortedResult
       const output = createOutputBuffer(maxOutputBytes)
-      let place: PlaceProcess
+      let remote: RemoteProcess
       try {
         await options.expose?.(how.exposed ?? [])
         const request = { ...commandOf(command, how), input: 'none' as const }
-        place = await run({ ...request, onOutput: (chunk) => output.add(chunk) }, signal)
+        remote = await run({ ...request, onOutput: (chunk) => output.add(chunk) }, signal)
       } catch (error) {
         if (signal.aborted) return abortedResult
         throw error
       }
-      return await waitForEnd(place, { timeoutMs, signal, graceMs }, () => output.text())
+      return await waitForEnd(remote, { timeoutMs, signal, graceMs }, () => output.text())
     },
 
     async spawn(command, how) {
@@ -83,15 +83,15 @@ export function createRemoteEnvironment(options: RemoteEnvironmentOptions, denia
       const output = createOutputEmitter()
       const signal = new AbortController().signal
       const request = { ...commandOf(command, how), input: 'open' as const, onOutput: output.add }
-      const place = await run(request, signal)
-      const pid = await place.started
-      return createRemoteBackgroundCommand({ place, pid, output, graceMs })
+      const remote = await run(request, signal)
+      const pid = await remote.started
+      return createRemoteBackgroundCommand({ remote, pid, output, graceMs })
     },
 
     async cleanup() {
       const all = [...running]
       running.clear()
-      await Promise.all(all.map((place) => place.kill(graceMs)))
+      await Promise.all(all.map((remote) => remote.kill(graceMs)))
       await client.stop()
     },
   }
@@ -102,19 +102,19 @@ const abortedResult: ExecuteResult = { output: '', exitCode: null, timedOut: fal
 const survivorNote = '\n[a process that this command started is still running; its further output is lost]\n'
 
 async function waitForEnd(
-  place: PlaceProcess,
+  remote: RemoteProcess,
   { timeoutMs, signal, graceMs }: Pick<ExecuteOptions, 'timeoutMs' | 'signal'> & { readonly graceMs: number },
   output: () => string,
 ): Promise<ExecuteResult> {
-  const result = await withTimeout(place.exited, timeoutMs, signal)
+  const result = await withTimeout(remote.exited, timeoutMs, signal)
   if (!result.done) {
     const aborted = signal.aborted
-    await place.kill(graceMs)
+    await remote.kill(graceMs)
     return { output: output(), exitCode: null, timedOut: !aborted, aborted }
   }
   const exit = result.value
   if (exit.kind === 'killed') return { output: output(), exitCode: null, timedOut: false, aborted: false }
-  if (exit.hasSurvivors) place.detach()
+  if (exit.hasSurvivors) remote.detach()
   const note = exit.hasSurvivors ? survivorNote : ''
   return { output: output() + note, exitCode: exit.exitCode, timedOut: false, aborted: false }
 }
@@ -142,21 +142,21 @@ function createOutputEmitter() {
 }
 
 interface BackgroundOptions {
-  readonly place: PlaceProcess
+  readonly remote: RemoteProcess
   readonly pid: number
   readonly output: ReturnType<typeof createOutputEmitter>
   readonly graceMs: number
 }
 
-function createRemoteBackgroundCommand({ place, pid, output, graceMs }: BackgroundOptions): BackgroundCommand {
+function createRemoteBackgroundCommand({ remote, pid, output, graceMs }: BackgroundOptions): BackgroundCommand {
   let hasExited = false
   const end = (exitCode: number | null) => {
     hasExited = true
     output.end()
-    place.stdin.destroy()
+    remote.stdin.destroy()
     return { exitCode }
   }
-  const exited = place.exited.then(
+  const exited = remote.exited.then(
     (exit) => end(exit.kind === 'exited' ? exit.exitCode : null),
     (error: unknown) => {
       output.emit(`\n[${messageOf(error)}]\n`)
@@ -168,12 +168,12 @@ function createRemoteBackgroundCommand({ place, pid, output, graceMs }: Backgrou
     exited,
     onOutput: output.listen,
     write(text) {
-      if (hasExited || !place.stdin.writable) return false
-      place.stdin.write(text)
+      if (hasExited || !remote.stdin.writable) return false
+      remote.stdin.write(text)
       return true
     },
     kill() {
-      if (!hasExited) void place.kill(graceMs)
+      if (!hasExited) void remote.kill(graceMs)
     },
   }
 }

@@ -148,7 +148,7 @@ function trackExecutions(
   }
   return {
     environment: {
-      ...placeOf(environment),
+      ...sharedParts(environment),
       get cwd() {
         return shell.directory ?? environment.cwd
       },
@@ -179,7 +179,7 @@ function filesFrom(files: EnvironmentFiles, shell: ShellState): EnvironmentFiles
 }
 
 /** What stays the same when the commands of an environment are wrapped. */
-function placeOf({ kind, cwd, files, isContainer, start }: Environment) {
+function sharedParts({ kind, cwd, files, isContainer, start }: Environment) {
   return { kind, cwd, files, ...(isContainer && { isContainer }), ...(start && { start }) }
 }
 
@@ -195,7 +195,7 @@ export function withVariables(
       ? options
       : { ...options, variables: { ...options.variables, ...(await variables()) } }
   return {
-    ...placeOf(environment),
+    ...sharedParts(environment),
     execute: async (command, options) => environment.execute(command, await extend(options)),
     cleanup: () => environment.cleanup(),
     ...(spawn && { spawn: async (command, options) => spawn.call(environment, command, await extend(options)) }),

@@ -104,8 +104,8 @@ function splitReport(output: string, mark: string): { output: string; report: st
 }
 
 function readReport(report: string, mark: string, cwd: string): ShellEnd | undefined {
-  const [place = '', before = '', after = ''] = report.split(`\n${mark}=\n`)
-  const [, , logical = '', physical = ''] = place.split('\n')
+  const [location = '', before = '', after = ''] = report.split(`\n${mark}=\n`)
+  const [, , logical = '', physical = ''] = location.split('\n')
   if (!physical.startsWith('/')) return undefined
   const moved = logical === cwd || physical === cwd ? {} : { directory: physical }
   const list = after.replace(/\n$/, '')

@@ -76,7 +76,7 @@ export function failedResult(
   durationMs: number,
 ): ExecutedToolResult & { readonly errorMessage: string } {
   const errorMessage = origin === null ? messageOf(error) : `${origin} failed: ${messageOf(error)}`
-  // The person in the chat learns what to do about a place that cannot be reached.
+  // The person in the chat learns what to do about an environment that cannot be reached.
   const place = isHermesError(error) && error.code.startsWith('environment/') ? error : undefined
   const text = place === undefined ? errorMessage : `${errorMessage} ${place.hint}`
   return {

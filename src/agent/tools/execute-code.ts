@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path'
 import { z } from 'zod'
 import { asString } from '../../lib/json.ts'
 import { stripTerminalEscapes, toVisibleText } from '../../lib/visible-text.ts'
-import { decideForPlace } from '../command-policy/policy.ts'
+import { decideForEnvironment } from '../command-policy/policy.ts'
 import type { PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment } from '../environments/environment.ts'
 import { countOf, lineOf, storedCharsOf, toErrorJson, toResultJson } from '../support/result-json.ts'
@@ -46,7 +46,7 @@ export const createExecuteCodeTool = ({
     })
     return isSandboxed && judged.decision === 'needs-approval' && judged.rule === inlineCode
       ? { decision: 'allow' }
-      : decideForPlace(judged, environment)
+      : decideForEnvironment(judged, environment)
   }
   return defineToolCode({
     name: 'execute_code',

@@ -7,7 +7,7 @@ import { asRecord, asString, parseJson } from '../../lib/json.ts'
 import { beginningOf } from '../../lib/redact.ts'
 import { sleep } from '../../lib/timers.ts'
 import { stripTerminalEscapes, toVisibleText } from '../../lib/visible-text.ts'
-import { decideForPlace, isUnchecked } from '../command-policy/policy.ts'
+import { decideForEnvironment, isUnchecked } from '../command-policy/policy.ts'
 import type { PolicyDecision } from '../command-policy/rule.ts'
 import type { ProcessEntry } from '../environments/environment.ts'
 import { countOf, lineOf, storedCharsOf, toErrorJson, toResultJson } from '../support/result-json.ts'
@@ -62,7 +62,7 @@ export const createProcessTool = ({ commandPolicy, terminal }: ToolServices) =>
       const entry = action === 'write' || action === 'submit' ? processes.get(idOf(args) ?? '') : undefined
       return entry === undefined
         ? undefined
-        : inputNeedOf(entry, data, decideForPlace(commandPolicy.evaluate(data), environment))
+        : inputNeedOf(entry, data, decideForEnvironment(commandPolicy.evaluate(data), environment))
     },
 
     async run(args, context) {
@@ -120,7 +120,7 @@ function writeInput(
   context: ToolContext,
   commandPolicy: ToolServices['commandPolicy'],
 ): string {
-  const result = decideForPlace(commandPolicy.evaluate(data), context.environment)
+  const result = decideForEnvironment(commandPolicy.evaluate(data), context.environment)
   if (result.decision === 'forbidden')
     return toErrorJson({ code: 'command_refused', reason: `Refused: this ${result.reason}.` }, { rule: result.rule })
   const need = context.isApproved === true ? undefined : inputNeedOf(entry, data, result)

@@ -92,7 +92,7 @@ const incompleteReasons = {
   abort: 'the turn was stopped',
 } as const
 
-/** One hit for each file, from a place that knows lines alone. */
+/** One hit for each file, from an environment that knows lines alone. */
 function inOutput(hits: readonly FileHit[], output: (typeof outputs)[keyof typeof outputs]): readonly FileHit[] {
   if (output === 'lines') return hits
   const files = new Map<string, FileHit>()

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { asString } from '../../lib/json.ts'
 import { shapeOfCommand } from '../command-policy/command-shape.ts'
-import { decideForPlace, isUnchecked } from '../command-policy/policy.ts'
+import { decideForEnvironment, isUnchecked } from '../command-policy/policy.ts'
 import type { NeedsApproval, PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment } from '../environments/environment.ts'
 import { lineOf, toErrorJson } from '../support/result-json.ts'
@@ -78,7 +78,7 @@ async function judge(
   const { environment } = context
   const limitsHermes = !isOutside(args, context) && (await environment.isSandboxed?.()) === true
   const judged = commandPolicy.evaluate(command, { cwd, interactive: background, limitsHermes })
-  return decideForPlace(judged, environment)
+  return decideForEnvironment(judged, environment)
 }
 
 /** Where there is no sandbox, nothing is outside of it. */

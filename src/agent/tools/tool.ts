@@ -86,7 +86,7 @@ export interface ToolContext {
 /** What a tool is about to do to files. */
 export interface UpcomingChange {
   readonly tool: string
-  /** Absolute paths in the place of the environment: files, or the folder of a command. */
+  /** Absolute paths in the environment: files, or the folder of a command. */
   readonly paths: readonly string[]
   /** The command of `terminal`. */
   readonly command?: string

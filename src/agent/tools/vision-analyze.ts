@@ -64,7 +64,7 @@ export const createVisionTool = ({ canSeePictures, fileGuard }: ToolServices) =>
 const foreignFile =
   'The path is none of a file that was sent in this conversation, and the person who caused this turn may not read others.'
 
-/** A path of another place must not be looked for on the disk of the gateway. */
+/** A path of another environment must not be looked for on the disk of the gateway. */
 const isOnThisMachine = ({ kind }: ToolContext['environment']) => kind === 'local' || kind === 'bwrap'
 
 /** Hermes gives files in `image_url`, too. */

@@ -60,7 +60,7 @@ export interface ChangingCall {
   readonly turn: string
   /** '' for none. */
   readonly session: string
-  /** The path on this machine of a path in the place. */
+  /** The path on this machine of a path in the environment. */
   toHostPath(path: string): string
   redact(text: string): string
 }

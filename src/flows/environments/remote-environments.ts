@@ -1,5 +1,5 @@
 /**
- * Creates the environments of `terminal.backend` where that is not this machine. Imported when such a place is configured.
+ * Creates the environments of `terminal.backend` where that is not this machine. Imported when such an environment is configured.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,59 +20,59 @@ import type { Logger } from '../../lib/log.ts'
 import { locateProfile } from '../../lib/profiles.ts'
 import { loadBundledEnvironment } from '../../plugins/bundled-environments.ts'
 
-export interface RemotePlacesDeps {
+export interface RemoteEnvironmentsDeps {
   readonly home: Pick<HomeLayout, 'root' | 'cache' | 'media'>
   readonly settings: () => Pick<AgentConfig, 'terminal'>
   /** The variables of the process and of .env. */
   readonly environment: () => Pick<ConfigEnvironment, 'process' | 'file'>
-  /** Names of variables that enter no place. */
+  /** Names of variables that enter no environment. */
   readonly withheld: readonly string[]
   /** The kinds that plugins have registered. */
   pluginEnvironments?(name: string): EnvironmentKind | undefined
   /** The bundled kinds that were loaded: each knows what it has started, so there is one of each for the whole gateway. */
-  readonly placeKinds: PlaceKinds
+  readonly environmentKinds: EnvironmentKinds
   /** Tells the people of a session what its command waits for. Absent: no person waits. */
   announce?(sessionId: string, text: string): void
   readonly log: Logger
 }
 
-export type PlaceKinds = Map<string, Promise<EnvironmentKind>>
+export type EnvironmentKinds = Map<string, Promise<EnvironmentKind>>
 
-export interface RemotePlaces {
+export interface RemoteEnvironments {
   /** `workspace`: the folder in which it begins, in place of `terminal.cwd`. */
   create(sessionId: string, workspace?: string): Environment
-  /** Whether the place can be reached. Never rejects. */
+  /** Whether the environment can be reached. Never rejects. */
   check(signal: AbortSignal): Promise<EnvironmentCheck>
   /** Finds or removes what an earlier process left behind. Rejects when that fails. */
   recover(signal: AbortSignal): Promise<void>
 }
 
 /** Undefined if the configured kind is not registered. */
-export async function openRemotePlaces(deps: RemotePlacesDeps): Promise<RemotePlaces | undefined> {
+export async function openRemoteEnvironments(deps: RemoteEnvironmentsDeps): Promise<RemoteEnvironments | undefined> {
   const name = deps.settings().terminal.backend
   const kind = await findKind(name, deps)
-  return kind && placesOf(kind, name, deps)
+  return kind && environmentsOf(kind, name, deps)
 }
 
 /** An engine that has just been started may be slow. */
 const recoverTimeoutMs = 120_000
 
-/** Finds or removes what an earlier process has left in the configured place, and in containers used before. Never rejects. */
-export async function recoverPlaces(deps: RemotePlacesDeps): Promise<void> {
+/** Finds or removes what an earlier process has left in the configured environment, and in containers used before. Never rejects. */
+export async function recoverEnvironments(deps: RemoteEnvironmentsDeps): Promise<void> {
   const { backend } = deps.settings().terminal
   // A kind of containers has a folder of its name.
   const earlier = bundledKinds.filter((name) => existsSync(join(deps.home.root, 'sandboxes', name)))
-  for (const name of new Set([backend, ...earlier])) await recoverPlace(name, deps)
+  for (const name of new Set([backend, ...earlier])) await recoverEnvironment(name, deps)
 }
 
-async function recoverPlace(backend: string, deps: RemotePlacesDeps): Promise<void> {
+async function recoverEnvironment(backend: string, deps: RemoteEnvironmentsDeps): Promise<void> {
   try {
     const kind = await findKind(backend, deps)
-    if (kind !== undefined) await placesOf(kind, backend, deps).recover(AbortSignal.timeout(recoverTimeoutMs))
+    if (kind !== undefined) await environmentsOf(kind, backend, deps).recover(AbortSignal.timeout(recoverTimeoutMs))
   } catch (error) {
     deps.log.warn(
       { event: 'environment.not_recovered', backend, err: error },
-      'what an earlier run has left in the place of commands was not looked for',
+      'what an earlier run has left in the environment of commands was not looked for',
     )
   }
 }
@@ -80,18 +80,18 @@ async function recoverPlace(backend: string, deps: RemotePlacesDeps): Promise<vo
 /** A kind of another plugin is asked for each time, because the plugin may have been loaded again. */
 async function findKind(
   name: string,
-  { placeKinds, pluginEnvironments }: RemotePlacesDeps,
+  { environmentKinds, pluginEnvironments }: RemoteEnvironmentsDeps,
 ): Promise<EnvironmentKind | undefined> {
-  const known = placeKinds.get(name)
+  const known = environmentKinds.get(name)
   if (known !== undefined) return await known
   if (!bundledKinds.includes(name)) return pluginEnvironments?.(name)
   const loading = loadBundledEnvironment(name)
-  placeKinds.set(name, loading)
-  loading.catch(() => placeKinds.delete(name))
+  environmentKinds.set(name, loading)
+  loading.catch(() => environmentKinds.delete(name))
   return await loading
 }
 
-function placesOf(kind: EnvironmentKind, name: string, deps: RemotePlacesDeps): RemotePlaces {
+function environmentsOf(kind: EnvironmentKind, name: string, deps: RemoteEnvironmentsDeps): RemoteEnvironments {
   const request = () => requestOf(name, deps)
   return {
     create(sessionId, workspace) {
@@ -112,7 +112,7 @@ function placesOf(kind: EnvironmentKind, name: string, deps: RemotePlacesDeps): 
 
 function requestOf(
   name: string,
-  { home, settings, environment, withheld, log }: RemotePlacesDeps,
+  { home, settings, environment, withheld, log }: RemoteEnvironmentsDeps,
 ): Omit<EnvironmentRequest, 'sessionId'> {
   const { terminal } = settings()
   const named = [...terminal.env_passthrough, ...terminal.docker_forward_env]

@@ -1,38 +1,38 @@
 /**
- * Tells the owner whether the place of `terminal.backend` can be reached. Imported when that is not this machine.
+ * Tells the owner whether the environment of `terminal.backend` can be reached. Imported when that is not this machine.
  */
 
 import type { AgentConfig } from '../../agent/config.ts'
 import type { Logger } from '../../lib/log.ts'
 import { sleep } from '../../lib/timers.ts'
-import type { RemotePlaces } from './remote-environments.ts'
+import type { RemoteEnvironments } from './remote-environments.ts'
 
-export interface PlaceReviewDeps {
+export interface EnvironmentReviewDeps {
   readonly settings: () => Pick<AgentConfig, 'terminal'>
-  openPlaces(): Promise<RemotePlaces | undefined>
+  openEnvironments(): Promise<RemoteEnvironments | undefined>
   /** `environment`: what is wrong, for the status; '' if nothing is known to be. */
   readonly report: { environment: string }
   readonly stopping: AbortSignal
   readonly log: Logger
 }
 
-/** A place that cannot be reached is tried again after this time. */
+/** An environment that cannot be reached is tried again after this time. */
 const retryMs = 30_000
 const checkTimeoutMs = 20_000
 
-/** Resolves when the place was reached, or when the configuration or the gateway has ended the review. Never rejects. */
-export async function reviewPlace(deps: PlaceReviewDeps): Promise<void> {
+/** Resolves when the environment was reached, or when the configuration or the gateway has ended the review. Never rejects. */
+export async function reviewEnvironment(deps: EnvironmentReviewDeps): Promise<void> {
   const { settings, report, stopping, log } = deps
   const { terminal } = settings()
   const isCurrent = () => settings().terminal === terminal && !stopping.aborted
   try {
-    const places = await deps.openPlaces()
-    if (places === undefined) {
+    const environments = await deps.openEnvironments()
+    if (environments === undefined) {
       if (isCurrent()) report.environment = describeUnknownPlace(terminal.backend)
       return
     }
     while (isCurrent()) {
-      const check = await places.check(AbortSignal.any([stopping, AbortSignal.timeout(checkTimeoutMs)]))
+      const check = await environments.check(AbortSignal.any([stopping, AbortSignal.timeout(checkTimeoutMs)]))
       if (!isCurrent()) return
       report.environment = check.ok
         ? ''
@@ -42,7 +42,7 @@ export async function reviewPlace(deps: PlaceReviewDeps): Promise<void> {
       await sleep(retryMs, stopping)
     }
   } catch (error) {
-    log.error({ event: 'environment.check_failed', err: error }, 'the place of commands could not be checked')
+    log.error({ event: 'environment.check_failed', err: error }, 'the environment of commands could not be checked')
   }
 }
 

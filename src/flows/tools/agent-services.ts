@@ -33,7 +33,7 @@ import type { AccountPolicy } from '../../platforms/accounts.ts'
 import type { RoleSettings } from '../../platforms/config.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import type { OpenSandboxDeps } from '../environments/open-sandbox.ts'
-import type { RemotePlaces } from '../environments/remote-environments.ts'
+import type { RemoteEnvironments } from '../environments/remote-environments.ts'
 import { createSandboxSockets } from '../environments/sandbox-sockets.ts'
 import type { TurnAccessDeps } from '../environments/turn-access.ts'
 import { workingDirectory } from '../environments/working-directory.ts'
@@ -67,7 +67,7 @@ export interface AgentServicesDeps
   /** A turn starts although no sandbox works. Rejects `store/...`. */
   announceMissingSandbox(turn: ToolTurn): Promise<void>
   /** Tells the people of a turn what its command waits for. Rejects `store/...`. */
-  announcePlace?(turn: TurnElsewhere, text: string): Promise<void>
+  announceEnvironment?(turn: TurnElsewhere, text: string): Promise<void>
   /** The toolset that a platform declares, by its name. */
   readonly platformToolsets: ReadonlyMap<string, string>
   /** Servers that belong to single conversations. Absent: there are none. */
@@ -122,10 +122,10 @@ export interface AgentServices extends AgentModels {
   toolListOf(authority: Authority): readonly string[]
   /** The configuration has changed: the next turn reads it. */
   reconfigured(): void
-  /** Finds or removes what an earlier process has left in the place where commands run. Never rejects. */
-  recoverPlaces(): Promise<void>
-  /** The configured place, if that is not this machine. Undefined if it is not offered. */
-  openPlaces(): Promise<RemotePlaces | undefined>
+  /** Finds or removes what an earlier process has left in the environment in which commands run. Never rejects. */
+  recoverEnvironments(): Promise<void>
+  /** The configured environment, if that is not this machine. Undefined if it is not offered. */
+  openEnvironments(): Promise<RemoteEnvironments | undefined>
   /** Plugins or MCP servers have other tools: new sessions get them. */
   toolsChanged(): void
   close(): Promise<void>
@@ -155,7 +155,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     createProcessTable: () => requireRuntime().createProcessTable(),
     readTodos: (json, earlier) => requireRuntime().readTodos(json, earlier),
   })
-  const places = createPlaceNotices(deps)
+  const environments = createEnvironmentNotices(deps)
   const cwd = () => workingDirectory(deps)
   const models = createAgentModels(deps)
   const accessOf = createToolAccess({ ...deps, browser }, models, async (turn, name) => {
@@ -195,7 +195,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     const { openToolRuntime } = await import('./tool-runtime.ts')
     const where = { cwd, sandbox: sandboxOf }
     const about = { canSeePictures: models.canSeePictures, canSchedule: deps.scheduleJob !== undefined }
-    const { announce } = places
+    const { announce } = environments
     runtime = await openToolRuntime({ ...deps, ...where, ...about, media: media.get, announce })
     return { tools: createAgentTools(runtime.tools, deps, where), resolve: runtime.tools.resolve }
   })
@@ -209,7 +209,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const toolContextFor = createToolContexts(deps, {
     resources,
     accessOf,
-    environmentUsed: places.used,
+    environmentUsed: environments.used,
     turnVariables: async (turn) => sockets.variablesOf(turn, await sandbox.get()),
     beforeChange: checkpoints.contextOf,
   })
@@ -264,7 +264,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     },
     reportLostCommands: async () => deps.commandReports?.reportLost(),
     ...{ hasRunningCommand: resources.hasRunningCommand, renameSession: resources.rename },
-    ...{ cwd, sandbox: sandboxOf, openProxy: sockets.openProxy, ...createPlaceAccess(deps) },
+    ...{ cwd, sandbox: sandboxOf, openProxy: sockets.openProxy, ...createEnvironmentAccess(deps) },
     ...{ media: media.get, checkpoints: checkpoints.get },
     toolListOf: (authority) => toolListOf(settings().roles, authority),
     reconfigured() {
@@ -289,8 +289,8 @@ async function openSandboxOf(deps: OpenSandboxDeps): Promise<Sandbox | undefined
   return await openSandbox(deps)
 }
 
-/** Tells the people of the turn that uses a place what they wait for. */
-function createPlaceNotices({ announcePlace, log }: AgentServicesDeps) {
+/** Tells the people of the turn that uses an environment what they wait for. */
+function createEnvironmentNotices({ announceEnvironment, log }: AgentServicesDeps) {
   const turns = createLruCache<TurnElsewhere>(1_000)
   return {
     used({ isSandboxed }: Environment, sessionId: string, { id, event }: CallingTurn): void {
@@ -299,22 +299,24 @@ function createPlaceNotices({ announcePlace, log }: AgentServicesDeps) {
     announce(sessionId: string, text: string): void {
       const turn = turns.get(sessionId)
       if (turn === undefined) return
-      announcePlace?.(turn, text).catch((err) => log.error({ event: 'notice.not_stored', err }, text))
+      announceEnvironment?.(turn, text).catch((err) => log.error({ event: 'notice.not_stored', err }, text))
     },
   }
 }
 
-function createPlaceAccess(deps: AgentServicesDeps): Pick<AgentServices, 'recoverPlaces' | 'openPlaces'> {
+function createEnvironmentAccess(
+  deps: AgentServicesDeps,
+): Pick<AgentServices, 'recoverEnvironments' | 'openEnvironments'> {
   return {
-    async recoverPlaces() {
+    async recoverEnvironments() {
       const isHere = /^(?:local|bwrap|none)$/.test(deps.settings().terminal.backend)
       if (isHere && !existsSync(join(deps.home.root, 'sandboxes'))) return
-      const places = await import('../environments/remote-environments.ts')
-      await places.recoverPlaces(deps)
+      const environments = await import('../environments/remote-environments.ts')
+      await environments.recoverEnvironments(deps)
     },
-    async openPlaces() {
-      const { openRemotePlaces } = await import('../environments/remote-environments.ts')
-      return await openRemotePlaces(deps)
+    async openEnvironments() {
+      const { openRemoteEnvironments } = await import('../environments/remote-environments.ts')
+      return await openRemoteEnvironments(deps)
     },
   }
 }

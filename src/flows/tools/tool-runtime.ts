@@ -30,7 +30,7 @@ import type { MediaConfig } from '../../media/config.ts'
 import type { PluginToolEntry } from '../../plugins/plugin-tools.ts'
 import { chooseSearchService } from '../../web/choose-service.ts'
 import type { WebConfig } from '../../web/config.ts'
-import type { PlaceKinds, RemotePlaces } from '../environments/remote-environments.ts'
+import type { EnvironmentKinds, RemoteEnvironments } from '../environments/remote-environments.ts'
 import type { MediaServices } from '../models/media-services.ts'
 
 export interface ToolRuntimeDeps {
@@ -60,7 +60,7 @@ export interface ToolRuntimeDeps {
   sandbox(workspace?: string): Promise<Sandbox | undefined>
   /** The kinds of environments that plugins have registered. Absent: none. */
   pluginEnvironments?(name: string): EnvironmentKind | undefined
-  readonly placeKinds: PlaceKinds
+  readonly environmentKinds: EnvironmentKinds
   /** Tells the people of a session what its command waits for. Absent: no person waits. */
   announce?(sessionId: string, text: string): void
 }
@@ -83,7 +83,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
   } = deps.settings()
   const { values } = environment()
   const isHere = terminal.backend === 'local' || terminal.backend === 'bwrap'
-  const places = isHere || terminal.backend === 'none' ? undefined : await openPlaces(deps)
+  const environments = isHere || terminal.backend === 'none' ? undefined : await openEnvironments(deps)
   const sandboxOf = (workspace?: string) => () =>
     terminal.backend === 'bwrap' ? requireSandbox(() => deps.sandbox(workspace)) : deps.sandbox(workspace)
   const userHome = values['HOME'] ?? home.root
@@ -97,7 +97,11 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     })
   const fileGuard = fileGuardOf(sandboxOf())
   const searchPath = values['PATH'] ?? ''
-  const disabled = [...agent.disabled_toolsets, ...(isHere || places ? [] : placeToolsets), ...toolsetsOff(memory)]
+  const disabled = [
+    ...agent.disabled_toolsets,
+    ...(isHere || environments ? [] : environmentToolsets),
+    ...toolsetsOff(memory),
+  ]
   const registry = createToolRegistry({
     isDisabled: (tool) => selectDisabledTools(disabled, [tool], customToolsets).size > 0,
     log,
@@ -105,7 +109,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
       commandPolicy,
       fileGuard,
       searchPath,
-      worksElsewhere: places !== undefined,
+      worksElsewhere: environments !== undefined,
       skills: deps.skills,
       browser: browserOf(deps),
       media: () => openMedia(deps),
@@ -131,7 +135,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     tools,
     commandPolicy,
     createEnvironment(sessionId, workspace) {
-      if (places !== undefined) return places.create(sessionId, workspace)
+      if (environments !== undefined) return environments.create(sessionId, workspace)
       const sandbox = sandboxOf(workspace)
       return createLocalEnvironment({
         ...(terminal.backend === 'bwrap' && { kind: 'bwrap' }),
@@ -198,16 +202,16 @@ async function registerTool(
   }
 }
 
-/** Without a place to work in there are none. Commands that are to run elsewhere must not run on this machine. */
-const placeToolsets = ['terminal', 'file', 'code_execution']
+/** Without an environment to work in there are none. Commands that are to run elsewhere must not run on this machine. */
+const environmentToolsets = ['terminal', 'file', 'code_execution']
 
-async function openPlaces(deps: ToolRuntimeDeps): Promise<RemotePlaces | undefined> {
-  const { openRemotePlaces } = await import('../environments/remote-environments.ts')
-  const places = await openRemotePlaces(deps)
+async function openEnvironments(deps: ToolRuntimeDeps): Promise<RemoteEnvironments | undefined> {
+  const { openRemoteEnvironments } = await import('../environments/remote-environments.ts')
+  const environments = await openRemoteEnvironments(deps)
   const { backend } = deps.settings().terminal
-  if (places === undefined)
-    deps.log.error({ event: 'environment.unknown', backend }, 'the place of terminal.backend is not offered')
-  return places
+  if (environments === undefined)
+    deps.log.error({ event: 'environment.unknown', backend }, 'the environment of terminal.backend is not offered')
+  return environments
 }
 
 /** For `terminal.backend: bwrap`. Rejects with `environment/no-sandbox` instead of doing without. */

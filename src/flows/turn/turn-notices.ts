@@ -34,8 +34,8 @@ export interface TurnNotices {
   paused(event: MessageEvent, key: string, reason: string): Promise<void>
   /** The owner learns once that the agent works without a sandbox. `owner` names the owner. Rejects `store/...`. */
   withoutSandbox(event: MessageEvent, owner: string): Promise<void>
-  /** A command waits until its place is ready, such as for the download of an image. Rejects `store/...`. */
-  preparingPlace(event: MessageEvent, turnId: string, text: string): Promise<void>
+  /** A command waits until its environment is ready, such as for the download of an image. Rejects `store/...`. */
+  preparingEnvironment(event: MessageEvent, turnId: string, text: string): Promise<void>
   /** The oldest part of the conversation is left out of what the model reads. Rejects `store/...`. */
   partLeftOut(event: MessageEvent, turnId: string): Promise<void>
   /** The turn goes on after a restart that was asked for. Rejects `store/...`. */
@@ -64,7 +64,7 @@ export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): Tu
         `sandbox:missing:${owner}`,
         '⚠️ No sandbox works on this machine. I therefore run commands and write files only for owners like you, and those commands may do everything that the gateway may do. Install bubblewrap (apt-get install bubblewrap) and restart the gateway, or set terminal.sandbox: off to keep it so. hermes doctor says what was tried.',
       ),
-    preparingPlace: (event, turnId, text) => notify(event, `turn:${turnId}:place:${text}`, `⏳ ${text}`),
+    preparingEnvironment: (event, turnId, text) => notify(event, `turn:${turnId}:place:${text}`, `⏳ ${text}`),
     endedAfterRefusals: (event, turnId) =>
       notify(
         event,

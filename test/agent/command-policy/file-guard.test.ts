@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { createFileGuard, createPlaceGuard } from '../../../src/agent/command-policy/file-guard.ts'
+import { createFileGuard, createRemoteFileGuard } from '../../../src/agent/command-policy/file-guard.ts'
 
 let root = ''
 let userHome = ''
@@ -163,7 +163,7 @@ test('a directory is not written as a file', async () => {
 })
 
 test('on another machine, its own keys and the secrets of a gateway are protected', () => {
-  const denial = createPlaceGuard('/home/bot/.hermes')
+  const denial = createRemoteFileGuard('/home/bot/.hermes')
   const verdicts = (path: string) =>
     (['read', 'write'] as const).filter((intent) => denial(path, '/home/there', intent) !== undefined)
   assert.deepEqual(verdicts('/home/there/project/a.ts'), [])

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { z } from 'zod'
 import { agentConfig } from '../../../src/agent/config.ts'
 import type { EnvironmentKind } from '../../../src/agent/environments/kind.ts'
-import { recoverPlaces } from '../../../src/flows/environments/remote-environments.ts'
+import { recoverEnvironments } from '../../../src/flows/environments/remote-environments.ts'
 import { createHomeLayout } from '../../../src/lib/home.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { tempHome } from '../../kit/temp-home.ts'
@@ -19,12 +19,12 @@ test('containers that an earlier run has left are looked for after terminal.back
     recover: async () => void recovered.push(name),
   })
   const names = ['docker', 'singularity', 'ssh']
-  await recoverPlaces({
+  await recoverEnvironments({
     home,
     settings: () => z.object(agentConfig).parse({}),
     environment: () => ({ process: {}, file: {} }),
     withheld: [],
-    placeKinds: new Map(names.map((name) => [name, Promise.resolve(kind(name))])),
+    environmentKinds: new Map(names.map((name) => [name, Promise.resolve(kind(name))])),
     log: silentLog,
   })
   assert.deepEqual(recovered, ['docker'])

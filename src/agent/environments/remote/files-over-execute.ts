@@ -6,10 +6,10 @@ import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import { HermesError } from '../../../lib/errors.ts'
 import { quoteWord } from '../../../lib/shell-quote.ts'
-import type { PlaceGuard } from '../../command-policy/file-guard.ts'
+import type { RemoteFileGuard } from '../../command-policy/file-guard.ts'
 import type { Environment } from '../environment.ts'
 import { createRemoteFiles } from './remote-files.ts'
-import type { StartInPlace } from './script-runner.ts'
+import type { StartRemote } from './script-runner.ts'
 
 const timeoutMs = 120_000
 /** The limit covers base64 text too. Files are smaller. */
@@ -18,12 +18,12 @@ const maxOutputBytes = 64 * 1_048_576
 const maxChunkChars = 64_000
 
 /** The environment with files that its shell reads and writes. `denial`: see `RemoteEnvironmentOptions`. */
-export function withFiles(environment: Omit<Environment, 'files'>, denial?: PlaceGuard): Environment {
+export function withFiles(environment: Omit<Environment, 'files'>, denial?: RemoteFileGuard): Environment {
   const files = createRemoteFiles({ cwd: environment.cwd, graceMs: 0, run: createRunner(environment), denial })
   return { ...environment, files }
 }
 
-function createRunner(environment: Omit<Environment, 'files'>): StartInPlace {
+function createRunner(environment: Omit<Environment, 'files'>): StartRemote {
   const execute = async (command: string, signal: AbortSignal) => {
     const result = await environment.execute(command, { timeoutMs, signal, maxOutputBytes })
     if (result.aborted || result.exitCode === null || result.timedOut)
@@ -31,7 +31,7 @@ function createRunner(environment: Omit<Environment, 'files'>): StartInPlace {
     return result
   }
 
-  /** Puts the input into a file of the place, in parts. */
+  /** Puts the input into a file of the environment, in parts. */
   const upload = async (input: Buffer, path: string, signal: AbortSignal) => {
     const text = input.toString('base64')
     for (let start = 0; start === 0 || start < text.length; start += maxChunkChars) {

@@ -1,5 +1,5 @@
 /**
- * What the script in the place says about itself between the output of the command: the id of its process group before the
+ * What the script in the environment says about itself between the output of the command: the id of its process group before the
  * command runs, and how the command has exited. A random token tells it from output. It arrives on stdin: the command could read
  * the command line of the script.
  */

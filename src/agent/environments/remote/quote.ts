@@ -1,17 +1,17 @@
 /**
- * Text for the shell of another place, and paths in it.
+ * Text for the shell of another environment, and paths in it.
  */
 import { posix } from 'node:path'
 import { quoteWord } from '../../../lib/shell-quote.ts'
 
-/** Quotes a path; `~` is the home of the user in the place. */
+/** Quotes a path; `~` is the home of the user in the environment. */
 export function quotePath(path: string): string {
   if (path === '~') return '"$HOME"'
   return path.startsWith('~/') ? `"$HOME"/${quoteWord(path.slice(2))}` : quoteWord(path)
 }
 
-/** A path that a model wrote, against the working directory of the place. Both may begin with `~`. */
-export function resolvePlacePath(path: string, cwd: string): string {
+/** A path that a model wrote, against the working directory of the environment. Both may begin with `~`. */
+export function resolveRemotePath(path: string, cwd: string): string {
   if (path.startsWith('/')) return posix.normalize(path).replace(/(.)\/$/, '$1')
   const joined = path === '~' || path.startsWith('~/') ? path : posix.join(cwd, path)
   if (joined !== '~' && !joined.startsWith('~/')) return joined.replace(/(.)\/$/, '$1')

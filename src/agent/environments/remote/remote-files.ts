@@ -1,10 +1,10 @@
 /**
- * The files of another place, over its shell. Needed there: a POSIX shell, and the programs cat, wc, head, tail, mkdir, mv, rm,
+ * The files of another environment, over its shell. Needed there: a POSIX shell, and the programs cat, wc, head, tail, mkdir, mv, rm,
  * chmod and readlink of coreutils or busybox.
  */
 import { randomUUID } from 'node:crypto'
 import { posix } from 'node:path'
-import type { PlaceGuard } from '../../command-policy/file-guard.ts'
+import type { RemoteFileGuard } from '../../command-policy/file-guard.ts'
 import type { ReadOptions } from '../../support/files.ts'
 import type {
   DirectoryEntry,
@@ -14,21 +14,21 @@ import type {
   FileRefusalCode,
   FileResult,
 } from '../files.ts'
-import { quotePath, resolvePlacePath } from './quote.ts'
-import { searchInPlace } from './remote-search.ts'
-import { createScriptRunner, type ScriptRequest, type StartInPlace } from './script-runner.ts'
+import { quotePath, resolveRemotePath } from './quote.ts'
+import { searchRemotely } from './remote-search.ts'
+import { createScriptRunner, type ScriptRequest, type StartRemote } from './script-runner.ts'
 
 export interface RemoteFilesOptions {
   readonly cwd: string
   readonly graceMs: number
-  readonly run: StartInPlace
+  readonly run: StartRemote
   /** See `RemoteEnvironmentOptions`. */
-  readonly denial?: PlaceGuard | undefined
+  readonly denial?: RemoteFileGuard | undefined
 }
 
 export function createRemoteFiles({ cwd, graceMs, run, denial }: RemoteFilesOptions): EnvironmentFiles {
   const runScript = createScriptRunner(run, graceMs)
-  const resolve = (path: string) => resolvePlacePath(path, cwd)
+  const resolve = (path: string) => resolveRemotePath(path, cwd)
 
   async function check(
     path: string,
@@ -116,7 +116,7 @@ export function createRemoteFiles({ cwd, graceMs, run, denial }: RemoteFilesOpti
       const allowed = await check(request.path, 'read', access)
       if (!allowed.ok) return allowed
       const { mayRead } = allowed
-      return await searchInPlace(request, { signal: access.signal, root: resolve(request.path), mayRead, runScript })
+      return await searchRemotely(request, { signal: access.signal, root: resolve(request.path), mayRead, runScript })
     },
   }
 }
@@ -160,7 +160,7 @@ function parseReply(bytes: Buffer, path: string): FileRefusal | Reply {
   const known = Object.hasOwn(reasons, verdict) ? reasons[verdict] : undefined
   if (known !== undefined) return refuse(known.code, `${path} ${known.text}`)
   const said = body.toString('utf8').trim().slice(0, 500)
-  return refuse('failed', `${path}: ${said || 'the place gave no reason'}`)
+  return refuse('failed', `${path}: ${said || 'the environment gave no reason'}`)
 }
 
 const refuse = (code: FileRefusalCode, reason: string): FileRefusal => ({ ok: false, code, reason })
@@ -199,7 +199,7 @@ head -c ${options.maxBytes} -- "$p"`
 
 /** Less input than announced means that the connection broke: then nothing is replaced. */
 function writeScript(bytes: number, newMode: number | undefined): string {
-  // The umask of the place applies, as to any new file.
+  // The umask of the environment applies, as to any new file.
   const mode = newMode === undefined ? '' : `$(printf %o $((0${(newMode & 0o777).toString(8)} & ~0$(umask))))`
   return `real
 [ -d "$p" ] && say directory

@@ -1,5 +1,5 @@
 /**
- * Searches in another place: with ripgrep where it is installed, otherwise with find and grep.
+ * Searches in another environment: with ripgrep where it is installed, otherwise with find and grep.
  */
 import { posix } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
@@ -11,8 +11,8 @@ import { firstHits, maxLineChars, skippedDirectories } from '../search/search-re
 import { quotePath } from './quote.ts'
 import type { RunScript } from './script-runner.ts'
 
-export interface PlaceSearch {
-  /** The path of the request, as commands in the place may use it. */
+export interface RemoteSearch {
+  /** The path of the request, as commands in the environment may use it. */
   readonly root: string
   /** Whether a file may be read. Takes its path from the root; other files are left out. */
   mayRead(name: string): boolean
@@ -22,32 +22,32 @@ export interface PlaceSearch {
 
 const maxPatternBytes = 16_384
 
-export async function searchInPlace(asked: FileSearchRequest, place: PlaceSearch): Promise<FileSearchResult> {
+export async function searchRemotely(asked: FileSearchRequest, remote: RemoteSearch): Promise<FileSearchResult> {
   if (Buffer.byteLength(asked.pattern) > maxPatternBytes || asked.pattern.includes('\0'))
     return { ok: false, code: 'invalid_pattern', reason: 'The pattern is too long, or contains a NUL character.' }
-  const result = await collect(asked, place, withRipgrep(asked))
-  return result === 'no-ripgrep' ? searchWithGrep(asked, place) : result
+  const result = await collect(asked, remote, withRipgrep(asked))
+  return result === 'no-ripgrep' ? searchWithGrep(asked, remote) : result
 }
 
-async function searchWithGrep(request: FileSearchRequest, place: PlaceSearch): Promise<FileSearchResult> {
+async function searchWithGrep(request: FileSearchRequest, remote: RemoteSearch): Promise<FileSearchResult> {
   if (request.target === 'content' && request.fileGlob === undefined) {
-    const result = await collect(request, place, `${listing} | ${grepping(request)}`)
-    return result === 'no-ripgrep' ? noPlace(request) : result
+    const result = await collect(request, remote, `${listing} | ${grepping(request)}`)
+    return result === 'no-ripgrep' ? missingRoot(request) : result
   }
   const matchers = [request.target === 'files' ? request.pattern : undefined, request.fileGlob]
     .filter((glob) => glob !== undefined)
     .map(createGlobMatcher)
   const endsAt = performance.now() + request.timeoutMs
-  const { text: all, stopped } = await listFiles(request, place)
+  const { text: all, stopped } = await listFiles(request, remote)
   const kind = all.slice(0, all.indexOf('\n'))
-  if (kind === 'not-found') return noPlace(request)
+  if (kind === 'not-found') return missingRoot(request)
   const names = all
     .slice(kind.length + 1)
     .split('\0')
     .slice(0, -1)
     .map(withoutDot)
   const files = names.filter(
-    (name) => matchers.every((matches) => matches(name)) && (kind === 'file' || place.mayRead(name)),
+    (name) => matchers.every((matches) => matches(name)) && (kind === 'file' || remote.mayRead(name)),
   )
   if (request.target === 'files') {
     const hits = files
@@ -58,8 +58,8 @@ async function searchWithGrep(request: FileSearchRequest, place: PlaceSearch): P
   }
   const list = files.map((name) => `./${name}\0`).join('')
   const rest = { ...request, timeoutMs: Math.max(endsAt - performance.now(), 1) }
-  const result = await collect(rest, place, grepping(request), list)
-  if (result === 'no-ripgrep') return noPlace(request)
+  const result = await collect(rest, remote, grepping(request), list)
+  if (result === 'no-ripgrep') return missingRoot(request)
   return result.ok && stopped !== undefined ? { ...result, stopped: result.stopped ?? stopped } : result
 }
 
@@ -69,7 +69,7 @@ const maxListBytes = 16 * 1_048_576
 /** The kind of the root in a line, and the names of the files, as many as fit into the limits of time and memory. */
 async function listFiles(
   { timeoutMs }: FileSearchRequest,
-  { root, runScript, signal }: PlaceSearch,
+  { root, runScript, signal }: RemoteSearch,
 ): Promise<{ readonly text: string; readonly stopped: 'limit' | 'timeout' | undefined }> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -93,7 +93,7 @@ async function listFiles(
   return { text: Buffer.concat(chunks).toString('utf8'), stopped }
 }
 
-function noPlace({ path }: FileSearchRequest): FileSearchResult {
+function missingRoot({ path }: FileSearchRequest): FileSearchResult {
   return { ok: false, code: 'not_found', reason: `${path} does not exist.` }
 }
 
@@ -155,7 +155,7 @@ interface Collected {
 
 async function collect(
   request: FileSearchRequest,
-  { root, mayRead, runScript, signal }: PlaceSearch,
+  { root, mayRead, runScript, signal }: RemoteSearch,
   script: string,
   input?: string,
 ): Promise<FileSearchResult | 'no-ripgrep'> {
@@ -186,7 +186,7 @@ async function collect(
   } finally {
     clearTimeout(timeout)
   }
-  if (collected.root === 'not-found') return noPlace(request)
+  if (collected.root === 'not-found') return missingRoot(request)
   const said = collected.said.trim()
   if (said === 'no-ripgrep') return said
   if (collected.exitCode > 1 && (request.target === 'files' || request.output === 'files')) {
@@ -203,7 +203,7 @@ function readLine(
   line: string,
   request: FileSearchRequest,
   collected: Collected,
-  mayRead: PlaceSearch['mayRead'],
+  mayRead: RemoteSearch['mayRead'],
 ): FileHit | undefined {
   if (collected.root === undefined) {
     collected.root = line

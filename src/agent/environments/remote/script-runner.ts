@@ -1,13 +1,13 @@
 /**
- * Runs the scripts of the gateway in another place: for its files and for searches.
+ * Runs the scripts of the gateway in another environment: for its files and for searches.
  */
 import { HermesError } from '../../../lib/errors.ts'
 import { onAbort } from '../../../lib/timers.ts'
-import type { PlaceCommand, PlaceProcess } from './run-in-place.ts'
+import type { RemoteCommand, RemoteProcess } from './run-remote-command.ts'
 
-export type StartInPlace = (command: PlaceCommand, signal: AbortSignal) => Promise<PlaceProcess>
+export type StartRemote = (command: RemoteCommand, signal: AbortSignal) => Promise<RemoteProcess>
 
-/** Runs a script in the place and resolves with what it writes to stdout. Rejects when it fails or when the signal aborts. */
+/** Runs a script in the environment and resolves with what it writes to stdout. Rejects when it fails or when the signal aborts. */
 export type RunScript = (script: string, options: ScriptRequest) => Promise<Buffer>
 
 export interface ScriptRequest {
@@ -20,11 +20,11 @@ export interface ScriptRequest {
   readonly stop?: AbortSignal
 }
 
-export function createScriptRunner(run: StartInPlace, graceMs: number): RunScript {
+export function createScriptRunner(run: StartRemote, graceMs: number): RunScript {
   return async (script, { signal, input, onOutput, stop }) => {
     signal.throwIfAborted()
     const chunks: Buffer[] = []
-    const place = await run(
+    const remote = await run(
       {
         command: script,
         cwd: '/',
@@ -35,11 +35,11 @@ export function createScriptRunner(run: StartInPlace, graceMs: number): RunScrip
       },
       signal,
     )
-    const kill = () => void place.kill(graceMs)
+    const kill = () => void remote.kill(graceMs)
     const listeners = [signal, ...(stop === undefined ? [] : [stop])].map((each) => onAbort(each, kill))
     try {
-      if (input !== undefined) void place.started.then(() => place.stdin.end(input), ignore)
-      const exit = await place.exited
+      if (input !== undefined) void remote.started.then(() => remote.stdin.end(input), ignore)
+      const exit = await remote.exited
       signal.throwIfAborted()
       if (stop?.aborted === true || (exit.kind === 'exited' && exit.exitCode === 0)) return Buffer.concat(chunks)
       const how = exit.kind === 'killed' ? 'a signal' : `code ${exit.exitCode}`

@@ -1,5 +1,5 @@
 /**
- * Parts of the scripts that run a command in another place.
+ * Parts of the scripts that run a command in another environment.
  */
 import { quoteWord } from '../../../lib/shell-quote.ts'
 

@@ -1,16 +1,16 @@
 /**
- * An environment in a place that runs short scripts and returns their output, as the HTTP APIs of sandboxes do: for plugins,
+ * An environment that runs short scripts and returns their output, as the HTTP APIs of sandboxes do: for plugins,
  * which write the transport alone. No request has to last as long as a command.
  */
 import { Writable } from 'node:stream'
 import { HermesError, isHermesError, messageOf } from '../../../lib/errors.ts'
 import { sleep } from '../../../lib/timers.ts'
-import type { PlaceGuard } from '../../command-policy/file-guard.ts'
+import type { RemoteFileGuard } from '../../command-policy/file-guard.ts'
 import type { Environment, ExecuteOptions, ExecuteResult } from '../environment.ts'
-import { resolvePlacePath } from '../remote/quote.ts'
+import { resolveRemotePath } from '../remote/quote.ts'
 import { createRemoteFiles } from '../remote/remote-files.ts'
-import type { PlaceCommand, PlaceExit, PlaceProcess } from '../remote/run-in-place.ts'
-import { type CommandReport, type PlacedCommand, placeCommand, type SendScript } from './placed-command.ts'
+import type { CommandExit, RemoteCommand, RemoteProcess } from '../remote/run-remote-command.ts'
+import { type CommandReport, createScriptCommand, type ScriptCommand, type SendScript } from './script-command.ts'
 
 export interface ScriptEnvironmentOptions {
   /** The name of the kind. */
@@ -21,14 +21,14 @@ export interface ScriptEnvironmentOptions {
   readonly variables?: Readonly<Record<string, string>>
   /** Default: true. See `Environment`. */
   readonly isContainer?: boolean
-  /** Prepares the place unless it is ready; called before each command. Concurrent calls must share one attempt. */
+  /** Prepares the environment unless it is ready; called before each command. Concurrent calls must share one attempt. */
   start(signal: AbortSignal): Promise<void>
   /**
-   * Runs a script of at most 64 kB with `sh` in the place, and resolves with what it writes to stdout. It takes at most 20 s.
-   * Rejects when the place did not answer; the script is then sent again, except after a `HermesError`.
+   * Runs a script of at most 64 kB with `sh` in the environment, and resolves with what it writes to stdout. It takes at most 20 s.
+   * Rejects when the environment did not answer; the script is then sent again, except after a `HermesError`.
    */
   runScript(script: string, signal: AbortSignal): Promise<string>
-  /** Ends the place, or lets it sleep. Called when the conversation ends. */
+  /** Ends the environment, or lets it sleep. Called when the conversation ends. */
   stop(): Promise<void>
   /** Waits between two attempts. Default: 500, 1,000 and 2,000. */
   readonly retryMs?: readonly number[]
@@ -40,28 +40,28 @@ const killTimeoutMs = 20_000
 const waitSeconds = 15
 
 /**
- * The place needs a POSIX shell, and the small programs of coreutils or busybox. Commands in the background are not
+ * The environment needs a POSIX shell, and the small programs of coreutils or busybox. Commands in the background are not
  * available. `denial`: see `RemoteEnvironmentOptions`.
  */
-export function createScriptEnvironment(options: ScriptEnvironmentOptions, denial?: PlaceGuard): Environment {
+export function createScriptEnvironment(options: ScriptEnvironmentOptions, denial?: RemoteFileGuard): Environment {
   const { kind, cwd, isContainer = true } = options
   const send = retrying(options)
-  const running = new Set<PlacedCommand>()
+  const running = new Set<ScriptCommand>()
 
   /** Starts a command and reports until it ends. `finally` removes its files. */
-  async function place(request: Omit<PlaceCommand, 'onOutput' | 'input'> & { readonly input?: Uint8Array }) {
+  async function createCommand(request: Omit<RemoteCommand, 'onOutput' | 'input'> & { readonly input?: Uint8Array }) {
     const bytes = Buffer.byteLength(request.command)
     if (request.command.includes('\0')) throw new HermesError('terminal/cannot-start', 'It contains a NUL character.')
     if (bytes > maxCommandBytes) {
       throw new HermesError('terminal/cannot-start', `It has ${bytes} bytes; the limit is ${maxCommandBytes}.`)
     }
-    const command = placeCommand(send, { ...request, cwd: resolvePlacePath(request.cwd, cwd) })
+    const command = createScriptCommand(send, { ...request, cwd: resolveRemotePath(request.cwd, cwd) })
     running.add(command)
     return command
   }
-  const forget = (command: PlacedCommand) => {
+  const forget = (command: ScriptCommand) => {
     running.delete(command)
-    // What stays behind is a directory in /tmp of the place.
+    // What stays behind is a directory in /tmp of the environment.
     command.remove(AbortSignal.timeout(killTimeoutMs)).catch(() => undefined)
   }
 
@@ -69,7 +69,7 @@ export function createScriptEnvironment(options: ScriptEnvironmentOptions, denia
     const { signal, timeoutMs, maxOutputBytes } = request
     const deadline = performance.now() + timeoutMs
     const variables = { ...options.variables, ...request.variables }
-    const command = await place({ command: text, cwd: request.cwd ?? cwd, shell: 'user', variables })
+    const command = await createCommand({ command: text, cwd: request.cwd ?? cwd, shell: 'user', variables })
     try {
       let report = await command.start(signal)
       while (report.state === 'running') {
@@ -97,7 +97,7 @@ export function createScriptEnvironment(options: ScriptEnvironmentOptions, denia
       denial,
       async run(request, signal) {
         await options.start(signal)
-        return await runForFiles(request, { place, forget, signal })
+        return await runForFiles(request, { createCommand, forget, signal })
       },
     }),
     start: (signal) => options.start(signal),
@@ -120,7 +120,7 @@ export function createScriptEnvironment(options: ScriptEnvironmentOptions, denia
   }
 }
 
-/** Rejects with `environment/lost` when the place does not answer. */
+/** Rejects with `environment/lost` when the environment does not answer. */
 function retrying({ runScript, retryMs = [500, 1_000, 2_000] }: ScriptEnvironmentOptions): SendScript {
   return async (script, signal) => {
     for (let attempt = 0; ; attempt++) {
@@ -139,7 +139,7 @@ function retrying({ runScript, retryMs = [500, 1_000, 2_000] }: ScriptEnvironmen
 }
 
 async function outputOf(
-  command: PlacedCommand,
+  command: ScriptCommand,
   { bytes, head }: CommandReport,
   maxBytes: number,
   signal: AbortSignal,
@@ -157,7 +157,7 @@ async function outputOf(
 const textOf = (bytes: Buffer) => bytes.toString('utf8').replaceAll('\0', '\u2400')
 
 /** Kills a command and collects what it has written. What cannot be reached any more has no output. */
-async function endCommand(command: PlacedCommand, maxBytes: number): Promise<{ output: string; exitCode: null }> {
+async function endCommand(command: ScriptCommand, maxBytes: number): Promise<{ output: string; exitCode: null }> {
   const signal = AbortSignal.timeout(killTimeoutMs)
   try {
     await command.kill(graceMs, signal)
@@ -169,13 +169,15 @@ async function endCommand(command: PlacedCommand, maxBytes: number): Promise<{ o
 }
 
 interface FileRun {
-  place(request: Omit<PlaceCommand, 'onOutput' | 'input'> & { readonly input?: Uint8Array }): Promise<PlacedCommand>
-  forget(command: PlacedCommand): void
+  createCommand(
+    request: Omit<RemoteCommand, 'onOutput' | 'input'> & { readonly input?: Uint8Array },
+  ): Promise<ScriptCommand>
+  forget(command: ScriptCommand): void
   readonly signal: AbortSignal
 }
 
 /** A script of the file tools. What it reads from stdin is sent when that is complete. */
-async function runForFiles(request: PlaceCommand, { place, forget, signal }: FileRun): Promise<PlaceProcess> {
+async function runForFiles(request: RemoteCommand, { createCommand, forget, signal }: FileRun): Promise<RemoteProcess> {
   const killed = new AbortController()
   const chunks: Buffer[] = []
   const stdin = new Writable({
@@ -187,10 +189,10 @@ async function runForFiles(request: PlaceCommand, { place, forget, signal }: Fil
   const ready = new Promise<void>((resolve) => stdin.once('close', resolve))
   if (request.input === 'none') stdin.destroy()
 
-  async function run(): Promise<PlaceExit> {
+  async function run(): Promise<CommandExit> {
     await ready
     const both = AbortSignal.any([signal, killed.signal])
-    const command = await place({ ...request, input: Buffer.concat(chunks) })
+    const command = await createCommand({ ...request, input: Buffer.concat(chunks) })
     try {
       let report = await command.start(both)
       while (report.state === 'running') report = await command.wait(waitSeconds, both)

@@ -98,7 +98,7 @@ function textOf(bytes: Uint8Array): string {
     : Buffer.from(bytes).toString()
 }
 
-/** Where its links lead, if the place tells it. */
+/** Where its links lead, if the environment tells it. */
 async function realPath(
   files: EnvironmentFiles,
   path: string,

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { searchInPlace } from '../../../../src/agent/environments/remote/remote-search.ts'
+import { searchRemotely } from '../../../../src/agent/environments/remote/remote-search.ts'
 import type { RunScript } from '../../../../src/agent/environments/remote/script-runner.ts'
 
 const { signal } = new AbortController()
@@ -26,7 +26,7 @@ function placeWith(list: (write: (text: string) => void) => void) {
 
 test('a tree whose listing does not end is left at the time limit, with what was found', async () => {
   const place = placeWith((write) => write('directory\n./a.ts\0./b.md\0./cut-off.t'))
-  const found = await searchInPlace({ ...request, timeoutMs: 20 }, place)
+  const found = await searchRemotely({ ...request, timeoutMs: 20 }, place)
   assert.deepEqual(found, { ok: true, hits: [{ path: '/w/a.ts', line: 0, text: '' }], stopped: 'timeout' })
 })
 
@@ -36,6 +36,6 @@ test('a list of files without end does not fill the memory', async () => {
     write('directory\n./a.ts\0')
     for (let bytes = 0; bytes < 20_000_000; bytes += 1_000 * name.length) write(name.repeat(1_000))
   })
-  const found = await searchInPlace({ ...request, timeoutMs: 60_000 }, place)
+  const found = await searchRemotely({ ...request, timeoutMs: 60_000 }, place)
   assert.deepEqual(found, { ok: true, hits: [{ path: '/w/a.ts', line: 0, text: '' }], stopped: 'limit' })
 })

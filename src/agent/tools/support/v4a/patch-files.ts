@@ -10,7 +10,7 @@ import { diffField, maxFileBytes } from '../edit-result.ts'
 import { applyHunksToLongText } from './apply-long-text.ts'
 import { type PatchSection, parsePatch } from './parse.ts'
 
-/** A stopped turn does not stop between two files; a place that does not answer must not hold it for ever. */
+/** A stopped turn does not stop between two files; an environment that does not answer must not hold it for ever. */
 const writeTimeoutMs = 60_000
 
 /** A file that the patch changes. Undefined: it does not exist. */
@@ -24,7 +24,7 @@ interface FileChange {
 }
 
 interface Plan {
-  /** By the path in its place, where its links lead, in the order of the patch. */
+  /** By the path in its environment, where its links lead, in the order of the patch. */
   readonly changes: Map<string, FileChange>
   loose: number
 }

@@ -1,5 +1,5 @@
 /**
- * Runs one command in another place through its client program. The command is a process group of its own there, so that it
+ * Runs one command in another environment through its client program. The command is a process group of its own there, so that it
  * can be killed with its descendants: killing the client program alone would leave them running.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -14,11 +14,11 @@ import { exportLines } from './shell-script.ts'
 
 /** How long to wait for output after the command has exited; another process may keep the stream open. */
 const drainMs = 150
-/** For a command line that kills: the place may be slow, or gone. */
+/** For a command line that kills: the environment may be slow, or gone. */
 const killTimeoutMs = 10_000
 const maxErrorBytes = 4_096
 
-export interface PlaceCommand {
+export interface RemoteCommand {
   readonly command: string
   readonly cwd: string
   readonly shell: 'user' | 'sh'
@@ -29,24 +29,24 @@ export interface PlaceCommand {
 }
 
 /** `killed`: a signal ended it. `hasSurvivors`: a process that it started still holds its output. */
-export type PlaceExit =
+export type CommandExit =
   | { readonly kind: 'exited'; readonly exitCode: number; readonly hasSurvivors: boolean }
   | { readonly kind: 'killed' }
 
-export interface PlaceProcess {
-  /** Resolves with the id of its group in the place, before the command runs. Rejects when nothing ran. */
+export interface RemoteProcess {
+  /** Resolves with the id of its group in the environment, before the command runs. Rejects when nothing ran. */
   readonly started: Promise<number>
   /** Rejects with `HermesError` when the connection is lost, or when nothing ran. */
-  readonly exited: Promise<PlaceExit>
+  readonly exited: Promise<CommandExit>
   readonly stdin: Writable
-  /** Kills the group in the place, and then the client program. Never rejects. */
+  /** Kills the group in the environment, and then the client program. Never rejects. */
   kill(graceMs: number): Promise<void>
-  /** Lets what still runs in the place go on. Its output is lost. */
+  /** Lets what still runs in the environment go on. Its output is lost. */
   detach(): void
 }
 
 /** The connection must be there (`client.start`). Throws `HermesError`. */
-export function runInPlace(client: RemoteClient, options: PlaceCommand): PlaceProcess {
+export function runRemoteCommand(client: RemoteClient, options: RemoteCommand): RemoteProcess {
   const { cwd, shell, input } = options
   if (options.command.includes('\0'))
     throw new HermesError('terminal/cannot-start', 'The command contains a NUL character.')
@@ -55,7 +55,7 @@ export function runInPlace(client: RemoteClient, options: PlaceCommand): PlacePr
   const { child, stdin, stdout, stderr } = startClient(client.commandLine(script, { input: true }))
   stdin.write(`${token}\n`)
   const started = Promise.withResolvers<number>()
-  const exited = Promise.withResolvers<PlaceExit>()
+  const exited = Promise.withResolvers<CommandExit>()
   // A rejection may come before a caller waits.
   started.promise.catch(() => undefined)
   exited.promise.catch(() => undefined)
@@ -153,7 +153,7 @@ function startClient({ argv: [program = '', ...args], env }: RemoteCommandLine):
   return { child, stdin, stdout, stderr: () => errors }
 }
 
-/** SIGTERM, and after `graceMs` SIGKILL, to a group in the place. Resolves when that is done, or cannot be done. */
+/** SIGTERM, and after `graceMs` SIGKILL, to a group in the environment. Resolves when that is done, or cannot be done. */
 async function killGroup(client: RemoteClient, group: number, graceMs: number): Promise<void> {
   if (group <= 1) return
   const rounds = Math.ceil(graceMs / 100)

@@ -1,5 +1,5 @@
 /**
- * A command in a place that runs short scripts: it is started in the background there, with files for its output and its exit
+ * A command in an environment that runs short scripts: it is started in the background there, with files for its output and its exit
  * code, and later scripts ask for them. Every script may arrive twice: the command is started once.
  */
 import { randomBytes } from 'node:crypto'
@@ -7,12 +7,12 @@ import { HermesError } from '../../../lib/errors.ts'
 import { quotePath } from '../remote/quote.ts'
 import { chooseShell, exportLines } from '../remote/shell-script.ts'
 
-/** Runs a script with sh in the place, and resolves with its output. */
+/** Runs a script with sh in the environment, and resolves with its output. */
 export type SendScript = (script: string, signal: AbortSignal) => Promise<string>
 
-export interface PlacedCommandOptions {
+export interface ScriptCommandOptions {
   readonly command: string
-  /** In the place. It may begin with `~`. */
+  /** In the environment. It may begin with `~`. */
   readonly cwd: string
   /** `user`: bash if it is there. */
   readonly shell: 'user' | 'sh'
@@ -31,7 +31,7 @@ export interface CommandReport {
   readonly head: Buffer
 }
 
-export interface PlacedCommand {
+export interface ScriptCommand {
   /** Rejects with `HermesError` when nothing was started. */
   start(signal: AbortSignal): Promise<CommandReport>
   /** Waits for the exit, at most so many seconds. */
@@ -44,19 +44,19 @@ export interface PlacedCommand {
   remove(signal: AbortSignal): Promise<void>
 }
 
-/** A script is one argument of a program in the place, which has less than 128 KiB, and base64 adds a third. */
+/** A script is one argument of a program in the environment, which has less than 128 KiB, and base64 adds a third. */
 const partBytes = 45_000
 const headBytes = 48_000
 const readBytes = 480_000
 
-/** Needed in the place: cat, mkdir, mv, rm, sleep, wc, head, tail and base64. */
-export function placeCommand(send: SendScript, options: PlacedCommandOptions): PlacedCommand {
+/** Needed in the environment: cat, mkdir, mv, rm, sleep, wc, head, tail and base64. */
+export function createScriptCommand(send: SendScript, options: ScriptCommandOptions): ScriptCommand {
   const token = randomBytes(12).toString('hex')
   const preamble = `d=/tmp/.hermes-${token}\numask 077`
   const ask = async (script: string, signal: AbortSignal) => {
     const reply = await send(`${preamble}\n${script}`, signal)
     const start = reply.indexOf(`${token}:`)
-    if (start === -1) throw new HermesError('environment/lost', `The place answered: ${reply.slice(-300)}`)
+    if (start === -1) throw new HermesError('environment/lost', `The environment answered: ${reply.slice(-300)}`)
     const [line = '', ...body] = reply.slice(start + token.length + 1).split('\n')
     return { words: line.trim().split(' '), body: Buffer.from(body.join(''), 'base64') }
   }
@@ -98,7 +98,7 @@ function uploadScripts(name: string, bytes: Uint8Array): ((token: string) => str
 }
 
 /** Starts the command, unless an earlier attempt has started it. */
-function startScript(token: string, { cwd, shell, variables, input }: PlacedCommandOptions): string {
+function startScript(token: string, { cwd, shell, variables, input }: ScriptCommandOptions): string {
   const run = '"$2" "$1/all.command" <"$3"; echo $? >"$1/exit.tmp"; mv "$1/exit.tmp" "$1/exit"'
   return [
     `cd -- ${quotePath(cwd)} 2>/dev/null || { echo '${token}:no-folder 0'; exit 0; }`,
