@@ -8,6 +8,7 @@ import { commandsConfig } from '../commands/config.ts'
 import { type Config, type ConfigOptions, createConfig } from '../config/load.ts'
 import type { EnvironmentBinding } from '../config/overrides.ts'
 import type { SafeValue } from '../config/replace-invalid.ts'
+import { unusedKeys } from '../config/unused-keys.ts'
 import { cronConfig } from '../cron/config.ts'
 import { deliveryConfig } from '../flows/delivery/config.ts'
 import { displayConfig } from '../flows/turn/config.ts'
@@ -23,7 +24,6 @@ import { pluginsConfig } from '../plugins/config.ts'
 import { sessionsConfig } from '../sessions/config.ts'
 import { webConfig } from '../web/config.ts'
 import { keyAliases, pluginAliases } from './config-compatibility.ts'
-import { unusedKeys } from './unused-keys.ts'
 
 /** The sections of all modules and of the installed platforms. */
 export function gatewayShapes(platforms: readonly PlatformManifest[]) {

@@ -38,9 +38,10 @@ export interface Services {
 }
 
 /** Most services limit their own work to less. */
-const stopLimitMs = 30_000
+const usualStopLimitMs = 30_000
 
-export function createServices(log: Logger): Services {
+/** @param stopLimitMs the time of a stop beyond that of running turns */
+export function createServices(log: Logger, stopLimitMs = usualStopLimitMs): Services {
   const started: Service[] = []
   let stopped: Promise<void> | undefined
 

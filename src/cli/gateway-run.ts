@@ -2,8 +2,8 @@
  * `hermes gateway run`: runs the daemon in the foreground until a signal stops it.
  */
 import { flushCompileCache } from 'node:module'
-import { removePidFile } from '../app/pid-file.ts'
 import type { Gateway } from '../gateway.ts'
+import { removePidFile } from '../lib/pid-file.ts'
 import type { CliContext } from './kit/context.ts'
 import { createDisplay, toSingleLine } from './kit/display.ts'
 import { explainDaemonLock } from './kit/home-lock.ts'

@@ -4,9 +4,9 @@
  */
 import { z } from 'zod'
 import { readErrorResponse, toUnreachableError } from '../../api/client-errors.ts'
-import { readDaemonAddress } from '../../app/pid-file.ts'
 import { HermesError, isHermesError, messageOf, systemCode } from '../../lib/errors.ts'
 import type { HomeLayout } from '../../lib/home.ts'
+import { readDaemonAddress } from '../../lib/pid-file.ts'
 import type { CliContext } from './context.ts'
 
 /** The response of `GET /api/status`. Loose, because the daemon may be older or newer. */

@@ -1,8 +1,9 @@
 /**
  * Compares `hermes chat --toolsets` with the tools that the named conversation began with: it keeps those.
  */
-import { readProfileFacts } from '../../app/profile-facts.ts'
+
 import { HermesError } from '../../lib/errors.ts'
+import { readProfileFacts } from '../../lib/profile-facts.ts'
 import { sessionKeyOf } from '../../sessions/session-key.ts'
 import { query } from '../../store/query.ts'
 import type { CliContext } from '../kit/context.ts'

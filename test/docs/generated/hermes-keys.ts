@@ -1,7 +1,7 @@
 /**
  * Generates the table of the keys of Hermes that have no effect here, with the reasons.
  */
-import { unusedKeys } from '../../../src/app/unused-keys.ts'
+import { unusedKeys } from '../../../src/config/unused-keys.ts'
 import { table } from './table.ts'
 
 export function hermesKeys(): string {

@@ -2,12 +2,12 @@
  * Reads config.yaml and `.env` of Hermes Agent. The spellings of its versions become the main spelling of this gateway.
  */
 import { keyAliases } from '../../../app/config-compatibility.ts'
-import { unusedKeys } from '../../../app/unused-keys.ts'
 import { parseDotenv } from '../../../config/dotenv.ts'
 import { dottedPath } from '../../../config/issue.ts'
 import { applyKeyAliases } from '../../../config/key-aliases.ts'
 import { type ConfigTree, isTree } from '../../../config/tree.ts'
 import { findUnusedKey } from '../../../config/unknown-keys.ts'
+import { unusedKeys } from '../../../config/unused-keys.ts'
 import { asArray, asRecord, asString, isRecord } from '../../../lib/json.ts'
 import { parseYaml } from '../../../lib/yaml.ts'
 import type { PlatformManifest } from '../../../platforms/manifest.ts'

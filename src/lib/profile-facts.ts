@@ -1,11 +1,11 @@
 /**
  * `profile.json` in the home of a profile: where the profile comes from, and the name in its session keys.
  */
-import { HermesError } from '../lib/errors.ts'
-import { readTextIfExists, writeFileAtomic } from '../lib/files.ts'
-import type { HomeLayout } from '../lib/home.ts'
-import { asRecord, asString } from '../lib/json.ts'
-import { defaultProfile, locateProfile } from '../lib/profiles.ts'
+import { HermesError } from './errors.ts'
+import { readTextIfExists, writeFileAtomic } from './files.ts'
+import type { HomeLayout } from './home.ts'
+import { asRecord, asString } from './json.ts'
+import { defaultProfile, locateProfile } from './profiles.ts'
 
 export interface ProfileFacts {
   /** ISO 8601; '' when `hermes profile create` did not make the profile. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createCommandMenus } from '../../src/app/command-menus.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { createVirtualTime } from '../platforms/virtual-time.ts'
+import { createCommandMenus } from '../../../src/flows/commands/command-menus.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { createVirtualTime } from '../../platforms/virtual-time.ts'
 
 test('menus follow quick commands and skills, once for several changes in a row', async () => {
   const time = createVirtualTime()

@@ -1,8 +1,8 @@
 /**
  * Keeps the native command menus of the platforms up to date while `quick_commands` and skills change.
  */
-import type { Logger } from '../lib/log.ts'
-import type { PlatformAdapter } from '../platforms/adapter.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { PlatformAdapter } from '../../platforms/adapter.ts'
 
 export interface CommandMenusDeps {
   readonly supervisor: {

@@ -3,8 +3,8 @@
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
-import type { HomeLayout } from '../lib/home.ts'
+import { ensureDirectory, readTextIfExists, writeFileAtomic } from './files.ts'
+import type { HomeLayout } from './home.ts'
 
 export interface DaemonAddress {
   readonly pid: number

@@ -2,7 +2,7 @@
  * The keys of a file of Hermes that have no effect here, with the reason. Each one in a file is reported with it; the conformance page
  * has the whole table.
  */
-import type { UnusedKey } from '../config/unknown-keys.ts'
+import type { UnusedKey } from './unknown-keys.ts'
 
 interface UnusedKeys {
   /** A clause without a period. */

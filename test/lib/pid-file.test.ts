@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
-import { readDaemonAddress, removePidFile, writePidFile } from '../../src/app/pid-file.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
+import { readDaemonAddress, removePidFile, writePidFile } from '../../src/lib/pid-file.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 test('a daemon removes its own pid file, but not that of a daemon that started after it', (t) => {
