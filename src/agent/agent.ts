@@ -100,12 +100,13 @@ function withSubagents(
     takeSubagentUsage: () => subagents?.takeUsage() ?? noUsage,
     toolContextFor(call) {
       const context = input.toolContextFor(call)
-      const { attachments, pictures } = context
-      const delegating = { call, attachments, ...(pictures && { pictures }) }
+      const delegating = { call, ...context.conversation }
       return {
         ...context,
-        delegate: async (tasks, signal) => (await load()).delegate(delegating, tasks, signal),
-        delegateInBackground: async (tasks) => (await load()).start(delegating, tasks),
+        subagents: {
+          delegate: async (tasks, signal) => (await load()).delegate(delegating, tasks, signal),
+          delegateInBackground: async (tasks) => (await load()).start(delegating, tasks),
+        },
       }
     },
   }

@@ -4,17 +4,21 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
-import type { ChatMessages, ScheduleJob } from '../agent/tools/tool.ts'
+import type { ToolServices } from '../agent/tools/built-in-tools.ts'
+import type { AskUser } from '../agent/tools/clarify.ts'
+import type { ScheduleJob } from '../agent/tools/cronjob.ts'
+import type { ChatMessages } from '../agent/tools/send-message.ts'
+import type { ToolCaller, ToolContext } from '../agent/tools/tool.ts'
+import type { Approvals } from '../flows/approvals/approvals.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
 import type { CommandReports } from '../flows/environments/command-reports.ts'
 import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
 import type { ModelKeys } from '../flows/models/model-keys.ts'
 import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
 import type { OwnMemory } from '../flows/prompt/own-memory.ts'
+import type { SessionRecallService } from '../flows/sessions/session-recall.ts'
 import { type AgentServices, type CommandReportAccess, createAgentServices } from '../flows/tools/agent-services.ts'
 import type { ResultFiles } from '../flows/tools/result-files.ts'
-import type { CallingTurn } from '../flows/tools/tool-access.ts'
-import type { TurnTools } from '../flows/turn/steps.ts'
 import { findAttachmentPaths } from '../inbox/queries.ts'
 import { sleep } from '../lib/timers.ts'
 import { isAttended } from '../message/event.ts'
@@ -40,23 +44,19 @@ export interface AgentParts {
   readonly runAgentCommand: RunAgentCommand
 }
 
-export interface ComposedAgentServices extends AgentServices {
-  /** For the calls of a turn that a person follows. */
-  readonly attendedToolContext: TurnTools['toolContext']
-}
-
 export function composeAgentServices(
   context: AppContext,
   core: Core,
   { mcpTools, sessionServers, pluginTools, pluginEnvironments, ownMemory, skills, runAgentCommand, cron }: AgentParts,
-): ComposedAgentServices {
+): AgentServices {
   const { options, mode, settings, config, accountDirectory, secrets, platforms, problems, log } = context
   const { turnNotices, runningTurns, modelCalls } = core
   const picturesOf = async (turnId: string) => {
     const images = await context.store.run(() => findImagesOfConversation(turnId))
     return images.map((image) => ({ path: join(options.home.pictures, image.file), image }))
   }
-  const services = createAgentServices({
+  const reports = composeCommandReports(context, core)
+  return createAgentServices({
     environmentKinds: new Map(),
     home: options.home,
     log,
@@ -71,7 +71,6 @@ export function composeAgentServices(
     skills,
     policyOf: accountDirectory.policyOf,
     isShared: accountDirectory.isShared,
-    memory: async (turn) => (await ownMemory()).accessOf(turn),
     turnAccess: { secrets, ended: runningTurns.ended, run: runAgentCommand },
     modelCalls,
     auxiliaryCalls: {
@@ -95,19 +94,16 @@ export function composeAgentServices(
       )
       await turnNotices.modelUnusable(event, `${sessionId}:${provider}:${model}`, chosen, problem.message, instead)
     },
-    ...(mode.staysUp
-      ? {
-          chatMessages: (turn: SendingTurn, callId: string) => composeChatMessages(context, core, turn, callId),
-          scheduleJob: (turn: CallingTurn, callId: string) => composeScheduling(cron, turn, callId),
-        }
-      : {}),
-    async showFile(turn, callId, file) {
-      const { showFile } = await import('../flows/delivery/show-file.ts')
-      return showFile(core.outbox, turn, callId, file)
-    },
-    async openRecall() {
-      const { createSessionRecall } = await import('../flows/sessions/session-recall.ts')
-      return createSessionRecall(options.home.databaseFile, context.store)
+    toolServices: {
+      memory: async (turn) => (await ownMemory()).accessOf(turn),
+      recallOf: composeRecall(context),
+      showFileOf: composeShownFiles(core),
+      askUserOf: createAskUserOf(core.approvals),
+      ...(mode.staysUp && {
+        chatMessagesOf: ({ turn, callId }: ToolCaller) => composeChatMessages(context, core, turn, callId),
+        schedule: composeScheduling(cron),
+        watchesOf: reports.watchesOf,
+      }),
     },
     attachmentsOf: async (turnId) => {
       const files = await context.store.run(() => findAttachmentPaths(turnId))
@@ -116,7 +112,7 @@ export function composeAgentServices(
     },
     picturesOf,
     resultFiles: composeResultFiles(context),
-    ...(mode.staysUp ? { commandReports: composeCommandReports(context, core) } : {}),
+    commandReports: mode.staysUp ? reports : undefined,
     findMessages: (sessionId, filter) => context.store.run(() => findMessages(sessionId, filter)),
     onSandbox: (sandbox) => {
       problems.commands.sandbox = sandbox?.reason ?? ''
@@ -131,12 +127,38 @@ export function composeAgentServices(
     redact: secrets.redactKnown,
     withheld: withheldVariables(platforms.catalogue),
   })
-  return {
-    ...services,
-    attendedToolContext: (turn, call, signal) => ({
-      ...services.toolContext(turn, call, signal),
-      askUser: core.approvals.askUserFor({ turnId: turn.id, callId: call.id }),
-    }),
+}
+
+/** Only the turn of a person, or of a task, asks: neither a sub-agent nor a plugin outside of turns does. */
+export function createAskUserOf({ askUserFor }: Pick<Approvals, 'askUserFor'>) {
+  return ({ sessionId, turn, callId }: ToolContext): AskUser | undefined =>
+    turn.event === undefined || sessionId !== turn.sessionId ? undefined : askUserFor({ turnId: turn.id, callId })
+}
+
+/** Loaded with the first search. */
+function composeRecall({ options, store }: AppContext): NonNullable<ToolServices['recallOf']> {
+  let loading: Promise<SessionRecallService> | undefined
+  const load = async () => {
+    const { createSessionRecall } = await import('../flows/sessions/session-recall.ts')
+    return createSessionRecall(options.home.databaseFile, store)
+  }
+  return ({ sessionId, sessionKey, event, authority }) => {
+    if (sessionKey === undefined || event === undefined) return undefined
+    return async (request, signal) => {
+      loading ??= load()
+      return (await loading).forTurn({ sessionId, sessionKey, event, authority })(request, signal)
+    }
+  }
+}
+
+/** Loaded with the first file. */
+function composeShownFiles({ outbox }: Core): NonNullable<ToolServices['showFileOf']> {
+  return ({ turn: { id, sessionKey, event, authority }, callId }) => {
+    if (event === undefined || sessionKey === undefined || !isAttended(event)) return undefined
+    return async (file) => {
+      const { showFile } = await import('../flows/delivery/show-file.ts')
+      return showFile(outbox, { id, sessionKey, event, authority }, callId, file)
+    }
   }
 }
 
@@ -144,7 +166,7 @@ export function composeAgentServices(
 function composeCommandReports(
   { settings, accountDirectory, store, clock, log, failpoint }: AppContext,
   core: Core,
-): CommandReportAccess {
+): CommandReportAccess & Required<Pick<ToolServices, 'watchesOf'>> {
   let loaded: Promise<CommandReports> | undefined
   const load = () => {
     loaded ??= import('../flows/environments/command-reports.ts').then(({ createCommandReports }) =>
@@ -158,14 +180,14 @@ function composeCommandReports(
     return loaded
   }
   return {
-    watchesOf({ id, sessionKey, event, authority }, callId) {
-      if (event === undefined || sessionKey === undefined || !isAttended(event)) return {}
+    watchesOf({ sessionId, callId, turn: { sessionId: ofTurn, id, sessionKey, event, authority } }) {
+      // The commands of a sub-agent end with it.
+      if (event === undefined || sessionKey === undefined || !isAttended(event) || sessionId !== ofTurn)
+        return undefined
       const turn = { id, sessionKey, event, authority }
       return {
-        commandWatches: {
-          start: async (entry, wanted) => (await load()).start(turn, callId, entry, wanted),
-          claim: async (entry) => (await loaded)?.claim(entry),
-        },
+        start: async (entry, wanted) => (await load()).start(turn, callId, entry, wanted),
+        claim: async (entry) => (await loaded)?.claim(entry),
       }
     },
     async reportLost() {
@@ -187,12 +209,8 @@ function composeResultFiles({ options, store, log }: AppContext): ResultFiles {
 }
 
 /** Loaded with the first job that the agent schedules. */
-function composeScheduling(
-  open: CronAccess['open'],
-  { id, event, authority }: CallingTurn,
-  callId: string,
-): ScheduleJob {
-  return async (action, signal) => {
+function composeScheduling(open: CronAccess['open']): ScheduleJob {
+  return async (action, { turn: { id, event, authority }, callId, signal }) => {
     const { scheduleForAgent } = await import('../flows/cron/job-services.ts')
     signal.throwIfAborted()
     return await scheduleForAgent(open, action, { source: event?.source, authority, key: `${id}:${callId}` })

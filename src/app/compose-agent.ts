@@ -16,7 +16,7 @@ import { brand } from '../lib/ids.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
-import { type ComposedAgentServices, composeAgentServices } from './compose-agent-services.ts'
+import { composeAgentServices, createAskUserOf } from './compose-agent-services.ts'
 import { type CronAccess, composeCron } from './compose-cron.ts'
 import { composeMcp, type McpAccess } from './compose-mcp.ts'
 import { composeOwnMemory } from './compose-memory.ts'
@@ -60,8 +60,8 @@ export function composeAgent(context: AppContext, core: Core, runAgentCommand: R
 
   const ownMemory = composeOwnMemory(context, memory)
   const skills = composeSkills(context, core)
-  const mcp = composeMcp(context, () => agentServices)
-  const agentServices: ComposedAgentServices = composeAgentServices(context, core, {
+  const mcp = composeMcp(context, () => agentServices, createAskUserOf(core.approvals))
+  const agentServices: AgentServices = composeAgentServices(context, core, {
     mcpTools: mcp.tools,
     sessionServers: mcp.sessionServers,
     pluginTools: () => plugins.tools(),

@@ -4,7 +4,7 @@
 import type { ServerReport } from '../agent/mcp/servers.ts'
 import type { ToolDefinition } from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
-import type { McpRuntime } from '../flows/mcp/mcp-servers.ts'
+import type { McpRuntime, McpRuntimeDeps } from '../flows/mcp/mcp-servers.ts'
 import type { SessionServerConfig, SessionServers } from '../flows/mcp/session-servers.ts'
 import type { AgentServices } from '../flows/tools/agent-services.ts'
 import type { SessionKey } from '../message/ids.ts'
@@ -34,6 +34,7 @@ export interface McpAccess {
 export function composeMcp(
   { options, settings, config, secrets, clock, random, log }: AppContext,
   services: () => Pick<AgentServices, 'auxiliary' | 'openProxy' | 'toolsChanged'>,
+  askUserOf: NonNullable<McpRuntimeDeps['askUserOf']>,
 ): McpAccess {
   let loading: Promise<McpRuntime> | undefined
   let loaded: McpRuntime | undefined
@@ -52,6 +53,7 @@ export function composeMcp(
       secrets,
       openProxy,
       auxiliary,
+      askUserOf,
       clock,
       random,
       log,

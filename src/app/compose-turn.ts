@@ -11,7 +11,7 @@ import { createMessagePreparation, type MessagePreparation } from '../flows/turn
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
 import { createTitles, createTurnModels, createVoice, type TurnTitles } from '../flows/turn/on-demand-steps.ts'
-import type { Delegation, TurnTools } from '../flows/turn/steps.ts'
+import type { Delegation } from '../flows/turn/steps.ts'
 import { createTurnQueue } from '../flows/turn/turn-queue.ts'
 import { systemRandom } from '../lib/ids.ts'
 import { sleep } from '../lib/timers.ts'
@@ -177,7 +177,7 @@ export function composeTitles(
 
 export interface TurnParts {
   readonly agent: Agent
-  readonly agentServices: AgentServices & { readonly attendedToolContext: TurnTools['toolContext'] }
+  readonly agentServices: AgentServices
   readonly journal: TurnJournal
   readonly preparation: MessagePreparation
   readonly compression: SessionCompression
@@ -191,7 +191,7 @@ export function composeTurnRunner(context: AppContext, core: Core, parts: TurnPa
   const { settings, platforms, store, secrets, lifecycle, clock, random, log, failpoint } = context
   const { outbox, turnNotices: notices, runningTurns: running, events, approvals, engine } = core
   const { agent, agentServices, journal, compression, delegation, titles } = parts
-  const { model, tools, openSubagentWorkspace, attendedToolContext: toolContext, media } = agentServices
+  const { model, tools, openSubagentWorkspace, toolContext, media } = agentServices
   const { isDraining } = lifecycle
   const { adapter } = platforms
   const outages = createModelOutages({ store, notices, settings, clock, sleep, log })

@@ -3,7 +3,7 @@
  * resumed after a crash finds it, open or answered, and does not ask twice. Loaded with the first question.
  */
 import { createHash } from 'node:crypto'
-import type { AskUser, UserQuestion, UserResponse } from '../agent/tools/tool.ts'
+import type { AskUser, UserQuestion, UserResponse } from '../agent/tools/clarify.ts'
 import { shorten } from '../lib/shorten.ts'
 import { onAbort } from '../lib/timers.ts'
 import { mayBeAsked } from '../message/event.ts'

@@ -107,8 +107,9 @@ function toToolDefinition(owner: string, tool: PluginTool, run: PluginTool['run'
     ...(tool.check === undefined ? {} : { check: () => runCheck(tool) }),
     ...(tool.label === undefined ? {} : { label: (args) => labelOf(tool, args) }),
     ...(tool.summarize === undefined ? {} : { summarize: (result, args) => tool.summarize?.(result, args) ?? '' }),
-    async run(args, { sessionId, turnId, callId: toolCallId, signal, log: callLog }) {
-      const result = await run(args, { sessionId, turnId, toolCallId, signal, log: callLog.child({ plugin: owner }) })
+    async run(args, { sessionId, turnId, callId: toolCallId, signal }) {
+      const callLog = log.child({ turn: turnId, tool: name, plugin: owner })
+      const result = await run(args, { sessionId, turnId, toolCallId, signal, log: callLog })
       return toModelText(result)
     },
   }

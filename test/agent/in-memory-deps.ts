@@ -15,7 +15,8 @@ import { decodeArguments } from '../../src/agent/support/parse-arguments.ts'
 import { summarizeResult } from '../../src/agent/support/result-json.ts'
 import { builtInTools } from '../../src/agent/tools/built-in-tools.ts'
 import type { ToolContext } from '../../src/agent/tools/tool.ts'
-import { silentLog } from '../../src/lib/log.ts'
+import { brand } from '../../src/lib/ids.ts'
+import type { SessionId, TurnId } from '../../src/message/ids.ts'
 import type { ChatMessage, ToolCall, ToolMode } from '../../src/message/transcript.ts'
 import { ownerAuthority } from '../kit/authority.ts'
 import { noFiles } from './environments/no-files.ts'
@@ -139,12 +140,13 @@ export function testToolContext(call: ToolCall, signal: AbortSignal): ToolContex
     turnId: 't',
     callId: call.id,
     signal,
-    log: silentLog,
-    authority: ownerAuthority,
+    turn: { sessionId: brand<SessionId>('s'), id: brand<TurnId>('t'), transcript: [], authority: ownerAuthority },
     environment: noEnvironment,
-    processes: createProcessTable({ now: () => 0 }),
-    todos: { read: () => [], write: () => undefined },
-    attachments: async () => [],
+    session: {
+      processes: createProcessTable({ now: () => 0 }),
+      todos: { read: () => [], write: () => undefined },
+    },
+    conversation: { attachments: async () => [], pictures: async () => [] },
     limits: { maxResultChars: 1_000 },
   }
 }

@@ -48,7 +48,12 @@ test('each tool in the list of the built-in tools has its code', async () => {
   await using bench = await createWorkbench()
   const unused = () => Promise.reject(new Error('the tools are only listed'))
   const maker = { makes: async () => true, maxSpeechChars: () => 100, speak: unused, draw: unused }
-  const services = { ...bench.services, skills: unused, media: async () => maker, browser: { isOptional: false } }
+  const services = {
+    ...bench.services,
+    skills: unused,
+    media: async () => maker,
+    browser: { isOptional: false, open: unused },
+  }
   const loaded = await loadBuiltInTools(services, silentLog)
   assert.deepEqual(loaded.map(({ name }) => name).sort(), [...builtInTools.keys()].sort())
 })

@@ -12,7 +12,7 @@ import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { AgentHooks, ToolInfo, TurnInfo } from '../support/agent-hooks.ts'
 import { decodeArguments } from '../support/parse-arguments.ts'
 import { summarizeResult } from '../support/result-json.ts'
-import type { ApprovalNeed, ToolContext } from '../tools/tool.ts'
+import type { ApprovalNeed, CallingLoop, ToolContext } from '../tools/tool.ts'
 import type { AgentTools, PreparedToolCall } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'
 import type { ApproveTool } from './tool-approval.ts'
@@ -277,10 +277,8 @@ async function invokeTool(
   state.toolOutput = await ready.run({
     ...context,
     signal,
-    writeWithResult,
-    ...(deps.showsPictures === true && { showPicture }),
-    callTool,
-    ...(isApproved && { isApproved }),
+    loop: { writeWithResult, callTool, ...(deps.showsPictures === true && { showPicture }) },
+    isApproved,
   })
   return state.toolOutput
 }
@@ -289,7 +287,7 @@ async function invokeTool(
  * The calls that a tool makes itself. Each is a managed call with an id of its own. They are a part of the calling one, whose start
  * the journal has: after a crash its outcome is unknown, and none of them runs again.
  */
-function createNestedCalls(deps: ToolCallDeps, outer: ToolCall): NonNullable<ToolContext['callTool']> {
+function createNestedCalls(deps: ToolCallDeps, outer: ToolCall): CallingLoop['callTool'] {
   let calls = 0
   return async (name, args, signal) => {
     calls += 1

@@ -13,11 +13,11 @@ import type { SubagentResult } from '../support/subagent-result.ts'
 import { contextFilesIn } from '../system-prompt.ts'
 import { mapWithConcurrency } from '../tools/parallel.ts'
 import {
+  type ConversationFiles,
   type ConversationPicture,
   DelegationRefused,
   type StartedSubagent,
   type SubagentTask,
-  type ToolContext,
 } from '../tools/tool.ts'
 import type { AgentDeps, AgentTurnInput, AttachSubagents, PlannedSubagent, RunAgentTurn } from './agent-turn.ts'
 import type { Journal, ProgressListener } from './journal.ts'
@@ -39,7 +39,7 @@ export interface Subagents {
   takeUsage(): Usage
 }
 
-export interface DelegatingCall extends Pick<ToolContext, 'attachments' | 'pictures'> {
+export interface DelegatingCall extends ConversationFiles {
   readonly call: ToolCall
 }
 
@@ -145,7 +145,7 @@ async function picturesOf(
       `At most ${maxShownImages} images, not ${images.length}. None was started.`,
     )
   if (images.length === 0) return []
-  const [files, known] = await Promise.all([attachments(), pictures?.() ?? []])
+  const [files, known] = await Promise.all([attachments(), pictures()])
   return images.map((path) => {
     const picture = known.find((candidate) => candidate.path === path)
     if (picture !== undefined) return picture

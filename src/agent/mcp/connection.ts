@@ -12,7 +12,7 @@ import {
 import { z } from 'zod'
 import type { Logger } from '../../lib/log.ts'
 import { backoffMs, linkAbortSignal, raceAbort, sleep, withTimeout } from '../../lib/timers.ts'
-import type { AskUser } from '../tools/tool.ts'
+import type { AskUser } from '../tools/clarify.ts'
 import { checkTools, type ServerCatalogue } from './catalogue.ts'
 import type { McpServerConfig } from './config.ts'
 import type { AnswerElicitation } from './elicitation.ts'

@@ -5,7 +5,7 @@
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client'
 import { asArray, asRecord, asString, isRecord } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
-import type { AskUser, UserResponse } from '../tools/tool.ts'
+import type { AskUser, UserResponse } from '../tools/clarify.ts'
 import { cleanText } from './names.ts'
 
 export type AnswerElicitation = (params: ElicitRequest['params'], signal: AbortSignal) => Promise<ElicitResult>

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { asArray, asRecord, asString } from '../../lib/json.ts'
 import type { Authority } from '../../message/authority.ts'
 import { storedCharsOf, toErrorJson, toResultJson } from '../support/result-json.ts'
+import type { QuestionPort } from '../tools/clarify.ts'
 import type { ApprovalNeed, ToolContext, ToolDefinition } from '../tools/tool.ts'
 import type { RemoteTool, ServerCatalogue } from './catalogue.ts'
 import type { McpServerConfig } from './config.ts'
@@ -23,6 +24,8 @@ export interface ServerToolsDeps {
   readonly servers: readonly string[]
   /** Absent: pictures in results are described only. */
   readonly storePicture?: StorePicture | undefined
+  /** Asks the user of the turn; undefined where there is none. */
+  readonly askUserOf?: QuestionPort['askUserOf']
   /** Why this person may not use the server; undefined if they may. */
   refuse?(authority: Authority): Promise<string | undefined>
 }
@@ -126,15 +129,17 @@ function notApproved(name: string): string {
 
 /** Never rejects with `McpFailure`: the model is told. */
 async function answer(
-  { connection, storePicture, refuse }: ServerToolsDeps,
-  { authority, signal, limits, askUser, showPicture }: ToolContext,
+  { connection, storePicture, refuse, askUserOf }: ServerToolsDeps,
+  context: ToolContext,
   request: ServerRequest,
   toJson: (result: unknown, maxChars: number) => string,
 ): Promise<string> {
-  const refusal = await refuse?.(authority)
+  const { turn, signal, limits, loop } = context
+  const refusal = await refuse?.(turn.authority)
   if (refusal !== undefined) return toErrorJson({ code: 'sandbox_required', reason: refusal })
   try {
-    const result = await connection.request(request, signal, askUser)
+    const result = await connection.request(request, signal, askUserOf?.(context))
+    const showPicture = loop?.showPicture
     const canShow = storePicture !== undefined && showPicture !== undefined && hasPictures(result)
     const shown = canShow ? await showResultPictures(result, storePicture, showPicture) : result
     return toJson(shown, storedCharsOf(limits))

@@ -15,7 +15,7 @@ import type { ServerConnection } from './connection.ts'
 import { lazyConnection } from './lazy-connection.ts'
 import type { StorePicture } from './result-pictures.ts'
 import type { AnswerSampling } from './sampling.ts'
-import { createServerTools } from './server-tools.ts'
+import { createServerTools, type ServerToolsDeps } from './server-tools.ts'
 import type { ServerTransport } from './transport.ts'
 
 export interface McpServersDeps {
@@ -35,6 +35,8 @@ export interface McpServersDeps {
   surroundings(): string
   /** Stores the pictures in results, which are then shown to models. */
   readonly storePicture?: StorePicture
+  /** Asks the user of the turn to which the call belongs; undefined where there is none. */
+  readonly askUserOf?: ServerToolsDeps['askUserOf']
   /** The tools are others than before. */
   onToolsChanged(): void
   /** ms */
@@ -171,8 +173,9 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
       const definitions = enabled.flatMap(({ server, entry: { settings, catalogue, connection } }) => {
         if (catalogue === undefined) return []
         const refuse = (authority: Authority) => deps.refuse(server, settings, authority)
-        const { storePicture } = deps
-        const made = createServerTools({ server, servers, settings, catalogue, connection, storePicture, refuse })
+        const { storePicture, askUserOf } = deps
+        const about = { server, servers, settings, catalogue, connection }
+        const made = createServerTools({ ...about, storePicture, askUserOf, refuse })
         problems.set(server, made.problems)
         return made.definitions
       })

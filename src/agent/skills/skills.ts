@@ -49,6 +49,11 @@ export interface SkillsDeps extends SkillVariablesDeps {
   failpoint(point: string): void
 }
 
+export interface SkillsPort {
+  /** Loads the skills. Absent where there are none. */
+  readonly skills?: (() => Promise<Skills>) | undefined
+}
+
 export interface Skills {
   /** Looks at the files. Without those that are disabled. */
   list(): Promise<SkillListing>

@@ -1,11 +1,42 @@
 /**
  * The built-in tools: what is known of each before its code is loaded, and how it is loaded. To add a tool, add an entry here and a
- * file beside it; what it needs of the gateway is a member of `ToolServices`.
+ * file beside it that declares what it needs of the gateway: a part of `ToolServices`.
  */
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
-import type { ToolServices } from './services.ts'
+import type { FileGuard } from '../command-policy/file-guard.ts'
+import type { SkillsPort } from '../skills/skills.ts'
+import type { QuestionPort } from './clarify.ts'
+import type { SchedulePort } from './cronjob.ts'
+import type { DelegationLimits } from './delegate-task.ts'
+import type { ScriptPort } from './execute-code.ts'
+import type { MemoryPort } from './memory.ts'
+import type { MessagesPort } from './send-message.ts'
+import type { RecallPort } from './session-search.ts'
+import type { BrowserPort } from './sets/browser.ts'
+import type { MediaMaker } from './sets/media.ts'
+import type { TerminalPort } from './support/terminal-port.ts'
 import type { ToolCode, ToolDefinition, ToolFacts } from './tool.ts'
+import type { WebPort } from './web-search.ts'
+
+/** What the tools need of the gateway beyond the context of a call: each declares its part. Absent parts have no tool. */
+export interface ToolServices
+  extends TerminalPort,
+    Omit<ScriptPort, 'callable'>,
+    DelegationLimits,
+    WebPort,
+    BrowserPort,
+    SkillsPort,
+    MemoryPort,
+    RecallPort,
+    QuestionPort,
+    SchedulePort,
+    MessagesPort {
+  /** For pictures that are looked at. */
+  readonly fileGuard: FileGuard
+  /** Resolves with undefined where nothing speaks or draws. */
+  media?(): Promise<MediaMaker | undefined>
+}
 
 /** Tools whose code is in one file. */
 interface BuiltInTools {
@@ -83,7 +114,7 @@ const files: readonly BuiltInTools[] = [
         scriptArguments: ['path', 'content'],
       },
     ],
-    load: async () => [(await import('./write-file.ts')).writeFileTool],
+    load: async (services) => [(await import('./write-file.ts')).createWriteFileTool(services)],
   },
   {
     tools: [
@@ -96,7 +127,7 @@ const files: readonly BuiltInTools[] = [
         scriptArguments: ['path', 'old_string', 'new_string', 'replace_all', 'mode', 'patch'],
       },
     ],
-    load: async () => [(await import('./patch.ts')).patchTool],
+    load: async (services) => [(await import('./patch.ts')).createPatchTool(services)],
   },
   {
     tools: [{ name: 'web_search', toolset: 'web', runsInParallel: true, scriptArguments: ['query', 'limit'] }],
@@ -104,7 +135,7 @@ const files: readonly BuiltInTools[] = [
   },
   {
     tools: [{ name: 'web_extract', toolset: 'web', runsInParallel: true, scriptArguments: ['urls'] }],
-    load: async () => [(await import('./web-extract.ts')).webExtractTool],
+    load: async (services) => [(await import('./web-extract.ts')).createWebExtractTool(services)],
   },
   {
     tools: [{ name: 'vision_analyze', toolset: 'vision', runsInParallel: true }],
@@ -114,8 +145,8 @@ const files: readonly BuiltInTools[] = [
     tools: browserTools('navigate', 'snapshot', 'click', 'type', 'scroll', 'back', 'press').concat(
       browserTools('get_images', 'vision', 'console', 'cdp'),
     ),
-    load: async ({ browser }) =>
-      browser === undefined ? [] : (await import('./sets/browser.ts')).createBrowserTools(browser),
+    load: async (services) =>
+      services.browser === undefined ? [] : (await import('./sets/browser.ts')).createBrowserTools(services),
   },
   {
     tools: [
@@ -127,9 +158,9 @@ const files: readonly BuiltInTools[] = [
       },
       { name: 'image_generate', toolset: 'image_gen', leftOutOf: notForCode },
     ],
-    async load({ media }) {
-      const maker = await media?.()
-      return maker === undefined ? [] : (await import('./sets/media.ts')).createMediaTools(maker)
+    async load(services) {
+      const maker = await services.media?.()
+      return maker === undefined ? [] : (await import('./sets/media.ts')).createMediaTools(maker, services)
     },
   },
   {
@@ -158,11 +189,11 @@ const files: readonly BuiltInTools[] = [
         isWithheldFromSubagents: true,
       },
     ],
-    load: async () => [(await import('./memory.ts')).memoryTool],
+    load: async (services) => [(await import('./memory.ts')).createMemoryTool(services)],
   },
   {
     tools: [{ name: 'session_search', toolset: 'session_search', runsInParallel: true }],
-    load: async () => [(await import('./session-search.ts')).sessionSearchTool],
+    load: async (services) => [(await import('./session-search.ts')).createSessionSearchTool(services)],
   },
   {
     tools: [
@@ -175,7 +206,7 @@ const files: readonly BuiltInTools[] = [
         isWithheldFromSubagents: true,
       },
     ],
-    load: async () => [(await import('./clarify.ts')).clarifyTool],
+    load: async (services) => [(await import('./clarify.ts')).createClarifyTool(services)],
   },
   {
     // A sub-agent has it by its role.
@@ -196,7 +227,7 @@ const files: readonly BuiltInTools[] = [
   },
   {
     tools: [{ name: 'send_message', toolset: 'messaging', leftOutOf: notForCode, isWithheldFromSubagents: true }],
-    load: async () => [(await import('./send-message.ts')).sendMessageTool],
+    load: async (services) => [(await import('./send-message.ts')).createSendMessageTool(services)],
   },
 ]
 

@@ -3,10 +3,9 @@
  * `cron.allow_agent_scheduling` permits it.
  */
 import { z } from 'zod'
-import { asArray } from '../../lib/json.ts'
+import { asArray, type JsonObject } from '../../lib/json.ts'
 import { countOf, toErrorJson, toResultJson } from '../support/result-json.ts'
-import type { ToolServices } from './services.ts'
-import { defineToolCode } from './tool.ts'
+import { defineToolCode, type ToolContext } from './tool.ts'
 
 const actions = ['create', 'list', 'update', 'pause', 'resume', 'run', 'stop', 'remove'] as const
 
@@ -35,7 +34,12 @@ const jsonSchema = {
   required: ['action'],
 }
 
-export const createCronTool = ({ canSchedule }: Pick<ToolServices, 'canSchedule'>) =>
+export interface SchedulePort {
+  /** Absent where no gateway runs jobs. */
+  readonly schedule?: ScheduleJob | undefined
+}
+
+export const createCronTool = ({ schedule }: SchedulePort) =>
   defineToolCode({
     name: 'cronjob',
     description: 'Schedule jobs. A job knows only its prompt.',
@@ -45,15 +49,20 @@ export const createCronTool = ({ canSchedule }: Pick<ToolServices, 'canSchedule'
     // The id of a new job follows from the call, so that a second run finds the job. To run or remove one twice is another thing.
     mode: ({ action }) =>
       action === 'list' ? 'pure' : action === 'run' || action === 'remove' ? 'effect' : 'idempotent',
-    check: () => canSchedule === true,
+    check: () => schedule !== undefined,
     label: ({ action, job_id = '' }) => `${action} ${job_id}`.trim(),
     summarize: ({ jobs }) => countOf('job', asArray(jobs).length),
 
-    async run(args, { scheduleJob, limits, signal }) {
-      if (scheduleJob === undefined)
-        return toErrorJson({ code: 'unavailable', reason: 'No jobs can be scheduled here.' })
-      const result = await scheduleJob(args, signal)
+    async run(args, context) {
+      if (schedule === undefined) return toErrorJson({ code: 'unavailable', reason: 'No jobs can be scheduled here.' })
+      const result = await schedule(args, context)
       if ('problem' in result) return toErrorJson({ code: 'not_scheduled', reason: result.problem })
-      return toResultJson({ success: true, jobs: result.jobs }, limits.maxResultChars)
+      return toResultJson({ success: true, jobs: result.jobs }, context.limits.maxResultChars)
     },
   })
+
+/** Resolves with the jobs as `cron/jobs.json` shows them, shortened, or with why nothing was done: a sentence for the model. */
+export type ScheduleJob = (
+  action: JsonObject,
+  call: ToolContext,
+) => Promise<{ readonly jobs: readonly JsonObject[] } | { readonly problem: string }>

@@ -6,7 +6,6 @@ import { messageOf } from '../../lib/errors.ts'
 import { asArray, asRecord, asString } from '../../lib/json.ts'
 import { lineOf, toErrorJson, truncateMiddle } from '../support/result-json.ts'
 import type { SubagentResult } from '../support/subagent-result.ts'
-import type { ToolServices } from './services.ts'
 import { DelegationRefused, defineToolCode, type StartedSubagent, type SubagentTask } from './tool.ts'
 
 const options = {
@@ -45,7 +44,14 @@ const properties = {
 
 const role = { enum: ['leaf', 'orchestrator'] }
 
-export const createDelegateTool = ({ maxChildren, mayNest }: Pick<ToolServices, 'maxChildren' | 'mayNest'>) =>
+export interface DelegationLimits {
+  /** Maximum number of concurrent sub-agents of a turn. */
+  readonly maxChildren: number
+  /** Whether sub-agents may start sub-agents. Absent: they may not. */
+  readonly mayNest?: boolean
+}
+
+export const createDelegateTool = ({ maxChildren, mayNest }: DelegationLimits) =>
   defineToolCode({
     name: 'delegate_task',
     description: `Let sub-agents (at most ${maxChildren} at once) work with your tools. They know only goal and context; you get summaries.`,
@@ -66,15 +72,15 @@ export const createDelegateTool = ({ maxChildren, mayNest }: Pick<ToolServices, 
       return only || `${done} of ${reports.length} completed`
     },
 
-    async run(args, { delegate, delegateInBackground, signal, limits }) {
-      if (delegate === undefined || delegateInBackground === undefined)
+    async run(args, { subagents, signal, limits }) {
+      if (subagents === undefined)
         return toErrorJson({ code: 'no_turn', reason: 'Sub-agents are available only within a turn.' })
       const tasks = childTasksOf(args)
       const problem = problemOf(args, tasks, maxChildren)
       if (problem !== undefined) return toErrorJson(problem)
       try {
-        if (args.background === true) return startedJson(await delegateInBackground(tasks))
-        return resultsJson(await delegate(tasks, signal), limits.maxResultChars)
+        if (args.background === true) return startedJson(await subagents.delegateInBackground(tasks))
+        return resultsJson(await subagents.delegate(tasks, signal), limits.maxResultChars)
       } catch (error) {
         if (!(error instanceof DelegationRefused)) throw error
         return toErrorJson({ code: error.code, reason: messageOf(error) })

@@ -6,12 +6,12 @@ import { delimiter, join } from 'node:path'
 import { z } from 'zod'
 import { asString } from '../../lib/json.ts'
 import { stripTerminalEscapes, toVisibleText } from '../../lib/visible-text.ts'
-import { decideForEnvironment } from '../command-policy/policy.ts'
+import type { ScriptLimits } from '../code/run-script.ts'
+import { type CommandPolicy, decideForEnvironment } from '../command-policy/policy.ts'
 import type { PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment } from '../environments/environment.ts'
 import { countOf, lineOf, storedCharsOf, toErrorJson, toResultJson } from '../support/result-json.ts'
-import type { ToolServices } from './services.ts'
-import { defineToolCode } from './tool.ts'
+import { type BeforeChange, defineToolCode } from './tool.ts'
 
 const parameters = z.object({
   code: z.string().min(1),
@@ -24,16 +24,27 @@ const jsonSchema = { type: 'object', properties: { code: { type: 'string' } }, r
 
 const outputLimits = { maxStdoutBytes: 50_000, maxStderrBytes: 10_000 }
 
+export interface ScriptPort {
+  readonly commandPolicy: CommandPolicy
+  /** The PATH for helper programs such as `python3`. */
+  readonly searchPath: string
+  /** Commands do not run on this machine, so that nothing is known of the programs there. */
+  readonly worksElsewhere?: boolean
+  readonly scripts: Pick<ScriptLimits, 'timeoutMs' | 'maxCalls'>
+  /** The tools that a script may call, with the names of their arguments. */
+  readonly callable: Readonly<Record<string, readonly string[]>>
+  /** Absent where no checkpoints are taken. */
+  readonly beforeChange?: BeforeChange | undefined
+}
+
 export const createExecuteCodeTool = ({
   commandPolicy,
   searchPath,
   scripts,
   worksElsewhere,
   callable,
-}: Pick<ToolServices, 'commandPolicy' | 'searchPath' | 'scripts' | 'worksElsewhere'> & {
-  /** The tools that a script may call, with the names of their arguments. */
-  readonly callable: Readonly<Record<string, readonly string[]>>
-}) => {
+  beforeChange,
+}: ScriptPort) => {
   /** What the sandbox contains needs no question. What the operator has denied never runs. */
   const judge = async (code: string, environment: Environment): Promise<PolicyDecision> => {
     const isSandboxed = (await environment.isSandboxed?.()) === true
@@ -71,20 +82,20 @@ export const createExecuteCodeTool = ({
     },
 
     async run({ code }, context) {
-      const { environment, signal, callTool, isApproved } = context
-      if (callTool === undefined) return toErrorJson({ code: 'unavailable', reason: 'No script can run here.' })
+      const { environment, signal, loop, isApproved } = context
+      if (loop === undefined) return toErrorJson({ code: 'unavailable', reason: 'No script can run here.' })
       const judged = await judge(code, environment)
       if (judged.decision === 'forbidden' || (judged.decision === 'needs-approval' && isApproved !== true))
         return toErrorJson({ code: 'command_refused', reason: `Refused: this script ${judged.reason}.` })
-      await context.beforeChange?.({ tool: 'execute_code', paths: [environment.cwd], areDirectories: true })
+      await beforeChange?.({ tool: 'execute_code', paths: [environment.cwd], areDirectories: true }, context)
       const { runScript } = await import('../code/run-script.ts')
       const started = performance.now()
       const { status, stdout, stderr, toolCalls } = await runScript({
         ...{ code, environment, signal, tools: callable },
         limits: { ...scripts, ...outputLimits },
         cwd: environment.cwd,
-        exposed: await context.attachments(),
-        callTool,
+        exposed: await context.conversation.attachments(),
+        callTool: loop.callTool,
       })
       const value = {
         status,

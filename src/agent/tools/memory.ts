@@ -8,39 +8,45 @@ import {
   memoryJsonSchema,
   memoryRequestOf,
 } from '../memory/arguments.ts'
-import type { MemoryAnswer } from '../memory/contract.ts'
+import type { MemoryAccess, MemoryAnswer } from '../memory/contract.ts'
 import { toErrorJson } from '../support/result-json.ts'
-import { type ApprovalNeed, defineToolCode } from './tool.ts'
+import { type ApprovalNeed, type CallingTurn, defineToolCode } from './tool.ts'
 
-export const memoryTool = defineToolCode({
-  name: 'memory',
-  description: memoryDescription,
-  parameters: memoryArguments,
-  jsonSchema: memoryJsonSchema,
-  acceptsUndescribed: true,
-  mode: 'effect',
-  label: ({ action, operations, target }) => `${action ?? `${operations?.length ?? 0} changes`} ${target}`,
+export interface MemoryPort {
+  /** The memory for all later conversations. Absent: there is none. */
+  readonly memory?: ((turn: CallingTurn) => Promise<MemoryAccess>) | undefined
+}
 
-  async approval(args, { memory }) {
-    const request = memoryRequestOf(args)
-    if (request === undefined || memory === undefined) return undefined
-    return (await memory()).needsApproval(request) ? approvalNeed : undefined
-  },
+export const createMemoryTool = ({ memory }: MemoryPort) =>
+  defineToolCode({
+    name: 'memory',
+    description: memoryDescription,
+    parameters: memoryArguments,
+    jsonSchema: memoryJsonSchema,
+    acceptsUndescribed: true,
+    mode: 'effect',
+    label: ({ action, operations, target }) => `${action ?? `${operations?.length ?? 0} changes`} ${target}`,
 
-  async run(args, { memory, signal, isApproved = false, limits }) {
-    if (memory === undefined)
-      return toErrorJson({ code: 'memory_unavailable', reason: 'There is no memory here.' }, { success: false })
-    const request = memoryRequestOf(args)
-    if (request === undefined)
-      return toErrorJson(
-        { code: 'action_required', reason: 'Give an action (add, replace, remove), or operations.' },
-        { success: false },
-      )
-    const access = await memory()
-    const answer = await access.write(request, { isApproved, signal })
-    return answer.ok ? toSuccessJson(args, answer) : toFailureJson(answer, limits.maxResultChars)
-  },
-})
+    async approval(args, { turn }) {
+      const request = memoryRequestOf(args)
+      if (request === undefined || memory === undefined) return undefined
+      return (await memory(turn)).needsApproval(request) ? approvalNeed : undefined
+    },
+
+    async run(args, { turn, signal, isApproved = false, limits }) {
+      if (memory === undefined)
+        return toErrorJson({ code: 'memory_unavailable', reason: 'There is no memory here.' }, { success: false })
+      const request = memoryRequestOf(args)
+      if (request === undefined)
+        return toErrorJson(
+          { code: 'action_required', reason: 'Give an action (add, replace, remove), or operations.' },
+          { success: false },
+        )
+      const access = await memory(turn)
+      const answer = await access.write(request, { isApproved, signal })
+      return answer.ok ? toSuccessJson(args, answer) : toFailureJson(answer, limits.maxResultChars)
+    },
+  })
 
 const approvalNeed: ApprovalNeed = {
   source: 'policy',

@@ -4,7 +4,8 @@
 import { z } from 'zod'
 import { asArray, type JsonObject } from '../../lib/json.ts'
 import { countOf, diffCount, toErrorJson, toResultJson } from '../support/result-json.ts'
-import { defineToolCode, type ToolContext } from './tool.ts'
+import { approvalOfEdit, type EditPort } from './support/edit-port.ts'
+import { type BeforeChange, defineToolCode, type ToolContext } from './tool.ts'
 
 /** The arguments of Hermes Agent; `mode` may be left out. */
 const parameters = z.object({
@@ -30,40 +31,37 @@ const jsonSchema = {
   },
 }
 
-export const patchTool = defineToolCode({
-  name: 'patch',
-  description: 'Replace old_string in a file, or apply a patch to several. Spaces may differ a little.',
-  parameters,
-  jsonSchema,
-  acceptsUndescribed: true,
-  mode: 'effect',
-  label: ({ path, patch = '' }) => path ?? pathsOf(patch),
-  summarize: ({ replaced, diff, ...files }) => {
-    const changed = typeof replaced === 'number' ? countOf('change', replaced) : countOf('file', changedFiles(files))
-    return [changed, diffCount(diff)].filter(Boolean).join(', ')
-  },
-  approval: (args, { asksBeforeEdits: folder, ...context }) =>
-    folder === undefined
-      ? undefined
-      : import('./support/edit-approval.ts').then(({ editNeed }) =>
-          editNeed(folder, (unwritten) => run(args, unwritten), context),
-        ),
-  run,
-})
+export const createPatchTool = ({ beforeChange }: EditPort) =>
+  defineToolCode({
+    name: 'patch',
+    description: 'Replace old_string in a file, or apply a patch to several. Spaces may differ a little.',
+    parameters,
+    jsonSchema,
+    acceptsUndescribed: true,
+    mode: 'effect',
+    label: ({ path, patch = '' }) => path ?? pathsOf(patch),
+    summarize: ({ replaced, diff, ...files }) => {
+      const changed = typeof replaced === 'number' ? countOf('change', replaced) : countOf('file', changedFiles(files))
+      return [changed, diffCount(diff)].filter(Boolean).join(', ')
+    },
+    approval: approvalOfEdit(run),
+    run: (args, context) => run(args, context, beforeChange),
+  })
 
 async function run(
   { mode, path, old_string, new_string, replace_all = false, patch }: z.output<typeof parameters>,
   context: ToolContext,
+  beforeChange?: BeforeChange,
 ): Promise<string> {
   if (mode === 'patch' || (mode === undefined && old_string === undefined && patch !== undefined)) {
     if (patch === undefined) return missing('patch')
     const { patchFiles } = await import('./support/v4a/patch-files.ts')
-    return await patchFiles(patch, context)
+    return await patchFiles(patch, context, beforeChange)
   }
   if (path === undefined) return missing('path')
   if (old_string === undefined) return missing('old_string')
   if (new_string === undefined) return missing('new_string')
-  return await replaceIn(path, { search: old_string, replacement: new_string, all: replace_all }, context)
+  return await replaceIn(path, { search: old_string, replacement: new_string, all: replace_all }, context, beforeChange)
 }
 
 function missing(name: string): string {
@@ -86,15 +84,17 @@ function pathsOf(patch: string): string {
 async function replaceIn(
   path: string,
   request: { readonly search: string; readonly replacement: string; readonly all: boolean },
-  { authority, environment, limits, signal, beforeChange }: ToolContext,
+  context: ToolContext,
+  beforeChange: BeforeChange | undefined,
 ): Promise<string> {
+  const { turn, environment, limits, signal } = context
   const [{ decodeText }, { replaceLongText }, { diffField, maxFileBytes }] = await Promise.all([
     import('../support/files.ts'),
     import('../support/replace-long-text.ts'),
     import('./support/edit-result.ts'),
   ])
   const { files } = environment
-  const access = { isOwner: authority.role === 'owner', signal }
+  const access = { isOwner: turn.authority.role === 'owner', signal }
   const allowed = await files.check(path, 'write', access)
   if (!allowed.ok) return toErrorJson(allowed)
   const read = await files.read(path, { maxBytes: maxFileBytes, signal })
@@ -107,7 +107,7 @@ async function replaceIn(
     return toErrorJson({ code: 'not_utf8', reason: `${path} is not valid UTF-8; changing it would damage it.` })
   const replaced = await replaceLongText({ text: file.text, ...request }, signal)
   if (!replaced.ok) return toErrorJson(replaced)
-  await beforeChange?.({ tool: 'patch', paths: [files.resolve(path)] })
+  await beforeChange?.({ tool: 'patch', paths: [files.resolve(path)] }, context)
   const written = await files.writeAtomic(path, replaced.text, access)
   if (!written.ok) return toErrorJson(written)
   const { count, lines, exact } = replaced

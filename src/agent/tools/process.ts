@@ -11,7 +11,7 @@ import { decideForEnvironment, isUnchecked } from '../command-policy/policy.ts'
 import type { PolicyDecision } from '../command-policy/rule.ts'
 import type { ProcessEntry } from '../environments/environment.ts'
 import { countOf, lineOf, storedCharsOf, toErrorJson, toResultJson } from '../support/result-json.ts'
-import type { ToolServices } from './services.ts'
+import type { TerminalPort } from './support/terminal-port.ts'
 import { type ApprovalNeed, defineToolCode, type ToolContext } from './tool.ts'
 
 const actions = ['list', 'poll', 'log', 'wait', 'kill', 'write', 'submit', 'close'] as const
@@ -44,7 +44,7 @@ type Arguments = z.output<typeof parameters>
 /** How long `wait` waits without a timeout argument. */
 const defaultWaitMs = 60_000
 
-export const createProcessTool = ({ commandPolicy, terminal }: ToolServices) =>
+export const createProcessTool = ({ commandPolicy, terminal, watchesOf }: TerminalPort) =>
   defineToolCode({
     name: 'process',
     description: 'Background commands. poll: new output; log: offset, limit; submit: a line to stdin.',
@@ -57,7 +57,7 @@ export const createProcessTool = ({ commandPolicy, terminal }: ToolServices) =>
       return [state, lineOf(asString(output))].filter(Boolean).join(', ')
     },
 
-    approval(args, { environment, processes }) {
+    approval(args, { environment, session: { processes } }) {
       const { action, data = '' } = args
       const entry = action === 'write' || action === 'submit' ? processes.get(idOf(args) ?? '') : undefined
       return entry === undefined
@@ -66,14 +66,15 @@ export const createProcessTool = ({ commandPolicy, terminal }: ToolServices) =>
     },
 
     async run(args, context) {
-      const { processes, limits } = context
+      const { limits } = context
+      const { processes } = context.session
       if (args.action === 'list') {
         return toResultJson({ processes: processes.list().map(summarizeProcess) }, limits.maxResultChars)
       }
       const entry = processes.get(idOf(args) ?? '')
       if (entry === undefined)
         return toErrorJson({ code: 'unknown_process', reason: unknownProcessMessage(args, context) })
-      const claim = await context.commandWatches?.claim(entry)
+      const claim = await watchesOf?.(context)?.claim(entry)
       let isTold = false
       try {
         const result = await act(entry, args, context, { commandPolicy, terminal })
@@ -81,7 +82,7 @@ export const createProcessTool = ({ commandPolicy, terminal }: ToolServices) =>
         return result
       } finally {
         // The agent learns here that the command has ended, so that no message says it again.
-        if (isTold && claim !== undefined) context.writeWithResult?.(claim.told())
+        if (isTold && claim !== undefined) context.loop?.writeWithResult(claim.told())
         else claim?.release()
       }
     },
@@ -91,7 +92,7 @@ async function act(
   entry: ProcessEntry,
   args: Arguments,
   context: ToolContext,
-  { commandPolicy, terminal }: Pick<ToolServices, 'commandPolicy' | 'terminal'>,
+  { commandPolicy, terminal }: Pick<TerminalPort, 'commandPolicy' | 'terminal'>,
 ): Promise<string> {
   switch (args.action) {
     case 'log':
@@ -118,7 +119,7 @@ function writeInput(
   entry: ProcessEntry,
   { action, data = '' }: Arguments,
   context: ToolContext,
-  commandPolicy: ToolServices['commandPolicy'],
+  commandPolicy: TerminalPort['commandPolicy'],
 ): string {
   const result = decideForEnvironment(commandPolicy.evaluate(data), context.environment)
   if (result.decision === 'forbidden')
@@ -187,7 +188,7 @@ async function waitForExit(entry: ProcessEntry, timeoutMs: number, signal: Abort
   }
 }
 
-function unknownProcessMessage(args: Arguments, { processes }: ToolContext): string {
+function unknownProcessMessage(args: Arguments, { session: { processes } }: ToolContext): string {
   const id = idOf(args)
   const ids = processes.list().map((entry) => entry.id)
   const known = ids.length === 0 ? 'there are none' : `there are ${ids.join(', ')}`

@@ -32,8 +32,12 @@ export const readFileTool = defineToolCode({
       : `lines ${offset}-${last} of ${total_lines}`
   },
 
-  async run({ path, offset = 1, limit = 500 }, { environment, limits, attachments, signal }) {
-    const read = await environment.files.read(path, { maxBytes: maxFileBytes, attachments, signal })
+  async run({ path, offset = 1, limit = 500 }, { environment, limits, conversation, signal }) {
+    const read = await environment.files.read(path, {
+      maxBytes: maxFileBytes,
+      attachments: conversation.attachments,
+      signal,
+    })
     const file = read.ok ? decodeText(read.bytes, path) : read
     if (!file.ok) return toErrorJson(file)
     const { lines, total } = await linesFrom(file.text, offset, limit)

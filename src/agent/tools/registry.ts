@@ -15,8 +15,7 @@ import {
   toJsonSchema,
 } from '../support/parse-arguments.ts'
 import { storedCharsOf, summarizeResult, truncateMiddle } from '../support/result-json.ts'
-import { builtInTools, loadBuiltInTools } from './built-in-tools.ts'
-import type { ToolServices } from './services.ts'
+import { builtInTools, loadBuiltInTools, type ToolServices } from './built-in-tools.ts'
 import type { ApprovalNeed, ToolContext, ToolDefinition, ToolFacts } from './tool.ts'
 
 export interface ToolRegistryOptions {

@@ -60,7 +60,7 @@ export const searchFilesTool = defineToolCode({
     { pattern, target = 'content', path = '.', file_glob: fileGlob, output_mode: mode = 'content', ...more },
     call,
   ) {
-    const { environment, attachments, signal } = call
+    const { environment, conversation, signal } = call
     const offset = more.offset ?? 0
     if (offset > maxOffset)
       return toErrorJson({ code: 'offset_too_large', reason: `offset is at most ${maxOffset}; narrow the search.` })
@@ -68,7 +68,7 @@ export const searchFilesTool = defineToolCode({
     const context = Math.min(more.context ?? 0, maxContext)
     const output = outputs[mode]
     const request = { path, target, pattern, fileGlob, output, context, timeoutMs, limit: offset + limit }
-    const result = await environment.files.search(request, { attachments, signal })
+    const result = await environment.files.search(request, { attachments: conversation.attachments, signal })
     if (!result.ok) return toErrorJson(result)
     const { stopped } = result
     const hits = withoutFirst(inOutput(result.hits, output), offset)

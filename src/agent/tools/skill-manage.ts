@@ -2,8 +2,8 @@
  * Lets the agent write skills into the home (contract S2). A guest never; for others `approvalFor` says when an owner is asked.
  */
 import { z } from 'zod'
+import type { SkillsPort } from '../skills/skills.ts'
 import { toErrorJson } from '../support/result-json.ts'
-import type { ToolServices } from './services.ts'
 import { defineToolCode } from './tool.ts'
 
 const text = z.string().max(1_048_576).optional()
@@ -20,7 +20,7 @@ const parameters = z.object({
 
 const string = { type: 'string' }
 
-export const createSkillManageTool = ({ skills: load }: Pick<ToolServices, 'skills'>) =>
+export const createSkillManageTool = ({ skills: load }: SkillsPort) =>
   defineToolCode({
     name: 'skill_manage',
     description: 'Write skills. content: SKILL.md',
@@ -43,14 +43,14 @@ export const createSkillManageTool = ({ skills: load }: Pick<ToolServices, 'skil
     check: () => load !== undefined,
     label: ({ action, name }) => `${action} ${name}`,
 
-    async approval(change, { authority }) {
+    async approval(change, { turn: { authority } }) {
       // `run` refuses a guest.
       const reason = authority.role === 'guest' ? '' : await (await load?.())?.approvalFor(change, authority.role)
       if (reason === undefined || reason === '') return undefined
       return { source: 'policy', ruleKey: 'skill-write', reason, place: '', remember: 'call', ownerOnly: true }
     },
 
-    async run(change, { authority, isApproved }) {
+    async run(change, { turn: { authority }, isApproved }) {
       const skills = await load?.()
       if (skills === undefined || authority.role === 'guest')
         return toErrorJson({ code: 'not_permitted', reason: 'Nothing was changed: guests may not change skills.' })

@@ -2,13 +2,13 @@
  * Reads a skill (contract S2): its instructions with the list of its files (level 1), or one of these files (level 2).
  */
 import { z } from 'zod'
+import type { SkillsPort } from '../skills/skills.ts'
 import { toErrorJson, toResultJson } from '../support/result-json.ts'
-import type { ToolServices } from './services.ts'
 import { defineToolCode } from './tool.ts'
 
 const parameters = z.object({ name: z.string().min(1).max(200), file_path: z.string().min(1).max(500).optional() })
 
-export const createSkillViewTool = ({ skills: load }: Pick<ToolServices, 'skills'>) =>
+export const createSkillViewTool = ({ skills: load }: SkillsPort) =>
   defineToolCode({
     name: 'skill_view',
     description: 'Read a skill',

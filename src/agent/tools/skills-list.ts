@@ -2,13 +2,13 @@
  * Lists the skills of a session with their whole descriptions (contract S2, level 0).
  */
 import { z } from 'zod'
+import type { SkillsPort } from '../skills/skills.ts'
 import { toResultJson } from '../support/result-json.ts'
-import type { ToolServices } from './services.ts'
 import { defineToolCode } from './tool.ts'
 
 const parameters = z.object({ category: z.string().optional() })
 
-export const createSkillsListTool = ({ skills: load }: Pick<ToolServices, 'skills'>) =>
+export const createSkillsListTool = ({ skills: load }: SkillsPort) =>
   defineToolCode({
     name: 'skills_list',
     description: 'List skills',

@@ -9,7 +9,7 @@ import { decideForEnvironment, isUnchecked } from '../command-policy/policy.ts'
 import type { NeedsApproval, PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment } from '../environments/environment.ts'
 import { lineOf, toErrorJson } from '../support/result-json.ts'
-import type { ToolServices } from './services.ts'
+import type { TerminalPort } from './support/terminal-port.ts'
 import { type ApprovalNeed, defineToolCode, type ToolContext } from './tool.ts'
 
 const parameters = z.object({
@@ -25,7 +25,7 @@ const parameters = z.object({
 
 type Arguments = z.output<typeof parameters>
 
-export const createTerminalTool = (deps: ToolServices) =>
+export const createTerminalTool = (deps: TerminalPort) =>
   defineToolCode({
     name: 'terminal',
     description: 'Run a bash command without input. Its directory and exports stay.',
@@ -58,13 +58,18 @@ export const createTerminalTool = (deps: ToolServices) =>
         return toErrorJson({ code: 'command_refused', reason: outsideRefused }, { rule: outsideRule })
       if (decision === 'forbidden' || (decision === 'needs-approval' && context.isApproved !== true)) {
         const { rule, reason } = policyResult
-        context.log.warn({ event: 'command.refused', rule, decision }, 'command policy refused a command')
+        deps.log.warn(
+          { event: 'command.refused', turn: context.turnId, rule, decision },
+          'command policy refused a command',
+        )
         return toErrorJson({ code: 'command_refused', reason: refusalMessage(decision, reason) }, { rule })
       }
-      await context.beforeChange?.({ tool: 'terminal', paths: [cwd], command: args.command })
+      await deps.beforeChange?.({ tool: 'terminal', paths: [cwd], command: args.command }, context)
       // Most messages run no command.
       const { runInForeground, startInBackground } = await import('./support/run-command.ts')
-      return background ? startInBackground(args, cwd, context) : runInForeground(args, cwd, context, deps.terminal)
+      return background
+        ? startInBackground(args, cwd, context, deps)
+        : runInForeground(args, cwd, context, deps.terminal)
     },
   })
 
@@ -72,7 +77,7 @@ async function judge(
   args: Arguments,
   cwd: string,
   context: ToolContext,
-  { commandPolicy }: ToolServices,
+  { commandPolicy }: TerminalPort,
 ): Promise<PolicyDecision> {
   const { command, background = false } = args
   const { environment } = context

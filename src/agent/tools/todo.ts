@@ -44,7 +44,7 @@ export const todoTool = defineToolCode({
     return [asString(summary), asString(current?.['content'])].filter(Boolean).join(': ')
   },
 
-  async run(call, { todos: store, limits }) {
+  async run(call, { session: { todos: store }, limits }) {
     if (call.todos !== undefined) {
       const change = applyTodoCall(store.read(), call)
       if (!change.ok) return toErrorJson(change)

@@ -4,37 +4,36 @@
 import { z } from 'zod'
 import type { EnvironmentFiles, FileAccess } from '../environments/files.ts'
 import { countOf, diffCount, lineCount, toErrorJson, toResultJson } from '../support/result-json.ts'
-import { defineToolCode, type ToolContext } from './tool.ts'
+import { approvalOfEdit, type EditPort } from './support/edit-port.ts'
+import { type BeforeChange, defineToolCode, type ToolContext } from './tool.ts'
 
 const parameters = z.object({ path: z.string().min(1), content: z.string() })
 
-export const writeFileTool = defineToolCode({
-  name: 'write_file',
-  description: 'Write a whole file; creates directories. For small changes use patch.',
-  parameters,
-  mode: 'idempotent',
-  label: ({ path }) => path,
-  summarize: ({ created, diff }, { content }) =>
-    created === true ? `created, ${countOf('line', lineCount(content))}` : diffCount(diff) || 'replaced',
-  approval: (args, { asksBeforeEdits: folder, ...context }) =>
-    folder === undefined
-      ? undefined
-      : import('./support/edit-approval.ts').then(({ editNeed }) =>
-          editNeed(folder, (unwritten) => run(args, unwritten), context),
-        ),
-  run,
-})
+export const createWriteFileTool = ({ beforeChange }: EditPort) =>
+  defineToolCode({
+    name: 'write_file',
+    description: 'Write a whole file; creates directories. For small changes use patch.',
+    parameters,
+    mode: 'idempotent',
+    label: ({ path }) => path,
+    summarize: ({ created, diff }, { content }) =>
+      created === true ? `created, ${countOf('line', lineCount(content))}` : diffCount(diff) || 'replaced',
+    approval: approvalOfEdit(run),
+    run: (args, context) => run(args, context, beforeChange),
+  })
 
 async function run(
   { path, content }: z.output<typeof parameters>,
-  { authority, environment, limits, signal, beforeChange }: ToolContext,
+  context: ToolContext,
+  beforeChange?: BeforeChange,
 ): Promise<string> {
+  const { turn, environment, limits, signal } = context
   const { files } = environment
-  const access = { isOwner: authority.role === 'owner', signal }
+  const access = { isOwner: turn.authority.role === 'owner', signal }
   const allowed = await files.check(path, 'write', access)
   if (!allowed.ok) return toErrorJson(allowed)
   const before = await readText(path, files, access)
-  await beforeChange?.({ tool: 'write_file', paths: [files.resolve(path)] })
+  await beforeChange?.({ tool: 'write_file', paths: [files.resolve(path)] }, context)
   const written = await files.writeAtomic(path, content, access)
   if (!written.ok) return toErrorJson(written)
   const { created } = written

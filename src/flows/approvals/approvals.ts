@@ -3,7 +3,7 @@
  */
 import type { ApproveTool } from '../../agent/loop/tool-approval.ts'
 import type { Auxiliary } from '../../agent/models/auxiliary.ts'
-import type { AskUser } from '../../agent/tools/tool.ts'
+import type { AskUser } from '../../agent/tools/clarify.ts'
 import type { AskingCall } from '../../approvals/clarify.ts'
 import { createCompletionSignals } from '../../approvals/completion-signals.ts'
 import type { ApprovalsConfig } from '../../approvals/config.ts'

@@ -2,7 +2,7 @@
  * The messages that the agent sends to other chats (the tool `send_message`): to which chats it may send for the person who
  * caused the turn, and which it is told of.
  */
-import type { ChatMessages, MessageTarget } from '../../agent/tools/tool.ts'
+import type { ChatMessages, MessageTarget } from '../../agent/tools/send-message.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import type { Authority } from '../../message/authority.ts'

@@ -5,8 +5,8 @@
  * reported as lost. Loaded with the first such command.
  */
 import { z } from 'zod'
+import type { CommandWatches, WatchedNews } from '../../agent/environments/command-watches.ts'
 import type { ProcessEntry } from '../../agent/environments/environment.ts'
-import type { CommandWatches, WatchedNews } from '../../agent/tools/tool.ts'
 import { acceptEvent } from '../../inbox/queries.ts'
 import { serializeEvent } from '../../inbox/stored-event.ts'
 import { brand } from '../../lib/ids.ts'

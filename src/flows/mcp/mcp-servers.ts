@@ -16,6 +16,7 @@ import { createMcpServers, type McpServers } from '../../agent/mcp/servers.ts'
 import type { ServerTransport } from '../../agent/mcp/transport.ts'
 import type { Auxiliary } from '../../agent/models/auxiliary.ts'
 import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
+import type { QuestionPort } from '../../agent/tools/clarify.ts'
 import type { Environment } from '../../config/environment.ts'
 import { findProgram } from '../../lib/find-program.ts'
 import { type HomeLayout, prepareProcessFolder } from '../../lib/home.ts'
@@ -40,6 +41,8 @@ export interface McpRuntimeDeps extends ServerOpenerDeps {
   readonly version: string
   /** Absent: no server gets texts of a model. */
   readonly auxiliary?: Auxiliary
+  /** Asks the user of the turn to which a call belongs; undefined where there is none. */
+  readonly askUserOf?: QuestionPort['askUserOf']
   onToolsChanged(): void
   /** ms */
   readonly clock: () => number

@@ -5,7 +5,7 @@
  */
 import type { Auxiliary, AuxiliaryCaller } from '../../agent/models/auxiliary.ts'
 import { ModelError } from '../../agent/models/provider.ts'
-import type { PictureAnswer, PictureProblem, PictureQuestion, VisionAccess } from '../../agent/tools/tool.ts'
+import type { PictureAnswer, PictureProblem, PictureQuestion, VisionAccess } from '../../agent/tools/vision-analyze.ts'
 import { isHermesError, messageOf, systemCode } from '../../lib/errors.ts'
 import { isOpenedAt, openExactly } from '../../lib/files.ts'
 import { MediaError } from '../../media/media-error.ts'

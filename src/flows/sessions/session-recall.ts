@@ -2,7 +2,7 @@
  * The tool `session_search` for a turn: which earlier conversations the person who caused the turn may be told about, given
  * where the answer is read.
  */
-import type { SessionRecall } from '../../agent/tools/tool.ts'
+import type { SessionRecall } from '../../agent/tools/session-search.ts'
 import { hasWaitingUser } from '../../message/event.ts'
 import { commandLinePlatform } from '../../message/source.ts'
 import type { Turn } from '../../sessions/turn.ts'

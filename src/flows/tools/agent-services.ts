@@ -19,7 +19,7 @@ import type { EphemeralPrompt } from '../../agent/models/ephemeral-prompt.ts'
 import type { Provider } from '../../agent/models/provider.ts'
 import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
 import type { LoadedTools } from '../../agent/tools/registry.ts'
-import type { ToolContext } from '../../agent/tools/tool.ts'
+import type { CallingTurn, ToolContext, UpcomingChange } from '../../agent/tools/tool.ts'
 import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
 import type { CronConfig } from '../../cron/config.ts'
 import { prepareProcessFolder } from '../../lib/home.ts'
@@ -40,8 +40,9 @@ import { workingDirectory } from '../environments/working-directory.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from '../models/agent-models.ts'
 import type { MediaServices } from '../models/media-services.ts'
 import type { Browsers } from './browser-access.ts'
-import { type CallingTurn, createToolAccess, type ToolAccessDeps, type ToolTurn } from './tool-access.ts'
-import { createToolContexts, type FileChange, type ToolContextDeps } from './tool-context.ts'
+import type { ResultFiles } from './result-files.ts'
+import { createToolAccess, type ToolAccessDeps, type ToolTurn } from './tool-access.ts'
+import { createToolContexts, type ToolContextDeps } from './tool-context.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
 import {
   belowCeiling,
@@ -55,13 +56,15 @@ import {
 } from './turn-tools.ts'
 
 export interface AgentServicesDeps
-  extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings' | 'media' | 'canSeePictures' | 'canSchedule'>,
+  extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings' | 'media' | 'openBrowser'>,
     Omit<AgentModelsDeps, 'settings' | 'home'>,
     Omit<ToolAccessDeps, 'settings' | 'environment' | 'home'>,
-    Omit<ToolContextDeps, 'settings' | 'home' | 'commandReports'> {
+    Omit<ToolContextDeps, 'settings' | 'home' | 'resultFiles'> {
   readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & CronConfig & { readonly roles: RoleSettings }
   /** Messages about background commands. Absent: none come. */
-  readonly commandReports?: CommandReportAccess
+  readonly commandReports?: CommandReportAccess | undefined
+  /** Results that were too long for the model. Absent: none are stored. */
+  readonly resultFiles?: Pick<ResultFiles, 'shorten' | 'of'>
   /** A sandbox was opened. Undefined: none is configured, or the next one is not open yet. */
   onSandbox(sandbox: Sandbox | undefined): void
   /** A turn starts although no sandbox works. Rejects `store/...`. */
@@ -134,7 +137,7 @@ export interface AgentServices extends AgentModels {
 type TurnElsewhere = Pick<Turn, 'id' | 'event'>
 
 /** Messages about background commands. Their code is loaded with the first of them. */
-export interface CommandReportAccess extends NonNullable<ToolContextDeps['commandReports']> {
+export interface CommandReportAccess {
   /** Reports the commands of the last process as lost. Rejects `store/...`. */
   reportLost(): Promise<void>
   close(): void
@@ -158,7 +161,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const environments = createEnvironmentNotices(deps)
   const cwd = () => workingDirectory(deps)
   const models = createAgentModels(deps)
-  const accessOf = createToolAccess({ ...deps, browser }, models, async (turn, name) => {
+  const access = createToolAccess(deps, models, async (turn, name) => {
     const { all, resolve } = await openSessionTools(turn)
     return all.schemas().some((schema) => schema.name === name) ? resolve(name) : undefined
   })
@@ -194,9 +197,10 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const agentTools = openLazily<OpenTools>(async () => {
     const { openToolRuntime } = await import('./tool-runtime.ts')
     const where = { cwd, sandbox: sandboxOf }
-    const about = { canSeePictures: models.canSeePictures, canSchedule: deps.scheduleJob !== undefined }
     const { announce } = environments
-    runtime = await openToolRuntime({ ...deps, ...where, ...about, media: media.get, announce })
+    const toolServices = { ...deps.toolServices, ...access, beforeChange: checkpoints.before }
+    const opened = { openBrowser: browser, media: media.get, announce }
+    runtime = await openToolRuntime({ ...deps, ...where, ...opened, toolServices })
     return { tools: createAgentTools(runtime.tools, deps, where), resolve: runtime.tools.resolve }
   })
 
@@ -208,10 +212,8 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
 
   const toolContextFor = createToolContexts(deps, {
     resources,
-    accessOf,
     environmentUsed: environments.used,
     turnVariables: async (turn) => sockets.variablesOf(turn, await sandbox.get()),
-    beforeChange: checkpoints.contextOf,
   })
 
   /** What the session is offered, before the role of a person takes any away. */
@@ -359,21 +361,16 @@ function createCheckpointAccess(
   return {
     get: opened.get,
     close: async () => await (await opened.current())?.close(),
-    contextOf({ environment, turn, turnId, authority, signal }: FileChange): Pick<ToolContext, 'beforeChange'> {
+    async before(change: UpcomingChange, { environment, turn, turnId, signal }: ToolContext): Promise<void> {
       const isHere = environment.kind === 'local' || environment.kind === 'bwrap'
       const isWanted = deps.settings().checkpoints.enabled || turn.event?.metadata?.['checkpoints'] === 'yes'
-      if (!isHere || !isWanted) return {}
-      return {
-        async beforeChange(change) {
-          const { checkpointBefore } = await import('../environments/checkpoints.ts')
-          const view = await sandbox(turn.settings?.workspace)
-          const toHostPath = (path: string) => view?.toHostPath(path) ?? path
-          const isOwner = authority.role === 'owner'
-          const of = { isOwner, turn: turnId, session: turn.sessionKey ?? '' }
-          const call = { environment, ...of, toHostPath, redact: deps.redact }
-          await checkpointBefore(await opened.get(), change, call, signal)
-        },
-      }
+      if (!isHere || !isWanted) return
+      const { checkpointBefore } = await import('../environments/checkpoints.ts')
+      const view = await sandbox(turn.settings?.workspace)
+      const toHostPath = (path: string) => view?.toHostPath(path) ?? path
+      const of = { isOwner: turn.authority.role === 'owner', turn: turnId, session: turn.sessionKey ?? '' }
+      const call = { environment, ...of, toHostPath, redact: deps.redact }
+      await checkpointBefore(await opened.get(), change, call, signal)
     },
   }
 }

@@ -6,32 +6,24 @@ import { resolve } from 'node:path'
 import type { AgentConfig } from '../../agent/config.ts'
 import type { Environment } from '../../agent/environments/environment.ts'
 import { type SessionResourcePool, withVariables } from '../../agent/environments/session-resources.ts'
-import type { ConversationPicture, ToolContext } from '../../agent/tools/tool.ts'
+import type { CallingTurn, ConversationPicture, ToolContext } from '../../agent/tools/tool.ts'
 import type { HomeLayout } from '../../lib/home.ts'
-import type { Logger } from '../../lib/log.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
 import type { ChatMessage, ToolCall } from '../../message/transcript.ts'
-import { changeSessionSetting } from '../../sessions/session-state.ts'
 import type { MessageFilter } from '../../sessions/transcript.ts'
 import type { ResultFiles } from './result-files.ts'
-import type { CallingTurn, createToolAccess } from './tool-access.ts'
 import type { ToolRuntimeDeps } from './tool-runtime.ts'
+import { conversationTurnOf } from './turn-tools.ts'
 
 export interface ToolContextDeps extends Pick<ToolRuntimeDeps, 'skills'> {
   readonly home: Pick<HomeLayout, 'media'>
   readonly settings: () => Pick<AgentConfig, 'agent' | 'terminal'>
-  readonly log: Logger
   /** Paths of the downloaded files of the conversation to which the turn belongs. */
   attachmentsOf(turnId: string): Promise<readonly string[]>
   /** The pictures of the conversation to which the turn belongs. Absent: there are none. */
   picturesOf?(turnId: string): Promise<readonly ConversationPicture[]>
   /** Results that were too long for the model. Absent: none are stored. */
-  readonly resultFiles?: Pick<ResultFiles, 'shorten' | 'of'>
-  /** Messages about background commands. Absent: none come. */
-  readonly commandReports?: {
-    /** What a call of this turn may use; nothing where no message can come later. */
-    watchesOf(turn: CallingTurn, callId: string): Pick<ToolContext, 'commandWatches'>
-  }
+  readonly resultFiles?: Pick<ResultFiles, 'of'>
   /** Includes messages that summaries have replaced. Rejects `store/...`. */
   findMessages(sessionId: string, filter: MessageFilter): Promise<readonly ChatMessage[]>
 }
@@ -39,18 +31,10 @@ export interface ToolContextDeps extends Pick<ToolRuntimeDeps, 'skills'> {
 /** The other services of the agent that a call needs. */
 export interface ToolContextParts {
   readonly resources: SessionResourcePool
-  readonly accessOf: ReturnType<typeof createToolAccess>
   /** Notes who waits for the environment of a session. */
   environmentUsed(environment: Environment, sessionId: string, turn: CallingTurn): void
   /** The variables that the commands of the turn get. */
   turnVariables(turn: CallingTurn): Promise<Readonly<Record<string, string>>>
-  /** What a tool does before it changes files. */
-  beforeChange(change: FileChange): Pick<ToolContext, 'beforeChange'>
-}
-
-/** A call that may change files. */
-export interface FileChange extends Pick<ToolContext, 'environment' | 'turnId' | 'authority' | 'signal'> {
-  readonly turn: CallingTurn
 }
 
 /** A sub-agent has a session and a turn of its own, within the turn of its parent. */
@@ -69,7 +53,7 @@ export type CreateToolContext = (
 
 export function createToolContexts(
   deps: ToolContextDeps,
-  { resources, accessOf, environmentUsed, turnVariables, beforeChange }: ToolContextParts,
+  { resources, environmentUsed, turnVariables }: ToolContextParts,
 ): CreateToolContext {
   const withTurnVariables = createEnvironments(deps, turnVariables)
   return ({ sessionId, turnId, turn }, transcript, call, signal) => {
@@ -80,25 +64,21 @@ export function createToolContexts(
     const start = isOwn
       ? ((lasts ? turn.settings?.directory : undefined) ?? turn.event?.task?.directory)
       : resources.directoryOf(turn.sessionId)
-    const { environment, shell, ...others } = resources.getOrCreate(
-      sessionId,
-      transcript,
-      start,
-      turn.settings?.workspace,
-    )
+    const resource = resources.getOrCreate(sessionId, transcript, start, turn.settings?.workspace)
+    const { environment, processes, todos, shell } = resource
     environmentUsed(environment, sessionId, turn)
+    const conversationTurn = conversationTurnOf(turn)
+    // A plugin outside of turns has no conversation that could read a result.
+    const isStored = deps.resultFiles !== undefined && turn.sessionKey !== undefined
     return {
+      ...{ sessionId, turnId, callId: call.id, signal, turn },
       environment: withTurnVariables(environment, { sessionId, turn, transcript, call }),
-      ...others,
-      ...{ sessionId, turnId, callId: call.id, signal, authority: turn.authority },
-      attachments: () => filesOfConversation(deps, conversationTurnOf(turn)),
-      pictures: async () => (await deps.picturesOf?.(conversationTurnOf(turn))) ?? [],
-      log: deps.log.child({ turn: turnId, tool: call.name }),
-      ...resultLimits(deps, agent.max_tool_result_chars, turn, call.id),
-      ...(lasts && shellAccess(shell, isOwn ? turn : undefined)),
-      ...(isOwn && deps.commandReports?.watchesOf(turn, call.id)),
-      ...beforeChange({ environment, turn, turnId, authority: turn.authority, signal }),
-      ...accessOf(call, turn),
+      session: { processes, todos, shell: lasts ? shell : undefined },
+      conversation: {
+        attachments: () => filesOfConversation(deps, conversationTurn),
+        pictures: async () => (await deps.picturesOf?.(conversationTurn)) ?? [],
+      },
+      limits: { maxResultChars: agent.max_tool_result_chars, ...(isStored && { maxStoredChars }) },
     }
   }
 }
@@ -115,39 +95,6 @@ async function filesOfConversation(
 
 /** More is truncated before secrets are taken out of it and it is stored as a file. */
 const maxStoredChars = 2_000_000
-
-/** What is too long for the model is stored as a file of the turn. */
-function resultLimits(
-  { resultFiles }: Pick<ToolContextDeps, 'resultFiles'>,
-  maxResultChars: number,
-  turn: CallingTurn,
-  callId: string,
-): Pick<ToolContext, 'limits' | 'storeResult'> {
-  // A plugin outside of turns has no conversation that could read it.
-  if (resultFiles === undefined || turn.sessionKey === undefined) return { limits: { maxResultChars } }
-  return {
-    limits: { maxResultChars, maxStoredChars },
-    storeResult: (result) => resultFiles.shorten({ turnId: conversationTurnOf(turn), callId }, result, maxResultChars),
-  }
-}
-
-/** What a command leaves to the next one. Where that begins is stored with the result; not outside of turns. */
-function shellAccess(
-  shell: ToolContext['shell'],
-  { sessionKey }: Partial<CallingTurn> = {},
-): Pick<ToolContext, 'shell' | 'storeDirectory'> {
-  const access = shell === undefined ? {} : { shell }
-  if (sessionKey === undefined) return access
-  return {
-    ...access,
-    storeDirectory: (path) => ({ write: () => changeSessionSetting(sessionKey, 'directory', path) }),
-  }
-}
-
-/** A sub-agent in the background works for the conversation of its parent. */
-function conversationTurnOf({ event, id }: CallingTurn): string {
-  return event?.task?.delegation?.turnId ?? id
-}
 
 const maxSkillSessions = 1_000
 

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { BrowserAccess } from '../../agent/browser/contract.ts'
 import { findBrowser, isBrowserOptional } from '../../agent/browser/find-browser.ts'
 import { createFileGuard } from '../../agent/command-policy/file-guard.ts'
 import { type CommandPolicy, createCommandPolicy } from '../../agent/command-policy/policy.ts'
@@ -16,8 +17,8 @@ import { createProcessTable, type SessionResourcesDeps } from '../../agent/envir
 import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
 import type { Skills } from '../../agent/skills/skills.ts'
 import { readTodoCall } from '../../agent/support/todo-list.ts'
+import type { ToolServices } from '../../agent/tools/built-in-tools.ts'
 import { createToolRegistry, type LoadedTools, type ToolRegistry } from '../../agent/tools/registry.ts'
-import type { ToolServices } from '../../agent/tools/services.ts'
 import type { MediaMaker } from '../../agent/tools/sets/media.ts'
 import type { ToolDefinition } from '../../agent/tools/tool.ts'
 import { selectDisabledTools } from '../../agent/toolsets/select-tools.ts'
@@ -28,7 +29,6 @@ import type { HomeLayout } from '../../lib/home.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { MediaConfig } from '../../media/config.ts'
 import type { PluginToolEntry } from '../../plugins/plugin-tools.ts'
-import { chooseSearchService } from '../../web/choose-service.ts'
 import type { WebConfig } from '../../web/config.ts'
 import type { EnvironmentKinds, RemoteEnvironments } from '../environments/remote-environments.ts'
 import type { MediaServices } from '../models/media-services.ts'
@@ -48,10 +48,10 @@ export interface ToolRuntimeDeps {
   mcpTools?(): Promise<readonly ToolDefinition[]>
   /** Loads the skills. Absent where there are none. */
   skills?(): Promise<Skills>
-  /** Whether a model that reads pictures is configured. */
-  canSeePictures(): Promise<boolean>
-  /** Whether this gateway runs scheduled jobs. */
-  readonly canSchedule: boolean
+  /** What single tools need of the gateway. */
+  readonly toolServices?: Partial<ToolServices>
+  /** Opens the browser. */
+  openBrowser(): Promise<BrowserAccess>
   /** The directory in which commands start. */
   cwd(): string
   /** Who speaks and draws. */
@@ -106,6 +106,8 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     isDisabled: (tool) => selectDisabledTools(disabled, [tool], customToolsets).size > 0,
     log,
     services: {
+      ...deps.toolServices,
+      log,
       commandPolicy,
       fileGuard,
       searchPath,
@@ -113,9 +115,6 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
       skills: deps.skills,
       browser: browserOf(deps),
       media: () => openMedia(deps),
-      canSchedule: deps.canSchedule,
-      canSearchWeb: () => isSearchConfigured(deps.settings().web, values),
-      canSeePictures: deps.canSeePictures,
       maxChildren: delegation.max_concurrent_children,
       mayNest: delegation.max_spawn_depth > 1,
       scripts: { timeoutMs: scripts.timeout * 1_000, maxCalls: scripts.max_tool_calls },
@@ -180,10 +179,10 @@ async function openMedia({ home, settings, environment, media }: ToolRuntimeDeps
 }
 
 /** Undefined where no browser is installed or configured. */
-function browserOf({ settings, environment }: ToolRuntimeDeps): ToolServices['browser'] {
+function browserOf({ settings, environment, openBrowser }: ToolRuntimeDeps): ToolServices['browser'] {
   const { browser } = settings()
   const isFound = findBrowser(browser, environment().values['PATH'] ?? '') !== undefined
-  return isFound ? { isOptional: isBrowserOptional(browser) } : undefined
+  return isFound ? { isOptional: isBrowserOptional(browser), open: openBrowser } : undefined
 }
 
 /** A tool whose schema is invalid, or whose name is taken, is left out; the others stay. */
@@ -219,12 +218,6 @@ async function requireSandbox(open: ToolRuntimeDeps['sandbox']): Promise<Sandbox
   const sandbox = await open()
   if (sandbox?.kind === 'bwrap') return sandbox
   throw new HermesError('environment/no-sandbox', sandbox?.reason ?? '')
-}
-
-/** A service whose key is missing is reported by `config check`; its tool would only fail. */
-function isSearchConfigured(web: WebConfig['web'], variables: Environment['values']): boolean {
-  const choice = chooseSearchService(web, variables)
-  return choice !== undefined && !('missing' in choice)
 }
 
 function toolsetsOff(memory: AgentConfig['memory']): readonly string[] {

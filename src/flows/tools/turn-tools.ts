@@ -8,13 +8,14 @@ import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
 import { toErrorJson, truncateMiddle } from '../../agent/support/result-json.ts'
 import { planBatch } from '../../agent/tools/parallel.ts'
 import type { LoadedTools, ParsedToolCall } from '../../agent/tools/registry.ts'
-import type { ToolContext, TurnKind } from '../../agent/tools/tool.ts'
+import type { CallingTurn, ToolContext, TurnKind } from '../../agent/tools/tool.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
 import type { Authority } from '../../message/authority.ts'
 import { isAttended, type MessageEvent, mayBeAsked } from '../../message/event.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { RoleSettings } from '../../platforms/config.ts'
+import type { ResultFiles } from './result-files.ts'
 
 /** The tools without the ceiling of a role. */
 export interface OpenTools extends Pick<LoadedTools, 'resolve'> {
@@ -25,6 +26,13 @@ interface TurnToolsDeps {
   readonly settings: () => Pick<AgentConfig, 'agent' | 'terminal'> & { readonly roles: RoleSettings }
   /** Takes the gateway's own secrets out of the results of tools. */
   redact(text: string): string
+  /** Results that are too long for the model. Absent: none are stored. */
+  readonly resultFiles?: Pick<ResultFiles, 'shorten'>
+}
+
+/** A sub-agent in the background works for the conversation of its parent. */
+export function conversationTurnOf({ event, id }: CallingTurn): string {
+  return event?.task?.delegation?.turnId ?? id
 }
 
 /** What the configuration permits to this role in this chat. */
@@ -37,12 +45,12 @@ export function toolListOf({ chats, ...roles }: RoleSettings, authority: Authori
 /** The loaded tools as the agent loop uses them. */
 export function createAgentTools(
   loaded: LoadedTools,
-  { redact, settings }: TurnToolsDeps,
+  { redact, settings, resultFiles }: TurnToolsDeps,
   { sandbox }: { sandbox(): Promise<Sandbox | undefined> },
 ): AgentTools {
   const factsOf = (name: string) => loaded.resolve(name)?.facts
   const run = async (call: ParsedToolCall, context: ToolContext): Promise<string> => {
-    if (!(await mayRunWithoutSandbox(call, settings(), context.authority, sandbox)))
+    if (!(await mayRunWithoutSandbox(call, settings(), context.turn.authority, sandbox)))
       return toErrorJson({ code: 'sandbox_required', reason: sandboxRequired })
     if (call.facts.machine === 'runs-commands' && (await isNetworkOpen(settings(), sandbox)))
       return toErrorJson({ code: 'sandbox_required', reason: networkOpen })
@@ -62,8 +70,10 @@ export function createAgentTools(
         // A key in the output of a command or in a file must not travel to the model's vendor.
         run: async (context) => {
           const shown = showHidden(ready, redact(await run(ready, context)))
-          const isLong = shown.length > context.limits.maxResultChars
-          return isLong && context.storeResult !== undefined ? await context.storeResult(shown) : shown
+          const { turn, callId, limits } = context
+          const isStored = shown.length > limits.maxResultChars && limits.maxStoredChars !== undefined
+          if (!isStored || resultFiles === undefined) return shown
+          return await resultFiles.shorten({ turnId: conversationTurnOf(turn), callId }, shown, limits.maxResultChars)
         },
       }
     },

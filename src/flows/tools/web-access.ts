@@ -3,7 +3,7 @@
  * long ones are summarised by the model of `auxiliary.web_extract`. Loaded with the first call.
  */
 import type { Auxiliary, AuxiliaryCaller } from '../../agent/models/auxiliary.ts'
-import type { WebAccess, WebPage } from '../../agent/tools/tool.ts'
+import type { WebAccess, WebPage } from '../../agent/tools/web-search.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { MediaError } from '../../media/media-error.ts'

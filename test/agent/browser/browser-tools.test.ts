@@ -188,28 +188,34 @@ describe('the browser tools', { skip: browserSkip }, async () => {
     await go('/')
     const shown: ImagePart[] = []
     const files: string[] = []
-    const sees = {
-      showPicture: (image: ImagePart) => void shown.push(image),
-      writeWithResult: () => undefined,
-      async showFile({ path }: { path: string }) {
-        files.push(path)
-        return { write: () => assert.fail() }
-      },
-      vision: async () => ({
-        async analyze(request: object, canShow: boolean) {
-          const path = String(Reflect.get(request, 'path'))
-          const file = path.slice(path.lastIndexOf('/') + 1)
-          const image = { type: 'image', file, mimeType: 'image/png', bytes: 1, width: 1, height: 1 } as const
-          return canShow ? { image } : { text: 'a shop', model: 'eyes' }
+    const port = {
+      showFileOf:
+        () =>
+        async ({ path }: { path: string }) => {
+          files.push(path)
+          return { write: () => assert.fail() }
         },
-      }),
+      vision: {
+        isConfigured: async () => true,
+        mayReadFiles: async () => true,
+        open: async () => ({
+          async analyze(request: object, canShow: boolean) {
+            const path = String(Reflect.get(request, 'path'))
+            const file = path.slice(path.lastIndexOf('/') + 1)
+            const image = { type: 'image', file, mimeType: 'image/png', bytes: 1, width: 1, height: 1 } as const
+            return canShow ? { image } : { text: 'a shop', model: 'eyes' }
+          },
+        }),
+      },
     }
-    const looked = await call('browser_vision', { question: 'What is it?', send: true }, sees)
+    const silent = { writeWithResult: () => undefined, callTool: async () => '' }
+    const loop = { ...silent, showPicture: (image: ImagePart) => void shown.push(image) }
+    const looked = await call('browser_vision', { question: 'What is it?', send: true }, { loop }, port)
     assert.equal(looked['shown_to_user'], true)
     assert.deepEqual(files, [looked['screenshot_path']])
     assert.equal(shown.length, 1)
-    const { vision } = sees
-    assert.equal((await call('browser_vision', { question: 'What is it?' }, { vision }))['analysis'], 'a shop')
+    const seen = await call('browser_vision', { question: 'What is it?' }, { loop: silent }, port)
+    assert.equal(seen['analysis'], 'a shop')
     assert.match(String((await call('browser_vision', { question: '?' }))['problem']), /No model/)
   })
 

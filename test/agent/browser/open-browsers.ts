@@ -9,7 +9,7 @@ import { findBrowser } from '../../../src/agent/browser/find-browser.ts'
 import { agentConfig } from '../../../src/agent/config.ts'
 import { withFacts } from '../../../src/agent/tools/built-in-tools.ts'
 import { bindTool } from '../../../src/agent/tools/registry.ts'
-import { createBrowserTools } from '../../../src/agent/tools/sets/browser.ts'
+import { type BrowserPort, createBrowserTools } from '../../../src/agent/tools/sets/browser.ts'
 import type { ToolContext } from '../../../src/agent/tools/tool.ts'
 import { type BrowserDeps, type Browsers, createBrowsers } from '../../../src/flows/tools/browser-access.ts'
 import { createHomeLayout, prepareHome } from '../../../src/lib/home.ts'
@@ -34,7 +34,12 @@ export interface OpenBrowsers {
   /** May be changed at any time. */
   settings: BrowserSettings
   /** The result of a tool, as JSON. */
-  call(name: string, args?: object, context?: Partial<ToolContext>): Promise<Record<string, unknown>>
+  call(
+    name: string,
+    args?: object,
+    context?: Partial<ToolContext>,
+    port?: Omit<BrowserPort, 'browser'>,
+  ): Promise<Record<string, unknown>>
   close(): Promise<void>
 }
 
@@ -56,7 +61,7 @@ export function openBrowsers(
     log: silentLog,
     ...deps,
   })
-  const tools = new Map(createBrowserTools({ isOptional: false }).map((tool) => [tool.name, bindTool(withFacts(tool))]))
+  const browser = { isOptional: false, open: async () => browsers }
   return {
     browsers,
     root,
@@ -67,11 +72,12 @@ export function openBrowsers(
     set settings(changed) {
       opened.settings = changed
     },
-    async call(name, args = {}, context = {}) {
-      const parsed = tools.get(name)?.parse({ ...args })
+    async call(name, args = {}, context = {}, port = {}) {
+      const tool = createBrowserTools({ browser, ...port }).find((other) => other.name === name)
+      const parsed = tool && bindTool(withFacts(tool)).parse({ ...args })
       if (parsed?.ok !== true) throw new Error(parsed?.error ?? `there is no tool ${name}`)
       const base = testToolContext({ id: 'call', name, arguments: '' }, new AbortController().signal)
-      const own = { sessionId: 'session', limits: { maxResultChars: 50_000 }, browser: async () => browsers }
+      const own = { sessionId: 'session', limits: { maxResultChars: 50_000 } }
       return JSON.parse(await parsed.call.run({ ...base, ...own, ...context }))
     },
     async close() {

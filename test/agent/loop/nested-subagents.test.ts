@@ -261,8 +261,10 @@ function delegatingFiles(images: readonly string[], ...steps: Parameters<typeof 
     {
       toolContextFor: (of) => ({
         ...testToolContext(of, new AbortController().signal),
-        attachments: async () => ['/media/a.png', '/media/a.pdf'],
-        pictures: async () => [{ path: '/media/a.png', image }],
+        conversation: {
+          attachments: async () => ['/media/a.png', '/media/a.pdf'],
+          pictures: async () => [{ path: '/media/a.png', image }],
+        },
       }),
     },
   )

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { ElicitRequestFormParams, McpServer } from '@modelcontextprotocol/server'
 import { contentText } from '../../../src/agent/mcp/result-text.ts'
-import type { AskUser, UserQuestion, UserResponse } from '../../../src/agent/tools/tool.ts'
+import type { AskUser, UserQuestion, UserResponse } from '../../../src/agent/tools/clarify.ts'
 import { asRecord } from '../../../src/lib/json.ts'
 import { connectInProcess, createTestServer, serverSettings } from './support.ts'
 

@@ -28,6 +28,9 @@ function tool(name: string, more: Readonly<Record<string, unknown>> = {}) {
 
 const readOnly = { annotations: { readOnlyHint: true } }
 
+const writeWithResult = () => undefined
+const callTool = async () => ''
+
 interface Given extends Partial<ServerToolsDeps> {
   readonly listed?: readonly unknown[]
   readonly config?: Readonly<Record<string, unknown>>
@@ -261,7 +264,13 @@ test('pictures in a result are shown to a model that sees, four at most, and des
     })
   const made = create({ result: { content }, storePicture })
   const shown: ImagePart[] = []
-  const seen = asRecord(await made.run('mcp_my_server_look', {}, { showPicture: (image) => void shown.push(image) }))
+  const seen = asRecord(
+    await made.run(
+      'mcp_my_server_look',
+      {},
+      { loop: { writeWithResult, callTool, showPicture: (image) => void shown.push(image) } },
+    ),
+  )
   assert.equal(shown.length, 4)
   assert.ok(shown.every(({ mimeType }) => mimeType === 'image/png'))
   const lines = String(seen['result']).split('\n')

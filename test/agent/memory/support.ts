@@ -47,7 +47,8 @@ export function readerWith(role: Role, more: Partial<MemoryReader> = {}): Memory
 }
 
 export async function createTestMemory(t: TestContext, more: Partial<MemoryStoreDeps> = {}): Promise<TestMemory> {
-  const bench = await createWorkbench()
+  let reader = readerWith('owner')
+  const bench = await createWorkbench({ services: { memory: async () => accessOf(reader) } })
   t.after(() => bench[Symbol.asyncDispose]())
   const tools = await bench.registry.load()
   const directory = join(bench.home, 'memories')
@@ -66,10 +67,6 @@ export async function createTestMemory(t: TestContext, more: Partial<MemoryStore
   })
   const accessOf = (reader: MemoryReader) =>
     createMemoryAccess({ store, settings, reader, onWritten: (change) => told.push(change) })
-  const memoryOf =
-    (reader = readerWith('owner')) =>
-    async () =>
-      accessOf(reader)
   return {
     directory,
     settings,
@@ -77,16 +74,15 @@ export async function createTestMemory(t: TestContext, more: Partial<MemoryStore
     configure(changed) {
       section = memoryConfig.memory.parse(changed)
     },
-    call: (args, { reader, isApproved = false, maxResultChars = 50_000 } = {}) =>
-      bench.run('memory', args, {
-        memory: memoryOf(reader),
-        limits: { maxResultChars },
-        ...(isApproved ? { isApproved } : {}),
-      }),
-    async asks(args, reader) {
+    call(args, { reader: asking = readerWith('owner'), isApproved = false, maxResultChars = 50_000 } = {}) {
+      reader = asking
+      return bench.run('memory', args, { limits: { maxResultChars }, isApproved })
+    },
+    async asks(args, asking = readerWith('owner')) {
+      reader = asking
       const parsed = tools.parse('memory', args)
       if (!parsed.ok) throw new Error(parsed.error)
-      return (await parsed.call.approval?.({ ...bench.context, memory: memoryOf(reader) })) !== undefined
+      return (await parsed.call.approval?.(bench.context)) !== undefined
     },
     told,
     text: (name = 'MEMORY.md') => readFileSync(join(directory, name), 'utf8'),

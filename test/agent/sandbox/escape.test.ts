@@ -21,6 +21,7 @@ function toolsOf(victim: Victim) {
   const registry = createToolRegistry({
     log: silentLog,
     services: {
+      log: silentLog,
       commandPolicy: permissive,
       fileGuard,
       searchPath,
@@ -33,10 +34,11 @@ function toolsOf(victim: Victim) {
   return async (name: string, args: Readonly<Record<string, unknown>>): Promise<string> => {
     const parsed = (await registry.load()).parse(name, JSON.stringify(args))
     assert.ok(parsed.ok, JSON.stringify(parsed))
+    const base = testToolContext({ id: 'call', name, arguments: '' }, new AbortController().signal)
     const context: ToolContext = {
-      ...testToolContext({ id: 'call', name, arguments: '' }, new AbortController().signal),
+      ...base,
       environment,
-      processes,
+      session: { ...base.session, processes },
       limits: { maxResultChars: 100_000 },
     }
     return parsed.call.run(context)

@@ -111,20 +111,20 @@ test('when writing fails in the middle, the result says which files were written
 })
 
 test('a checkpoint is asked for before the first file is written, and not for a patch that is refused', async () => {
-  await using bench = await createWorkbench()
-  await fill(bench, { 'a.txt': '1\n' })
   const seen: unknown[] = []
   const beforeChange = async (change: unknown) => {
     seen.push(change, (await filesOf(bench))['a.txt'])
   }
+  await using bench = await createWorkbench({ services: { beforeChange } })
+  await fill(bench, { 'a.txt': '1\n' })
   const path = join(bench.cwd, 'a.txt')
-  await bench.run('patch', { patch: patchOf('*** Update File: a.txt', '-2', '+3') }, { beforeChange })
+  await bench.run('patch', { patch: patchOf('*** Update File: a.txt', '-2', '+3') })
   assert.deepEqual(seen.splice(0), [])
-  await bench.run('patch', { patch: patchOf('*** Update File: a.txt', '-1', '+2') }, { beforeChange })
+  await bench.run('patch', { patch: patchOf('*** Update File: a.txt', '-1', '+2') })
   assert.deepEqual(seen.splice(0), [{ tool: 'patch', paths: [path] }, '1\n'])
-  await bench.run('patch', { path: 'a.txt', old_string: '2', new_string: '3' }, { beforeChange })
+  await bench.run('patch', { path: 'a.txt', old_string: '2', new_string: '3' })
   assert.deepEqual(seen.splice(0), [{ tool: 'patch', paths: [path] }, '2\n'])
-  await bench.run('write_file', { path: 'a.txt', content: '4\n' }, { beforeChange })
+  await bench.run('write_file', { path: 'a.txt', content: '4\n' })
   assert.deepEqual(seen.splice(0), [{ tool: 'write_file', paths: [path] }, '3\n'])
 })
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sessionSearchTool as tool } from '../../../src/agent/tools/session-search.ts'
-import type {
-  RecalledMessage,
-  RecallHit,
-  RecallRequest,
-  RecallResult,
-  ToolContext,
-} from '../../../src/agent/tools/tool.ts'
+import {
+  createSessionSearchTool,
+  type RecalledMessage,
+  type RecallHit,
+  type RecallRequest,
+  type RecallResult,
+  type SessionRecall,
+} from '../../../src/agent/tools/session-search.ts'
 import { createWorkbench } from './workbench.ts'
 
 const message = (id: number, content: string): RecalledMessage => ({
@@ -41,15 +41,17 @@ function hit(content: string): RecallHit {
   }
 }
 
+const tool = createSessionSearchTool({})
+
 /** Runs the tool against a result, and returns what was asked. */
 async function search(args: Readonly<Record<string, unknown>>, result: RecallResult) {
-  await using bench = await createWorkbench()
   const asked: RecallRequest[] = []
-  const recall: ToolContext['recall'] = async (request) => {
+  const recall: SessionRecall = async (request) => {
     asked.push(request)
     return result
   }
-  return { found: await bench.run('session_search', args, { recall }), asked: asked[0] }
+  await using bench = await createWorkbench({ services: { recallOf: () => recall } })
+  return { found: await bench.run('session_search', args), asked: asked[0] }
 }
 
 test('name, description and schema take at most 380 bytes of every request', () => {

@@ -5,11 +5,15 @@ import { diffCount, summarizeResult } from '../../../src/agent/support/result-js
 import { withFacts } from '../../../src/agent/tools/built-in-tools.ts'
 import { readFileTool as readFile } from '../../../src/agent/tools/read-file.ts'
 import { bindTool } from '../../../src/agent/tools/registry.ts'
-import { sessionSearchTool as sessionSearch } from '../../../src/agent/tools/session-search.ts'
+import { createSessionSearchTool } from '../../../src/agent/tools/session-search.ts'
 import { todoTool as todo } from '../../../src/agent/tools/todo.ts'
 import type { ToolCode, ToolDefinition } from '../../../src/agent/tools/tool.ts'
-import { webExtractTool as webExtract } from '../../../src/agent/tools/web-extract.ts'
-import { writeFileTool as writeFile } from '../../../src/agent/tools/write-file.ts'
+import { createWebExtractTool } from '../../../src/agent/tools/web-extract.ts'
+import { createWriteFileTool } from '../../../src/agent/tools/write-file.ts'
+
+const sessionSearch = createSessionSearchTool({})
+const webExtract = createWebExtractTool({})
+const writeFile = createWriteFileTool({})
 
 function summaryOf(tool: ToolCode | ToolDefinition, args: object, result: unknown): string {
   const parsed = bindTool('toolset' in tool ? tool : withFacts(tool)).parse(JSON.stringify(args))

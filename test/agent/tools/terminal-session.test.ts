@@ -7,8 +7,12 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createSessionResourcePool } from '../../../src/agent/environments/session-resources.ts'
 import type { ToolContext } from '../../../src/agent/tools/tool.ts'
+import { brand } from '../../../src/lib/ids.ts'
+import type { SessionKey } from '../../../src/message/ids.ts'
+import { readSessionSettings } from '../../../src/sessions/session-state.ts'
 import type { TransactionPart } from '../../../src/store/transaction-part.ts'
 import { ownerAuthority } from '../../kit/authority.ts'
+import { openStore } from '../../kit/open-store.ts'
 import { noFiles } from '../environments/no-files.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
@@ -126,7 +130,7 @@ test('variables that would change what the policy presumes, or which program sta
 
 test('the people of a conversation do not choose each other\u2019s variables', async () => {
   await using bench = await createWorkbench()
-  const guest = { authority: { ...ownerAuthority, role: 'guest' as const } }
+  const guest = { turn: { ...bench.context.turn, authority: { ...ownerAuthority, role: 'guest' as const } } }
   await output(bench, 'export PATH=/evil:$PATH SECRET=no', guest)
   assert.equal(await output(bench, 'echo "$SECRET"'), '\n')
   assert.equal(await output(bench, 'echo "$SECRET"', guest), 'no\n')
@@ -159,22 +163,20 @@ test('a command does not run elsewhere when its directory is gone', async () => 
   assert.equal(await output(bench, 'ls'), 'kept.txt\n')
 })
 
-test('the directory is stored with the result of the command', async () => {
+test('the directory is stored with the result of the command, except for that of a sub-agent', async (t) => {
   await using bench = await createWorkbench()
-  const stored: (string | null)[] = []
-  const write: TransactionPart = { write: () => undefined as never }
+  const { store } = openStore(t)
+  const sessionKey = brand<SessionKey>('agent:main:web:dm:1')
   const writes: TransactionPart[] = []
-  const storing: Partial<ToolContext> = {
-    storeDirectory(path) {
-      stored.push(path)
-      return write
-    },
-    writeWithResult: (one) => void writes.push(one),
-  }
+  const loop = { writeWithResult: (part: TransactionPart) => void writes.push(part), callTool: async () => '' }
+  const storing: Partial<ToolContext> = { turn: { ...bench.context.turn, sessionKey }, loop }
   await output(bench, 'export SECRET=1; cd /', storing)
   await output(bench, 'true', storing)
-  assert.deepEqual(stored, ['/'])
-  assert.deepEqual(writes, [write])
+  await output(bench, 'cd /tmp', { ...storing, sessionId: 'sub-agent' })
+  const [part] = writes
+  assert.ok(part !== undefined && writes.length === 1)
+  await store.run(() => part.write(0))
+  assert.deepEqual(await store.run(() => readSessionSettings(sessionKey)), { directory: '/' })
 })
 
 test('a session begins where it is told to, and each session has its own directory', () => {

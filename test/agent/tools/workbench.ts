@@ -9,10 +9,12 @@ import { createCommandPolicy } from '../../../src/agent/command-policy/policy.ts
 import { createLocalEnvironment } from '../../../src/agent/environments/local-environment.ts'
 import { createLocalFiles } from '../../../src/agent/environments/local-files.ts'
 import { createProcessTable, createSessionResourcePool } from '../../../src/agent/environments/session-resources.ts'
+import type { ToolServices } from '../../../src/agent/tools/built-in-tools.ts'
 import { createToolRegistry, type ToolRegistry } from '../../../src/agent/tools/registry.ts'
-import type { ToolServices } from '../../../src/agent/tools/services.ts'
 import type { ToolContext } from '../../../src/agent/tools/tool.ts'
+import { brand } from '../../../src/lib/ids.ts'
 import { silentLog } from '../../../src/lib/log.ts'
+import type { SessionId, TurnId } from '../../../src/message/ids.ts'
 import { ownerAuthority } from '../../kit/authority.ts'
 
 export const searchPath = '/usr/local/bin:/usr/bin:/bin'
@@ -31,7 +33,9 @@ export interface Workbench extends AsyncDisposable {
 
 export type Result = Readonly<Record<string, unknown>>
 
-export async function createWorkbench(options: { searchPath?: string } = {}): Promise<Workbench> {
+export async function createWorkbench(
+  options: { searchPath?: string; services?: Partial<ToolServices> } = {},
+): Promise<Workbench> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'hermes-tools-')))
   const cwd = join(root, 'work')
   const userHome = join(root, 'me')
@@ -45,6 +49,8 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
     maxChildren: 3,
     scripts: { timeoutMs: 60_000, maxCalls: 50 },
     terminal: { timeoutMs: 20_000, maxTimeoutMs: 30_000, maxOutputBytes: 100_000 },
+    log: silentLog,
+    ...options.services,
   }
   const createEnvironment = () =>
     createLocalEnvironment({
@@ -59,16 +65,21 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
     createProcessTable: () => createProcessTable({ now: Date.now }),
     readTodos: () => null,
   })
-  const resources = pool.getOrCreate('session', () => [])
+  const { environment, ...session } = pool.getOrCreate('session', () => [])
   const context: ToolContext = {
     sessionId: 'session',
     turnId: 'turn',
     callId: 'call',
     signal: new AbortController().signal,
-    log: silentLog,
-    authority: ownerAuthority,
-    ...resources,
-    attachments: async () => [],
+    turn: {
+      sessionId: brand<SessionId>('session'),
+      id: brand<TurnId>('turn'),
+      transcript: [],
+      authority: ownerAuthority,
+    },
+    environment,
+    session,
+    conversation: { attachments: async () => [], pictures: async () => [] },
     limits: { maxResultChars: 50_000 },
   }
   const registry = createToolRegistry({ services, log: silentLog })

@@ -137,9 +137,9 @@ export async function runConversation(t: TestContext, under: ProviderUnderTest):
   await step('is shut down', () => memory.stop(), [['shutdown'], ['shutdown']])
 }
 
-async function runTool({ tools, log }: TestMemory, sessionId: string): Promise<unknown> {
+async function runTool({ tools }: TestMemory, sessionId: string): Promise<unknown> {
   const [tool] = tools.list()
   assert.ok(tool !== undefined)
   const context = testToolContext({ id: 'call', name: 'notes_find', arguments: '{}' }, new AbortController().signal)
-  return await tool.definition.run({ query: 'key' }, { ...context, log, sessionId })
+  return await tool.definition.run({ query: 'key' }, { ...context, sessionId })
 }

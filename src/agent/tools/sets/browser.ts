@@ -7,12 +7,25 @@ import type { ToolMode } from '../../../message/transcript.ts'
 import type { BrowserAccess, ConversationPages } from '../../browser/contract.ts'
 import { toErrorJson, toResultJson } from '../../support/result-json.ts'
 import { defineToolCode, type ToolCode, type ToolContext } from '../tool.ts'
+import type { VisionPort } from '../vision-analyze.ts'
+import type { ShowFilePort } from './media.ts'
 
 /** Limits the longest results, beside the limit of all tools. */
 const maxResultChars = 40_000
 
 const texts = { type: 'string' } as const
 const ref = z.string().trim().min(1).max(50)
+
+export interface BrowserPort extends VisionPort, ShowFilePort {
+  /** Absent where no browser is installed or configured. */
+  readonly browser?: BrowserSource | undefined
+}
+
+export interface BrowserSource {
+  /** See `ToolFacts.isOptional`. */
+  readonly isOptional: boolean
+  open(): Promise<BrowserAccess>
+}
 
 interface Call {
   readonly pages: ConversationPages
@@ -37,12 +50,9 @@ interface BrowserTool<Schema extends z.ZodType> {
 
 const nothing = z.object({})
 
-/** @param isOptional see `ToolFacts.isOptional` */
-export function createBrowserTools({ isOptional }: { readonly isOptional: boolean }): readonly ToolCode[] {
-  return browserTools().map((tool) => ({ ...tool, isOptional }))
-}
-
-function browserTools(): readonly ToolCode[] {
+export function createBrowserTools({ browser, ...port }: BrowserPort): readonly ToolCode[] {
+  if (browser === undefined) return []
+  const browserTool = <Schema extends z.ZodType>(tool: BrowserTool<Schema>) => toToolCode(tool, browser)
   return [
     browserTool({
       name: 'browser_navigate',
@@ -137,7 +147,7 @@ function browserTools(): readonly ToolCode[] {
       // The same page would be another one after a crash.
       mode: 'pure',
       label: ({ question }) => question,
-      run: ({ question, send = false }, call) => look(question, send, call),
+      run: ({ question, send = false }, call) => look(port, question, send, call),
       longField: 'analysis',
     }),
     browserTool({
@@ -174,7 +184,10 @@ function browserTools(): readonly ToolCode[] {
 }
 
 /** A tool whose results are data of a page, and whose errors have a code. */
-function browserTool<Schema extends z.ZodType>(tool: BrowserTool<Schema>): ToolCode {
+function toToolCode<Schema extends z.ZodType>(
+  tool: BrowserTool<Schema>,
+  { isOptional, open }: BrowserSource,
+): ToolCode {
   const { name, description, parameters, properties, required = [], mode, label, longField = 'snapshot' } = tool
   return defineToolCode({
     name,
@@ -182,10 +195,10 @@ function browserTool<Schema extends z.ZodType>(tool: BrowserTool<Schema>): ToolC
     parameters,
     jsonSchema: { type: 'object', properties, ...(required.length > 0 && { required }) },
     mode,
+    isOptional,
     ...(label === undefined ? {} : { label }),
     async run(args, context) {
-      const { browser: open, signal, sessionId, limits } = context
-      if (open === undefined) return toErrorJson({ code: 'unavailable', reason: 'There is no browser here.' })
+      const { signal, sessionId, limits } = context
       const browser = await open()
       const { BrowserFailure } = await import('../../browser/failure.ts')
       try {
@@ -201,18 +214,28 @@ function browserTool<Schema extends z.ZodType>(tool: BrowserTool<Schema>): ToolC
   })
 }
 
-async function look(question: string, send: boolean, { pages, browser, context, signal }: Call): Promise<object> {
-  const { vision, showPicture, showFile, writeWithResult } = context
+async function look(
+  { vision, showFileOf }: VisionPort & ShowFilePort,
+  question: string,
+  send: boolean,
+  { pages, browser, context, signal }: Call,
+): Promise<object> {
+  const { turn, loop } = context
+  const showFile = showFileOf?.(context)
   const { path } = await browser.storePicture(await pages.screenshot(signal))
   const shown = { screenshot_path: path }
-  const analysis = await (await vision?.())?.analyze({ path, question, region: '' }, showPicture !== undefined, signal)
-  const isSent = send && showFile !== undefined && writeWithResult !== undefined
-  if (isSent) writeWithResult(await showFile({ path, isVoice: false }))
+  const analysis = await (await vision?.open(turn))?.analyze(
+    { path, question, region: '' },
+    loop?.showPicture !== undefined,
+    signal,
+  )
+  const isSent = send && showFile !== undefined && loop !== undefined
+  if (isSent) loop.writeWithResult(await showFile({ path, isVoice: false }))
   const sent = isSent ? { shown_to_user: true } : send ? { hint: `To send it, write MEDIA:${path}` } : {}
   if (analysis === undefined || 'code' in analysis)
     return { ...shown, ...sent, analysis: '', problem: analysis?.reason ?? 'No model here reads pictures.' }
   if ('image' in analysis) {
-    showPicture?.(analysis.image)
+    loop?.showPicture?.(analysis.image)
     return { ...shown, ...sent, analysis: 'The screenshot is shown to you.' }
   }
   return { ...shown, ...sent, analysis: analysis.text, model: analysis.model }

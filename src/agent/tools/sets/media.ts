@@ -3,10 +3,11 @@
  * loaded only then.
  */
 import { z } from 'zod'
+import type { TransactionPart } from '../../../store/transaction-part.ts'
 import { MediaFailure } from '../../media/media-failure.ts'
 import { toSpeech } from '../../media/speech-text.ts'
 import { toErrorJson } from '../../support/result-json.ts'
-import { defineToolCode, type ToolCode, type ToolContext } from '../tool.ts'
+import { defineToolCode, type ToolCaller, type ToolCode, type ToolContext } from '../tool.ts'
 
 export interface MediaMaker {
   /** Whether it can be done here. */
@@ -21,11 +22,18 @@ export interface MediaMaker {
   ): Promise<{ readonly path: string }>
 }
 
-export function createMediaTools(maker: MediaMaker): readonly ToolCode[] {
-  return [textToSpeech(maker), imageGenerate(maker)]
+export interface ShowFilePort {
+  /** Sends a file that the tool has made to the person who waits for the turn; undefined without one. */
+  showFileOf?(call: ToolCaller): ShowFile | undefined
 }
 
-function textToSpeech(maker: MediaMaker): ToolCode {
+export type ShowFile = (file: { readonly path: string; readonly isVoice: boolean }) => Promise<TransactionPart>
+
+export function createMediaTools(maker: MediaMaker, port: ShowFilePort): readonly ToolCode[] {
+  return [textToSpeech(maker, port), imageGenerate(maker, port)]
+}
+
+function textToSpeech(maker: MediaMaker, port: ShowFilePort): ToolCode {
   return defineToolCode({
     name: 'text_to_speech',
     description: 'Speak a text and send it to the user as a voice message.',
@@ -40,13 +48,13 @@ function textToSpeech(maker: MediaMaker): ToolCode {
       const cut = spoken.isCut ? { note: 'The text was too long. Only its beginning is spoken.' } : {}
       return await make(async () => {
         const { path } = await maker.speak(spoken.text, context.signal)
-        return { ...(await shown(context, path, true)), ...cut }
+        return { ...(await shown(port, context, path, true)), ...cut }
       })
     },
   })
 }
 
-function imageGenerate(maker: MediaMaker): ToolCode {
+function imageGenerate(maker: MediaMaker, port: ShowFilePort): ToolCode {
   return defineToolCode({
     name: 'image_generate',
     description: 'Draw a picture and show it to the user.',
@@ -61,16 +69,17 @@ function imageGenerate(maker: MediaMaker): ToolCode {
     run: ({ prompt, aspect_ratio: shape = 'landscape' }, context) =>
       make(async () => {
         const { path } = await maker.draw({ prompt, shape }, context.signal)
-        return await shown(context, path, false)
+        return await shown(port, context, path, false)
       }),
   })
 }
 
 /** Where no person waits for the file, the caller of the turn decides what happens to it. */
-async function shown({ showFile, writeWithResult }: ToolContext, path: string, isVoice: boolean) {
-  if (showFile === undefined || writeWithResult === undefined)
+async function shown({ showFileOf }: ShowFilePort, context: ToolContext, path: string, isVoice: boolean) {
+  const showFile = showFileOf?.(context)
+  if (showFile === undefined || context.loop === undefined)
     return { path, hint: `To send it, write ${isVoice ? '[[audio_as_voice]] ' : ''}MEDIA:${path}` }
-  writeWithResult(await showFile({ path, isVoice }))
+  context.loop.writeWithResult(await showFile({ path, isVoice }))
   return { path, shown_to_user: true }
 }
 

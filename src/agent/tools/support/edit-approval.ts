@@ -20,7 +20,7 @@ export async function editNeed(
   context: ToolContext,
 ): Promise<ApprovalNeed | undefined> {
   const { files } = context.environment
-  const access = { isOwner: context.authority.role === 'owner', signal: context.signal }
+  const access = { isOwner: context.turn.authority.role === 'owner', signal: context.signal }
   const changes = await rehearse(run, context, access)
   if (changes.length === 0) return undefined
   const root = await realPath(files, folder, 'read', access)
@@ -87,8 +87,7 @@ async function rehearse(
       return { ok: true }
     },
   }
-  const { beforeChange: _, ...others } = context
-  await run({ ...others, environment: { ...context.environment, files: unwritten } })
+  await run({ ...context, environment: { ...context.environment, files: unwritten } })
   return changes
 }
 

@@ -3,6 +3,7 @@
  */
 import { HermesError } from '../../../lib/errors.ts'
 import { stripTerminalEscapes, toVisibleText } from '../../../lib/visible-text.ts'
+import { changeSessionSetting } from '../../../sessions/session-state.ts'
 import type {
   BackgroundCommand,
   ExecuteOptions,
@@ -19,8 +20,8 @@ import {
   type ShellEnd,
 } from '../../environments/shell-end.ts'
 import { storedCharsOf, toErrorJson, toResultJson } from '../../support/result-json.ts'
-import type { TerminalLimits } from '../services.ts'
 import type { ToolContext } from '../tool.ts'
+import type { TerminalLimits, TerminalPort } from './terminal-port.ts'
 
 /** The arguments of the tool. */
 export interface TerminalArguments {
@@ -43,16 +44,17 @@ export async function runInForeground(
   context: ToolContext,
   limits: TerminalLimits,
 ): Promise<string> {
-  const { environment, signal, shell } = context
+  const { environment, signal } = context
+  const { shell } = context.session
   const requestedMs = args.timeout === undefined ? limits.timeoutMs : args.timeout * 1_000
   const timeoutMs = Math.min(requestedMs, limits.maxTimeoutMs)
   const { maxOutputBytes } = limits
-  const options = { cwd, exposed: await context.attachments(), timeoutMs, signal, maxOutputBytes }
+  const options = { cwd, exposed: await context.conversation.attachments(), timeoutMs, signal, maxOutputBytes }
   // A command outside the sandbox neither gets variables from inside nor leaves any.
   const command =
     shell === undefined || args.outside_sandbox === true
       ? undefined
-      : reportingCommand(args.command, cwd, shell.exports.get(context.authority.role) ?? none)
+      : reportingCommand(args.command, cwd, shell.exports.get(context.turn.authority.role) ?? none)
   const terminal = await pseudoTerminalOf(args)
   const result = await orDirectoryGone(context, cwd, () =>
     command === undefined
@@ -83,8 +85,9 @@ async function keepEnd(
   { workdir }: TerminalArguments,
   { directory, exports, isTooLarge }: ShellEnd,
   shell: ShellState,
-  { authority: { role }, storeDirectory, writeWithResult }: ToolContext,
+  { sessionId, turn, loop }: ToolContext,
 ): Promise<Readonly<Record<string, string>>> {
+  const { role } = turn.authority
   const merged = exports === undefined ? undefined : mergeExports(shell.exports.get(role) ?? none, exports)
   if (merged !== undefined) shell.exports.set(role, merged)
   const isDropped = isTooLarge === true || (exports !== undefined && merged === undefined)
@@ -92,14 +95,16 @@ async function keepEnd(
   // `workdir` is for one command alone.
   if (directory === undefined || workdir !== undefined) return note
   shell.directory = directory
-  const write = storeDirectory?.(directory)
-  if (write !== undefined) writeWithResult?.(write)
+  // For a restart of the gateway. A sub-agent has a directory of its own, and a plugin outside of turns no conversation.
+  const { sessionKey } = turn
+  if (sessionKey !== undefined && sessionId === turn.sessionId)
+    loop?.writeWithResult({ write: () => changeSessionSetting(sessionKey, 'directory', directory) })
   return { cwd: directory, ...note }
 }
 
 /** In another directory the command might do harm. */
 async function orDirectoryGone<T>(
-  { shell, environment }: ToolContext,
+  { session: { shell }, environment }: ToolContext,
   cwd: string,
   run: () => Promise<T>,
 ): Promise<T | string> {
@@ -130,15 +135,21 @@ function outsideOption({ outside_sandbox }: TerminalArguments): Pick<ExecuteOpti
 }
 
 /** `cwd`: absolute. Rejects as the environment. */
-export async function startInBackground(args: TerminalArguments, cwd: string, context: ToolContext): Promise<string> {
-  const { environment, processes, shell } = context
+export async function startInBackground(
+  args: TerminalArguments,
+  cwd: string,
+  context: ToolContext,
+  port: Pick<TerminalPort, 'watchesOf'>,
+): Promise<string> {
+  const { environment, session } = context
+  const { processes, shell } = session
   if (environment.spawn === undefined)
     return toErrorJson({
       code: 'no_background_commands',
       reason: `Background commands are not available in ${environment.kind}.`,
     })
-  const options = { cwd, exposed: await context.attachments(), ...outsideOption(args) }
-  const exports = args.outside_sandbox === true ? undefined : shell?.exports.get(context.authority.role)
+  const options = { cwd, exposed: await context.conversation.attachments(), ...outsideOption(args) }
+  const exports = args.outside_sandbox === true ? undefined : shell?.exports.get(context.turn.authority.role)
   const { script, variables } = continuingCommand(args.command, exports ?? none)
   const terminal = await pseudoTerminalOf(args)
   const started = await orDirectoryGone(context, cwd, async () =>
@@ -150,7 +161,7 @@ export async function startInBackground(args: TerminalArguments, cwd: string, co
     id: entry.id,
     pid: entry.process.pid,
     status: 'running',
-    ...(await watchCommand(entry, args, context)),
+    ...(await watchCommand(entry, args, context, port)),
   }
   return toResultJson(value, context.limits.maxResultChars)
 }
@@ -159,13 +170,15 @@ export async function startInBackground(args: TerminalArguments, cwd: string, co
 async function watchCommand(
   entry: ProcessEntry,
   { notify_on_complete: onComplete = false, watch_patterns: patterns = [] }: TerminalArguments,
-  { commandWatches, writeWithResult }: ToolContext,
+  context: ToolContext,
+  { watchesOf }: Pick<TerminalPort, 'watchesOf'>,
 ): Promise<Readonly<Record<string, unknown>>> {
   if (!onComplete && patterns.length === 0) return {}
-  if (commandWatches === undefined || writeWithResult === undefined)
+  const watches = watchesOf?.(context)
+  if (watches === undefined || context.loop === undefined)
     return { notify: false, note: 'No message can come later here. Use process wait.' }
-  const watch = await commandWatches.start(entry, { onComplete, patterns })
+  const watch = await watches.start(entry, { onComplete, patterns })
   if ('refusal' in watch) return { notify: false, note: watch.refusal }
-  writeWithResult(watch.write)
+  context.loop.writeWithResult(watch.write)
   return { notify: true }
 }

@@ -5,7 +5,7 @@ import { messageOf } from '../../../../lib/errors.ts'
 import type { EnvironmentFiles, FileAccess } from '../../../environments/files.ts'
 import { decodeText } from '../../../support/files.ts'
 import { toErrorJson, toResultJson } from '../../../support/result-json.ts'
-import type { ToolContext } from '../../tool.ts'
+import type { BeforeChange, ToolContext } from '../../tool.ts'
 import { diffField, maxFileBytes } from '../edit-result.ts'
 import { applyHunksToLongText } from './apply-long-text.ts'
 import { type PatchSection, parsePatch } from './parse.ts'
@@ -29,8 +29,6 @@ interface Plan {
   loose: number
 }
 
-type Context = Pick<ToolContext, 'environment' | 'authority' | 'signal' | 'limits' | 'beforeChange'>
-
 /** Why nothing is written, for the model. */
 class PatchRefused extends Error {
   readonly code: string
@@ -41,12 +39,16 @@ class PatchRefused extends Error {
 }
 
 /** The result of the tool as JSON. Rejects with the reason of the signal before the first file is written. */
-export async function patchFiles(patch: string, context: Context): Promise<string> {
-  const { environment, authority, signal, limits } = context
+export async function patchFiles(
+  patch: string,
+  context: ToolContext,
+  beforeChange: BeforeChange | undefined,
+): Promise<string> {
+  const { environment, turn, signal, limits } = context
   const parsed = parsePatch(patch)
   if (!parsed.ok) return toErrorJson(parsed, { line: parsed.line })
   const plan: Plan = { changes: new Map(), loose: 0 }
-  const access = { isOwner: authority.role === 'owner', signal }
+  const access = { isOwner: turn.authority.role === 'owner', signal }
   try {
     for (const section of parsed.sections) await planSection(section, plan, environment.files, access)
   } catch (error) {
@@ -55,7 +57,7 @@ export async function patchFiles(patch: string, context: Context): Promise<strin
   }
   const changes = [...plan.changes.values()].filter(({ before, after }) => !isSame(before, after))
   if (changes.length === 0) return toErrorJson({ code: 'unchanged', reason: 'The patch changes nothing.' })
-  await context.beforeChange?.({ tool: 'patch', paths: changes.map(({ path }) => environment.files.resolve(path)) })
+  await beforeChange?.({ tool: 'patch', paths: changes.map(({ path }) => environment.files.resolve(path)) }, context)
   const failure = await writeAll(changes, environment.files, access.isOwner)
   if (failure !== undefined) return failure
   const named = (test: (change: FileChange) => boolean) => changes.filter(test).map(({ path }) => path)
