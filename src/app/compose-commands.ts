@@ -4,7 +4,7 @@
 
 import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
 import type { AgentCommandDeps } from '../flows/commands/agent-commands.ts'
-import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/commands/command-dispatcher.ts'
+import { createCommandDispatcher } from '../flows/commands/command-dispatcher.ts'
 import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
 import type { AgentServices } from '../flows/tools/agent-services.ts'
 import { lazy } from '../lib/lazy.ts'
@@ -25,52 +25,35 @@ export interface CommandRuntime {
 }
 
 export function composeCommandRuntime(context: AppContext, core: Core, agent: AgentRuntime): CommandRuntime {
-  const { accountDirectory, store, lifecycle, clock, log, failpoint } = context
-  const refuse: CommandDispatcherDeps['refuse'] & AgentCommandDeps['refuse'] = async (
-    definition,
-    { authority, source },
-  ) => {
-    if (authority.role === 'owner') return undefined
-    const { refuseCommand } = await import('../flows/access/command-ceiling.ts')
-    const isShared = accountDirectory.isShared(source)
-    return refuseCommand(definition, authority, accountDirectory.commandTiersOf(source), isShared)
-  }
+  const { outbox } = core
   const runCommand = createCommandDispatcher({
-    store,
-    outbox: core.outbox,
+    store: context.store,
+    outbox,
     turnResults: core.turnResults,
     commands: core.commands,
-    answerPlain: core.approvals.questions.answerPlain,
-    confirm: core.approvals.confirmCommand,
-    emit: core.events.emit,
-    notifyListeners: core.events.notifyListeners,
+    accounts: context.accountDirectory,
+    events: core.events,
     commandDecisions: core.commandDecisions,
-    isRunning: core.runningTurns.isRunning,
-    onCommand: (command) => core.pluginRegistries.gatewayHooks.commandReceived(command),
-    authorityOf: accountDirectory.authorityOf,
-    refuse,
-    isRevoked: accountDirectory.isRevoked,
-    isAllowed: ({ source }) => accountDirectory.access({ source }).allowed,
-    log,
-    clock,
-    failpoint,
-    isDraining: lifecycle.isDraining,
-    emitsEvents: accountDirectory.emitsEvents,
+    plugins: core.pluginRegistries.gatewayHooks,
+    runningTurns: core.runningTurns,
+    approvals: core.approvals,
+    lifecycle: context.lifecycle,
+    log: context.log,
+    clock: context.clock,
+    failpoint: context.failpoint,
   })
   // Both that read earlier conversations share it, because it has a thread.
   const visibleSessions = lazy(async () => {
     const { createVisibleSessions } = await import('../store/sqlite/visible-sessions.ts')
     return createVisibleSessions(context.options.home.databaseFile)
   })
-  const models = composeModelAccess(context, agent.agentServices, core.outbox.withhold)
+  const models = composeModelAccess(context, agent.agentServices, outbox.withhold)
   const gateway: CommandGateway = { context, core, agent, models, visibleSessions }
-  return { runCommand, runAgentCommand: composeAgentCommands(gateway, refuse), gateway }
+  return { runCommand, runAgentCommand: composeAgentCommands(gateway), gateway }
 }
 
-function composeAgentCommands(
-  { context: { log, store }, core, agent, visibleSessions }: CommandGateway,
-  refuse: AgentCommandDeps['refuse'],
-): RunAgentCommand {
+function composeAgentCommands({ context, core, agent, visibleSessions }: CommandGateway): RunAgentCommand {
+  const { log, store, accountDirectory: accounts } = context
   const { commands, hooks, outbox } = core
   return async (turn, args, signal) => {
     const [{ runAgentCommand }, { list }] = await Promise.all([
@@ -79,7 +62,7 @@ function composeAgentCommands(
     ])
     const deps: AgentCommandDeps = {
       commands,
-      refuse,
+      accounts,
       async readSessions(request, stop) {
         if (request.words !== undefined) await (await import('../store/search-index.ts')).indexNewMessages(store)
         const rows = await list(request, stop)

@@ -6,7 +6,7 @@
 
 import { parseArgs } from 'node:util'
 import type { CommandOutput } from '../../agent/sandbox/turn-socket.ts'
-import type { CommandContext, CommandDefinition } from '../../commands/command.ts'
+import type { CommandDefinition } from '../../commands/command.ts'
 import type { CommandRegistry } from '../../commands/registry.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -14,14 +14,11 @@ import { stripTerminalEscapes } from '../../lib/visible-text.ts'
 import type { SessionScope, VisibleRow } from '../../store/sqlite/visible-sessions.ts'
 import type { CommandTurn } from '../environments/turn-access.ts'
 import { sessionScopeOf } from '../sessions/session-scope.ts'
+import { type CommandAccounts, refusalOf } from './command-dispatcher.ts'
 
 export interface AgentCommandDeps {
   readonly commands: Pick<CommandRegistry, 'resolve'>
-  /** Why the person may not use a command; undefined if it may run. */
-  refuse(
-    definition: Pick<CommandDefinition, 'name' | 'aliases' | 'minimumRole'>,
-    context: Pick<CommandContext, 'authority' | 'source'>,
-  ): Promise<string | undefined>
+  readonly accounts: CommandAccounts
   /** Lists sessions, or searches their messages. */
   readSessions(
     request: { readonly scope: SessionScope; readonly limit: number; readonly words?: string },
@@ -105,7 +102,7 @@ export async function runAgentCommand(
   const { command } = match
   const [name = ''] = command.words.split(' ')
   const definition = { name, aliases: [], ...(command.minimumRole && { minimumRole: command.minimumRole }) }
-  const refusal = await deps.refuse(definition, turn)
+  const refusal = await refusalOf(deps.accounts, definition, turn)
   if (refusal !== undefined) {
     deps.log.info(
       { event: 'agent_command.refused', session, command: command.words },

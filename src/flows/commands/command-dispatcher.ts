@@ -1,6 +1,7 @@
 /**
  * Runs the control queue: commands run at once, concurrently with a turn, in the order of their arrival.
  */
+import type { Questions } from '../../approvals/questions.ts'
 import { isConfirmed, type SlashConfirm } from '../../approvals/slash-confirm.ts'
 import type { TypedMessage } from '../../commands/busy.ts'
 import type { CommandContext, CommandDefinition } from '../../commands/command.ts'
@@ -12,48 +13,45 @@ import { claimEvent, findCommand, finishEvent, markEventDead, type QueueHead } f
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
-import type { Authority } from '../../message/authority.ts'
 import { type MessageEvent, parseCommand } from '../../message/event.ts'
 import type { HookEventListener } from '../../message/hook-events.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 import type { Outbox, Reply } from '../../outbox/outbox.ts'
+import type { GatewayHooks } from '../../plugins/gateway-hooks.ts'
+import type { RunningTurns } from '../../sessions/running-turns.ts'
 import type { Store } from '../../store/store.ts'
 import { afterCommit, enlist, type TransactionPart } from '../../store/transaction-part.ts'
+import type { AccountDirectory } from '../access/account-directory.ts'
+import type { CommandTiers, refuseCommand } from '../access/command-ceiling.ts'
+import type { GatewayEvents } from '../events/gateway-events.ts'
 import type { CommandDecisions } from './command-decision.ts'
+
+/** What decides whether a person may use a command. */
+export interface CommandAccounts extends Pick<AccountDirectory, 'isShared'> {
+  commandTiersOf(source: SessionSource): CommandTiers | undefined
+}
 
 export interface CommandDispatcherDeps {
   readonly store: Store
   readonly outbox: Outbox
   readonly turnResults: EventResults
   readonly commands: Pick<CommandRegistry, 'resolve'>
-  readonly emit: HookEventListener
-  /** Notifies like `emit`, without the hooks: the hooks that decided about a command already know it. */
-  readonly notifyListeners: HookEventListener
+  readonly accounts: CommandAccounts & Pick<AccountDirectory, 'access' | 'authorityOf' | 'emitsEvents' | 'isRevoked'>
+  readonly events: Pick<GatewayEvents, 'emit' | 'notifyListeners'>
   readonly commandDecisions: Pick<CommandDecisions, 'decide'>
-  /** Notifies plugins of a command before hooks decide about it, where no turn of the session runs. Returns at once. */
-  readonly onCommand?: (command: CommandContext) => void
-  /** Whether a turn of this session runs. */
-  isRunning?(key: SessionKey): boolean
-  /** Whether the sender has lost the access since the command was accepted. */
-  isRevoked(event: MessageEvent): boolean
-  /** Whether the sender may talk to the agent here. */
-  isAllowed(event: MessageEvent): boolean
-  /** The role of a sender, for commands that a version without roles has accepted. */
-  authorityOf(source: SessionSource): Authority
-  /** Why the sender may not use the command; undefined if it may run. */
-  refuse(definition: CommandDefinition, context: CommandContext): Promise<string | undefined>
+  /** Plugins learn of a command before hooks decide about it, where no turn of the session runs. */
+  readonly plugins: Pick<GatewayHooks, 'commandReceived'>
+  readonly runningTurns: Pick<RunningTurns, 'isRunning'>
+  readonly approvals: {
+    readonly questions: Pick<Questions, 'answerPlain'>
+    readonly confirmCommand: SlashConfirm
+  }
   readonly log: Logger
   readonly clock: () => number
-  /** Prepares an answer in plain words to an open question; the text is the reply. */
-  answerPlain(key: SessionKey, event: MessageEvent): TransactionPart<string>
-  /** The confirmation of destructive commands. */
-  readonly confirm: SlashConfirm
-  /** Whether this platform has its gateway events emitted. */
-  emitsEvents(source: SessionSource): boolean
-  /** The daemon is stopping: what runs may end, what waits goes on at the next start. */
-  isDraining(): boolean
+  /** While the daemon is stopping, what runs may end, and what waits goes on at the next start. */
+  readonly lifecycle: { isDraining(): boolean }
   /** Named points for crash tests; does nothing in production. */
   failpoint(point: string): void
 }
@@ -63,12 +61,12 @@ export function createCommandDispatcher(
   deps: CommandDispatcherDeps,
 ): (key: SessionKey, signal: AbortSignal) => Promise<void> {
   return async (key, signal) => {
-    while (!signal.aborted && !deps.isDraining()) {
+    while (!signal.aborted && !deps.lifecycle.isDraining()) {
       const head = await deps.store.run(() => claimCommand(key))
       if (head === undefined) return
       deps.failpoint('command:claimed')
       const event = parseStoredEvent(head.payload)
-      const status = deps.isRevoked(event) ? 'stopped' : attemptsExhausted(head) ? 'failed' : 'done'
+      const status = deps.accounts.isRevoked(event) ? 'stopped' : attemptsExhausted(head) ? 'failed' : 'done'
       const result = await resultOf(deps, key, { seq: head.seq, event }, status, signal)
       // The next start runs it again.
       if (result === undefined) return
@@ -108,6 +106,17 @@ function deadText({ text }: MessageEvent): string {
   return `\`${command}\` failed: the gateway ended each time while it ran. Send it again if it is still needed.`
 }
 
+/** Why the person may not use a command, in words for that person; undefined if it may run. */
+export async function refusalOf(
+  accounts: CommandAccounts,
+  definition: Parameters<typeof refuseCommand>[0],
+  { authority, source }: Pick<CommandContext, 'authority' | 'source'>,
+): Promise<string | undefined> {
+  if (authority.role === 'owner') return undefined
+  const ceiling = await import('../access/command-ceiling.ts')
+  return ceiling.refuseCommand(definition, authority, accounts.commandTiersOf(source), accounts.isShared(source))
+}
+
 /** A command with its definition and context. */
 interface ResolvedCommand {
   readonly definition: CommandDefinition
@@ -117,7 +126,7 @@ interface ResolvedCommand {
 }
 
 function resolveCommand(
-  { commands, authorityOf }: CommandDispatcherDeps,
+  { commands, accounts }: CommandDispatcherDeps,
   sessionKey: SessionKey,
   message: TypedMessage,
   signal: AbortSignal,
@@ -130,7 +139,7 @@ function resolveCommand(
   const { name: rawCommand } = parsed
   const { argsBefore = '' } = definition
   const args = [argsBefore, parsed.args].join(' ').trim()
-  const authority = event.authority ?? authorityOf(source)
+  const authority = event.authority ?? accounts.authorityOf(source)
   return {
     definition,
     event,
@@ -148,17 +157,17 @@ async function runCommand(
 ): Promise<CommandResult | undefined> {
   const { event } = message
   // What is no command is in this queue because it answers a question.
-  if (parseCommand(event) === null && event.internal !== true) return deps.answerPlain(key, event)
+  if (parseCommand(event) === null && event.internal !== true) return deps.approvals.questions.answerPlain(key, event)
   const typedCommand = resolveCommand(deps, key, message, signal)
   if (typedCommand === undefined) return textReply('')
   const { name, rawCommand } = typedCommand.context
-  const emitEvent = () => emitCommandEvent(deps.emit, deps, event, typedCommand.context)
+  const emitEvent = () => emitCommandEvent(deps.events.emit, deps, event, typedCommand.context)
   let hooksNotified = false
   deps.log.info({ event: 'command.started', session: key, command: name }, 'command started')
   try {
-    const refusal = await deps.refuse(typedCommand.definition, typedCommand.context)
+    const refusal = await refusalOf(deps.accounts, typedCommand.definition, typedCommand.context)
     if (refusal !== undefined) return refusedResult(deps, key, name, refusal)
-    if (!isConfirmed(event) && deps.isRunning?.(key) !== true) deps.onCommand?.(typedCommand.context)
+    if (!isConfirmed(event) && !deps.runningTurns.isRunning(key)) deps.plugins.commandReceived(typedCommand.context)
     const decision = wereHooksNotified(event)
       ? { command: typedCommand, hooksNotified: true }
       : await askHooks(deps, key, typedCommand, signal)
@@ -166,7 +175,8 @@ async function runCommand(
     hooksNotified = decision.hooksNotified
     const { definition, context } = decision.command
     // Hooks may have replaced the command.
-    const rewrittenRefusal = decision.command === typedCommand ? undefined : await deps.refuse(definition, context)
+    const rewrittenRefusal =
+      decision.command === typedCommand ? undefined : await refusalOf(deps.accounts, definition, context)
     if (rewrittenRefusal !== undefined) return refusedResult(deps, key, definition.name, rewrittenRefusal)
     // After the hooks, so that a denied command asks no question.
     const question = await askConfirmation(deps, decision, key)
@@ -208,10 +218,10 @@ async function askHooks(
   signal: AbortSignal,
 ): Promise<HookDecision> {
   const { definition, event, message, context } = typed
-  const eventContext = deps.emitsEvents(event.source) ? commandEventContext(event, context) : undefined
+  const eventContext = deps.accounts.emitsEvents(event.source) ? commandEventContext(event, context) : undefined
   const decision = await deps.commandDecisions.decide(definition, { key, seq: message.seq }, eventContext)
   if (decision === undefined) return { command: typed, hooksNotified: false }
-  emitCommandEvent(deps.notifyListeners, deps, event, context)
+  emitCommandEvent(deps.events.notifyListeners, deps, event, context)
   switch (decision.kind) {
     case 'allow':
       return { command: typed, hooksNotified: true }
@@ -228,7 +238,8 @@ async function askHooks(
       const rewritten = resolveCommand(deps, key, { ...typed.message, event: { ...event, text } }, signal)
       if (rewritten === undefined)
         return { reply: `A hook made \`/${decision.command}\` of this command, which does not exist.` }
-      if (!deps.isAllowed(rewritten.event)) return { reply: `You may not use \`/${decision.command}\`.` }
+      if (!deps.accounts.access({ source: rewritten.event.source }).allowed)
+        return { reply: `You may not use \`/${decision.command}\`.` }
       return { command: rewritten, hooksNotified: true }
     }
   }
@@ -236,7 +247,7 @@ async function askHooks(
 
 /** The confirmation of a destructive command; undefined where it may run. */
 async function askConfirmation(
-  { confirm }: CommandDispatcherDeps,
+  { approvals }: CommandDispatcherDeps,
   { command, hooksNotified }: AllowedCommand,
   sessionKey: SessionKey,
 ): Promise<CommandResult | undefined> {
@@ -245,7 +256,7 @@ async function askConfirmation(
   const event = hooksNotified
     ? { ...command.event, metadata: { ...command.event.metadata, [hooksNotifiedKey]: 'yes' } }
     : command.event
-  const question = await confirm({ name, destroys: destructiveEffect, setting, event, sessionKey })
+  const question = await approvals.confirmCommand({ name, destroys: destructiveEffect, setting, event, sessionKey })
   return question === undefined ? undefined : { ...question, isMessage: true }
 }
 
@@ -262,7 +273,7 @@ function emitCommandEvent(
   event: MessageEvent,
   context: CommandContext,
 ): void {
-  if (deps.emitsEvents(event.source)) emit(`command:${context.name}`, commandEventContext(event, context))
+  if (deps.accounts.emitsEvents(event.source)) emit(`command:${context.name}`, commandEventContext(event, context))
 }
 
 function commandEventContext({ source }: MessageEvent, { name, args, rawCommand }: CommandContext) {

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { describedCommands } from '../../../src/app/built-in-commands.ts'
 import type { CommandDefinition } from '../../../src/commands/command.ts'
 import { createCommandRegistry } from '../../../src/commands/registry.ts'
-import { type CommandTiers, refuseCommand } from '../../../src/flows/access/command-ceiling.ts'
+import type { CommandTiers } from '../../../src/flows/access/command-ceiling.ts'
 import { type AgentCommandDeps, runAgentCommand } from '../../../src/flows/commands/agent-commands.ts'
 import type { CommandTurn } from '../../../src/flows/environments/turn-access.ts'
 import { brand } from '../../../src/lib/ids.ts'
@@ -32,7 +32,7 @@ function person(userId: string, chatType: ChatType = 'dm', role: Role = 'guest')
 function run(turn: CommandTurn, line: string, more: Partial<AgentCommandDeps> = {}, tiers?: CommandTiers) {
   const deps: AgentCommandDeps = {
     commands: createCommandRegistry(describedCommands().map(answering)),
-    refuse: async (definition, { authority }) => refuseCommand(definition, authority, tiers),
+    accounts: { isShared: () => false, commandTiersOf: () => tiers },
     readSessions: async () => [],
     plugins: async () => ['otel  enabled'],
     hooks: () => ['audit  ready'],
