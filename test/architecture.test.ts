@@ -392,7 +392,7 @@ const rules: Readonly<Record<string, { readonly pattern: RegExp; readonly except
   // Elsewhere a fact about a provider is a member of its entry in the catalogue. The import names the providers of other products,
   // and the offline demonstration is no vendor.
   'no provider is compared with a name outside of the models': {
-    pattern: /(?<!typeof )\bprovider(?:Name)?\s*[!=]==\s*['"`](?!main\b|auto\b|demo\b)[a-z]/,
+    pattern: /(?<!typeof )\bprovider(?:Name)?\s*[!=]==\s*['"`](?!main\b|auto\b|demo\b|none\b)[a-z]/,
     except: /^src\/(?:agent\/(?:models|media)|cli\/import)\//,
   },
   'only a commit ends the parts of a transaction': {
