@@ -10,6 +10,7 @@ import { mayBeAsked } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Transaction } from '../store/query.ts'
 import { enlist } from '../store/transaction-part.ts'
+import { openTurnOf } from './open-turn.ts'
 import { findQuestion, type StoredQuestion } from './queries.ts'
 import type { Choice, Question } from './question.ts'
 import type { ToolApprovalDeps } from './tool-approval.ts'
@@ -22,7 +23,6 @@ export type ClarifyDeps = Pick<
   | 'clock'
   | 'settings'
   | 'redact'
-  | 'openTurnEvent'
   | 'stopping'
   | 'waitInTurn'
   | 'abortTurn'
@@ -75,7 +75,7 @@ async function storeQuestion(
 ): Promise<StoredState> {
   const now = deps.clock()
   return await deps.store.run(function* (): Transaction<StoredState> {
-    const open = yield* deps.openTurnEvent(turnId)
+    const open = yield* openTurnOf(turnId)
     if (open === undefined || !mayBeAsked(open.event)) return { kind: 'unattended' }
     const { event, sessionKey } = open
     const known = yield* findQuestion(id)

@@ -3,12 +3,10 @@
  */
 import type { Accounts } from '../inbox/accounts.ts'
 import type { Logger } from '../lib/log.ts'
-import type { MessageEvent } from '../message/event.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource, Target } from '../message/source.ts'
 import type { Outbox } from '../outbox/outbox.ts'
-import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import type { ApprovalSubject } from './question.ts'
 
@@ -28,10 +26,6 @@ export interface QuestionsDeps {
   showsButtons(target: Target): boolean
   /** The prefix of typed commands on this platform. */
   commandPrefix(platform: string): string
-  /** Stores an internal event in the control queue of a session; a known `key` changes nothing. */
-  enqueueEvent(event: MessageEvent, sessionKey: SessionKey, key: string, now: number): Transaction<void>
-  /** The platform's id of the message with the buttons of this reply; undefined until it is sent. */
-  sentMessageId(replyKey: string): Transaction<string | undefined>
   /** Wakes the control queue of this session. Called after the commit. */
   wake(sessionKey: SessionKey): void
   readonly emit: HookEventListener
@@ -39,8 +33,6 @@ export interface QuestionsDeps {
   emitsEvents(source: SessionSource): boolean
   /** Notified after the commit; undefined without plugins. */
   readonly plugins?: ApprovalListener | undefined
-  /** Whether a turn is open. Its questions are cancelled afterwards. */
-  turnIsOpen(turnId: string): Transaction<boolean>
   /** Called for each resolved question, after the commit. */
   readonly onResolved?: (id: string) => void
   /** Named points for crash tests; does nothing in production. */

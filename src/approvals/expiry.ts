@@ -5,6 +5,7 @@
  */
 import { onAbort } from '../lib/timers.ts'
 import type { SessionKey } from '../message/ids.ts'
+import { sessionKeyOfOpenTurn } from '../sessions/turns.ts'
 import type { Transaction } from '../store/query.ts'
 import type { QuestionsDeps } from './contract.ts'
 import {
@@ -141,7 +142,7 @@ function* cancelStale(
   const stillOpen: StoredQuestion[] = []
   for (const question of questions) {
     const turnId = question.turnId ?? question.about?.turnId
-    if (turnId === undefined || (yield* deps.turnIsOpen(turnId))) stillOpen.push(question)
+    if (turnId === undefined || (yield* sessionKeyOfOpenTurn(turnId)) !== undefined) stillOpen.push(question)
     else yield* withdrawQuestion(deps, question, 'cancelled', now)
   }
   return stillOpen

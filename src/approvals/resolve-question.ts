@@ -2,8 +2,11 @@
  * Resolves a question: answered, expired, replaced or cancelled. One transaction contains the choice, its effect and the
  * edit that removes the buttons.
  */
+import { acceptEvent } from '../inbox/queries.ts'
+import { serializeEvent } from '../inbox/stored-event.ts'
 import { type SessionSource, targetOf } from '../message/source.ts'
 import { toMarkdownLabel } from '../message/untrusted-text.ts'
+import { findButtonsMessageId } from '../outbox/buttons.ts'
 import type { Transaction } from '../store/query.ts'
 import { afterCommit, enlist } from '../store/transaction-part.ts'
 import type { ApprovalChoice, ApprovalInfo, QuestionsDeps } from './contract.ts'
@@ -99,7 +102,7 @@ export function* removeButtons(
   now: number,
 ): Transaction<boolean> {
   if (!question.buttons) return false
-  const platformId = messageId ?? (yield* deps.sentMessageId(replyKeyOf(question.id)))
+  const platformId = messageId ?? (yield* findButtonsMessageId(replyKeyOf(question.id)))
   if (platformId === undefined) return false
   const draft = { platformId, shownText: '' }
   const key = `${replyKeyOf(question.id)}:closed`
@@ -119,7 +122,10 @@ function* applyEffect(
 ): Transaction<void> {
   if (event === undefined) return
   const metadata = { ...event.metadata, question: id, ...(reason === undefined ? {} : { reason }) }
-  yield* deps.enqueueEvent({ ...event, timestamp: now, internal: true, metadata }, sessionKey, replyKeyOf(id), now)
+  const { platform, account, chatId } = event.source
+  const payload = serializeEvent({ ...event, timestamp: now, internal: true, metadata }, Number.POSITIVE_INFINITY)
+  const row = { sessionKey, lane: 'control', kind: 'internal', platform, account, chatId, payload } as const
+  yield* acceptEvent(row, [replyKeyOf(id)], now)
   yield* afterCommit(() => deps.wake(sessionKey))
 }
 

@@ -10,12 +10,14 @@ import type { Logger } from '../lib/log.ts'
 import { onAbort } from '../lib/timers.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
+import { readSessionSettings } from '../sessions/session-state.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import { enlist } from '../store/transaction-part.ts'
 import type { CompletionSignals } from './completion-signals.ts'
 import type { ApprovalsConfig } from './config.ts'
 import type { Redact } from './format-tool-call.ts'
+import { type OpenTurn, openTurnOf } from './open-turn.ts'
 import {
   findQuestion,
   isGrantedInSession,
@@ -37,12 +39,6 @@ export interface ToolApprovalDeps {
   readonly settings: () => ApprovalsConfig
   /** Removes secrets from texts for users and plugins. */
   readonly redact: Redact
-  /** The event and the session of an open turn; undefined outside of sessions. */
-  openTurnEvent(
-    turnId: string,
-  ): Transaction<{ readonly event: MessageEvent; readonly sessionKey: SessionKey } | undefined>
-  /** What the user of a conversation has chosen about changes of files. */
-  editsOf(sessionKey: SessionKey): Transaction<string | undefined>
   readonly accounts: Pick<Accounts, 'authorityOf'>
   /** Adds an entry to `command_allowlist` of config.yaml. Does nothing if it is there. Throws `config/…`. */
   rememberCommand(shape: string): Promise<void>
@@ -101,11 +97,6 @@ export function createToolApproval(deps: ToolApprovalDeps): ApproveTool {
     }
     return decision
   }
-}
-
-interface OpenTurn {
-  readonly event: MessageEvent
-  readonly sessionKey: SessionKey
 }
 
 /** `open` is present when a user or the judging model refused. */
@@ -224,7 +215,7 @@ async function requestApproval(
   const now = deps.clock()
   return await deps.store.run(function* (): Transaction<RequestState | 'unjudged'> {
     const { turnId, sessionId } = request.info.turn
-    const open = yield* deps.openTurnEvent(turnId)
+    const open = yield* openTurnOf(turnId)
     if (open === undefined) return { kind: 'settled', decision: { deny: deniedUnattended(request) } }
     const known = yield* findQuestion(id)
     if (known?.state === 'waiting') return { kind: 'waiting', open }
@@ -236,7 +227,7 @@ async function requestApproval(
       role,
       yolo,
       judged: judged === 'yes',
-      edits: yield* deps.editsOf(open.sessionKey),
+      edits: (yield* readSessionSettings(open.sessionKey)).edits,
     })
     if (remaining === 'deny') return { kind: 'settled', decision: { deny: deniedUnattended(request) } }
     const needs = []

@@ -9,7 +9,7 @@ test('/approve answers only the oldest open question', async (t) => {
   clock.advance(1)
   await ask({ kind: 'clarify' })
   assert.equal(await typed('approve'), 'Going on.')
-  assert.deepEqual([enqueued.length, woken, failpoints], [1, [key], ['question:answered']])
+  assert.deepEqual([enqueued().length, woken, failpoints], [1, [key], ['question:answered']])
   assert.deepEqual(
     states().map(({ state }) => state),
     ['answered', 'waiting'],
@@ -55,12 +55,12 @@ test('/approve always grants the rule for the session, /approve does not', async
 })
 
 test('/deny passes on the reason', async (t) => {
-  const { ask, typed, enqueued, sent, platformIds } = openQuestions(t)
+  const { ask, typed, enqueued, sent, show } = openQuestions(t)
   const refusal = { says: 'Refused.', event: { ...command, text: 'refused' } }
   await ask({ choices: [{ answer: 'deny', label: 'Deny', typed: ['deny'], effect: refusal }] })
-  platformIds.set('question:q1', 'm1')
+  show('question:q1', 'm1')
   assert.equal(await typed('deny', { reason: 'too **dear**' }), 'Refused.')
-  assert.equal(enqueued[0]?.event.metadata?.['reason'], 'too **dear**')
+  assert.equal(enqueued()[0]?.event.metadata?.['reason'], 'too **dear**')
   assert.equal(sent.at(-1)?.text, 'Go on?\n\n**Deny** — Ada: `too **dear**`')
 })
 
@@ -72,7 +72,7 @@ test('without an open question every answer gets the same reply and has no effec
   await ask()
   clock.advance(300_000)
   assert.equal(await typed('approve'), noQuestion)
-  assert.deepEqual(enqueued, [])
+  assert.deepEqual(enqueued(), [])
 })
 
 test('an answer that a question does not accept leaves it open, and the reply lists the accepted commands', async (t) => {
@@ -91,14 +91,14 @@ test('/deny all skips questions that cannot be denied', async (t) => {
 })
 
 test('a typed answer removes the buttons, and edits nothing if the question has none', async (t) => {
-  const { ask, typed, sent, platformIds } = openQuestions(t)
+  const { ask, typed, sent, show } = openQuestions(t)
   await ask()
-  platformIds.set('question:q1', 'm1')
+  show('question:q1', 'm1')
   await typed('deny')
   assert.deepEqual([sent.length, sent.at(-1)?.draft?.platformId], [2, 'm1'])
   const plain = openQuestions(t, { showsButtons: () => false })
   await plain.ask()
-  plain.platformIds.set('question:q1', 'm1')
+  plain.show('question:q1', 'm1')
   await plain.typed('deny')
   assert.equal(plain.sent.length, 1)
 })

@@ -33,14 +33,8 @@ const removal: ApprovalNeed = {
 }
 function open(t: TestContext, { approvals = {}, allowlist = [], owners = [], event = {}, ...more }: Situation) {
   const completionSignals = createCompletionSignals()
-  const openTurns = new Set([turnInfo.turnId])
-  const under = openQuestions(t, {
-    onResolved: completionSignals.complete,
-    // biome-ignore lint/correctness/useYield: nothing is read
-    *turnIsOpen(turnId) {
-      return openTurns.has(turnId)
-    },
-  })
+  const under = openQuestions(t, { onResolved: completionSignals.complete })
+  under.openTurn(turnInfo.turnId, { ...message, ...event })
   for (const owner of owners) under.owners.add(owner)
   const settings = z.object(approvalsConfig).parse({ approvals, command_allowlist: allowlist })
   const judgements = { count: 0 }
@@ -52,10 +46,6 @@ function open(t: TestContext, { approvals = {}, allowlist = [], owners = [], eve
     clock: under.clock.now,
     log: silentLog,
     settings: () => settings,
-    // biome-ignore lint/correctness/useYield: nothing is read
-    *editsOf() {
-      return undefined
-    },
     accounts: under.accounts,
     async rememberCommand(shape) {
       if (more.isConfigReadOnly === true) throw new Error('read-only')
@@ -69,10 +59,6 @@ function open(t: TestContext, { approvals = {}, allowlist = [], owners = [], eve
     },
     endTurn: async () => undefined,
     redact: (text) => text,
-    // biome-ignore lint/correctness/useYield: nothing is read
-    *openTurnEvent() {
-      return { event: { ...message, ...event }, sessionKey: key }
-    },
     stopping: signal,
     abortTurn: () => undefined,
     waitInTurn: (_sessionKey, wait) => wait(),
@@ -80,7 +66,6 @@ function open(t: TestContext, { approvals = {}, allowlist = [], owners = [], eve
   })
   return {
     ...under,
-    openTurns,
     settings,
     judgements,
     /** Requests an approval. Resolves with a decision, or once the question waits for its answer. */
@@ -162,7 +147,7 @@ describe('an approval', () => {
   test('of a turn that has ended is stale', async (t) => {
     const opened = open(t, {})
     const { id } = await opened.request()
-    opened.openTurns.clear()
+    opened.endTurns()
     await opened.questions.turnEnded(key)
     assert.equal((await opened.press(`appr:${id}:once`)).status, 'stale')
   })

@@ -19,15 +19,15 @@ function answering(t: TestContext, change: Parameters<typeof openQuestions>[1] =
 }
 
 test('an owner answers for another person, and the effect is stored with the answer', async (t) => {
-  const { ask, decide, sent, enqueued, states, woken, platformIds } = answering(t)
-  platformIds.set('question:q1', 'm1')
+  const { ask, decide, sent, enqueued, states, woken, show } = answering(t)
+  show('question:q1', 'm1')
   await ask({ kind: 'approval', approver: 'requester' })
   assert.equal((await decide('once')).changed, true)
   assert.deepEqual({ ...states()[0] }, { id: 'q1', state: 'answered', answer: 'once', answered_by: 'owner' })
-  assert.deepEqual([enqueued.length, woken.length], [1, 1])
+  assert.deepEqual([enqueued().length, woken.length], [1, 1])
   assert.equal(sent.at(-1)?.key, 'question:q1:closed')
   assert.equal((await decide('once')).changed, false)
-  assert.equal(enqueued.length, 1)
+  assert.equal(enqueued().length, 1)
 })
 
 test('the token alone is not the second of two owners', async (t) => {
@@ -42,7 +42,7 @@ test('a question whose time is over is expired by the answer that comes too late
   await ask({ kind: 'approval', timeoutMs: 1_000 })
   clock.advance(1_001)
   await refused('approvals/expired')
-  assert.deepEqual([states()[0]?.['state'], enqueued.length], ['expired', 0])
+  assert.deepEqual([states()[0]?.['state'], enqueued().length], ['expired', 0])
   await refused('approvals/expired')
 })
 

@@ -34,11 +34,11 @@ function manualSleep() {
 test('a question expires in time, and its buttons are removed', async (t) => {
   const time = manualSleep()
   const stop = new AbortController()
-  const { ask, clock, questions, sent, platformIds, states } = openQuestions(t, { sleep: time.sleep })
+  const { ask, clock, questions, sent, show, states } = openQuestions(t, { sleep: time.sleep })
   const running = questions.run(stop.signal)
   assert.equal((await time.asked(0)).ms, 600_000, 'no question is open')
   await ask()
-  platformIds.set('question:q1', 'm1')
+  show('question:q1', 'm1')
   const delay = await time.asked(1)
   assert.equal(delay.ms, 300_000, 'a new question reschedules the clock')
   clock.advance(300_000)
@@ -68,7 +68,7 @@ test('questions that expired while the daemon was down are expired at the start,
     if (number < 2) end()
   }
   assert.ok(states().every(({ state }) => state === 'expired'))
-  assert.deepEqual([enqueued.length, woken.length, sent.length - asked], [45, 45, 45])
+  assert.deepEqual([enqueued().length, woken.length, sent.length - asked], [45, 45, 45])
   assert.equal(sent.at(-1)?.draft, undefined, 'a message that was never sent cannot be edited, so a new one is sent')
   assert.equal(sent.at(-1)?.text, '*No answer in time. Refused.*')
   stop.abort()

@@ -1,5 +1,5 @@
 /**
- * Creates questions on a real store. The outbox and the inbox are lists that a test can read.
+ * Creates questions on a real store. The outbox is a list that a test can read.
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
@@ -50,16 +50,13 @@ export interface EnqueuedEvent {
   readonly key: string
 }
 
-export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {}) {
+export function openQuestions(t: TestContext, changes: Partial<QuestionsDeps> = {}) {
   const { store, path } = openStore(t)
   const clock = createManualClock()
   /** Replies whose transaction was committed. */
   const sent: Reply[] = []
-  const enqueued: EnqueuedEvent[] = []
   const woken: string[] = []
   const failpoints: string[] = []
-  /** Message ids of the platform by reply key. A test sets them for sent replies. */
-  const platformIds = new Map<string, string>()
   const shared = new Set<string>()
   /** Ids of users. */
   const owners = new Set<string>()
@@ -89,23 +86,11 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
     accounts,
     showsButtons: () => true,
     commandPrefix: () => '/',
-    // biome-ignore lint/correctness/useYield: nothing is stored
-    *enqueueEvent(event, sessionKey, name) {
-      enqueued.push({ event, sessionKey, key: name })
-    },
-    // biome-ignore lint/correctness/useYield: nothing is read
-    *sentMessageId(replyKey) {
-      return platformIds.get(replyKey)
-    },
     wake: (sessionKey) => void woken.push(sessionKey),
     emit: () => undefined,
     emitsEvents: () => true,
-    // biome-ignore lint/correctness/useYield: nothing is read
-    *turnIsOpen() {
-      return true
-    },
     failpoint: (point) => void failpoints.push(point),
-    ...change,
+    ...changes,
   }
   const questions = createQuestions(deps)
 
@@ -117,10 +102,13 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
     clock,
     questions,
     sent,
-    enqueued,
+    enqueued: () => readEnqueued(path),
     woken,
     failpoints,
-    platformIds,
+    /** The platform shows the message with the buttons of a reply. */
+    show: (replyKey: string, platformId: string) => change(path, insertShown, `${replyKey}:1`, platformId),
+    openTurn: (turnId: string, event: MessageEvent) => openTurn(path, turnId, event),
+    endTurns: () => change(path, "update turns set state = 'done'"),
     shared,
     owners,
     accounts,
@@ -139,6 +127,56 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
 // biome-ignore lint/correctness/useYield: a use case without a query
 function* nothing(): Transaction<void> {
   return undefined
+}
+
+const insertShown = `insert into outbox
+  (key, platform, account, chat_id, thread_id, kind, op, text, buttons, state, platform_id, due_at, created_at, updated_at)
+  values (?, 'chat', 'a', 'c', '', 'notice', 'send', '', '[]', 'sent', ?, 0, 0, 0)`
+
+function openTurn(path: string, turnId: string, event: MessageEvent): void {
+  change(
+    path,
+    `insert into turns (id, session_key, session_id, epoch, state, origin, authority, route, started_at)
+     values (?, ?, 's', 1, 'running', '', '{}', '', 0)`,
+    turnId,
+    key,
+  )
+  change(
+    path,
+    `insert into inbox (session_key, lane, kind, platform, account, chat_id, payload, state, available_at, accepted_at)
+     values (?, 'turn', 'text', 'chat', 'a', 'c', ?, 'claimed', 0, 0)`,
+    key,
+    JSON.stringify(event),
+  )
+  change(path, "insert into turn_inputs (turn_id, seq, how) select ?, max(seq), 'head' from inbox", turnId)
+}
+
+/** As another process writes it. */
+function change(path: string, statement: string, ...values: readonly string[]): void {
+  const db = new DatabaseSync(path)
+  try {
+    db.prepare(statement).run(...values)
+  } finally {
+    db.close()
+  }
+}
+
+function readEnqueued(path: string): EnqueuedEvent[] {
+  const db = new DatabaseSync(path, { readOnly: true })
+  try {
+    const rows = db
+      .prepare(
+        "select payload, session_key, key from inbox join inbox_keys using (seq) where lane = 'control' order by seq",
+      )
+      .all()
+    return rows.map((row) => ({
+      event: JSON.parse(String(row['payload'])),
+      sessionKey: String(row['session_key']),
+      key: String(row['key']),
+    }))
+  } finally {
+    db.close()
+  }
 }
 
 function readStates(path: string) {

@@ -21,14 +21,8 @@ const defaultApprovals = z.object(approvalsConfig).parse({})
 
 function asking(t: TestContext, event: MessageEvent | undefined = message) {
   const completionSignals = createCompletionSignals()
-  const open = new Set([turnInfo.turnId])
-  const under = openQuestions(t, {
-    onResolved: completionSignals.complete,
-    // biome-ignore lint/correctness/useYield: nothing is read
-    *turnIsOpen(turnId) {
-      return open.has(turnId)
-    },
-  })
+  const under = openQuestions(t, { onResolved: completionSignals.complete })
+  if (event !== undefined) under.openTurn(turnInfo.turnId, event)
   const stop = new AbortController()
   const abortedTurns: SessionKey[] = []
   let waits = Promise.withResolvers<void>()
@@ -39,20 +33,12 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
     clock: under.clock.now,
     log: silentLog,
     settings: () => defaultApprovals,
-    // biome-ignore lint/correctness/useYield: nothing is read
-    *editsOf() {
-      return undefined
-    },
     accounts: under.accounts,
     rememberCommand: async () => undefined,
     yoloMode: false,
     judge: async () => 'unclear',
     endTurn: async () => undefined,
     redact: (text) => text,
-    // biome-ignore lint/correctness/useYield: nothing is read
-    *openTurnEvent() {
-      return event === undefined ? undefined : { event, sessionKey: key }
-    },
     stopping: stop.signal,
     abortTurn: (sessionKey) => void abortedTurns.push(sessionKey),
     waitInTurn: (_sessionKey, wait) => wait(),
@@ -63,7 +49,6 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
     approve,
     stop,
     abortedTurns,
-    open,
     /** Requests an approval and resolves once it waits for the answer. */
     async begin(changes: Partial<ToolApprovalRequest> = {}, until = signal) {
       waits = Promise.withResolvers()
@@ -110,25 +95,25 @@ test('a grant applies to other actions of its rule, but not to other rules or se
 })
 
 test('a stop rejects the call at once with its reason, and the question stays open until the turn ends', async (t) => {
-  const { begin, questions, open, sent, platformIds, states } = asking(t)
+  const { begin, questions, endTurns, sent, show, states } = asking(t)
   const stop = new AbortController()
   const { answer, id } = await begin({}, stop.signal)
-  platformIds.set(`question:${id}`, 'm1')
+  show(`question:${id}`, 'm1')
   const reason = new Error('stopped')
   stop.abort(reason)
   await assert.rejects(answer, reason)
   await questions.turnEnded(key)
   assert.equal(states()[0]?.['state'], 'waiting', 'the turn is still open')
-  open.clear()
+  endTurns()
   await questions.turnEnded(key)
   assert.equal(states()[0]?.['state'], 'expired')
   assert.match(sent.at(-1)?.text ?? '', /\n\n\*[^*]+\*$/, 'the question shows that it is cancelled')
 })
 
 test('questions whose turn ended with the last process are cancelled at the start', async (t) => {
-  const { begin, questions, open, states } = asking(t)
+  const { begin, questions, endTurns, states } = asking(t)
   void (await begin()).answer
-  open.clear()
+  endTurns()
   const stop = new AbortController()
   const running = questions.run(stop.signal)
   stop.abort()

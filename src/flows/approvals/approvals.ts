@@ -11,23 +11,16 @@ import type { ApprovalListener } from '../../approvals/contract.ts'
 import { createQuestions, type Questions } from '../../approvals/questions.ts'
 import { createSlashConfirm, type SlashConfirm } from '../../approvals/slash-confirm.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { acceptEvent } from '../../inbox/queries.ts'
-import { parseStoredEvent, serializeEvent } from '../../inbox/stored-event.ts'
 import type { HomeLayout } from '../../lib/home.ts'
-import { brand, uuid7 } from '../../lib/ids.ts'
+import { uuid7 } from '../../lib/ids.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Redactor } from '../../lib/redact.ts'
 import { sleep } from '../../lib/timers.ts'
-import type { MessageEvent } from '../../message/event.ts'
 import type { HookEventListener } from '../../message/hook-events.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { SessionSource, Target } from '../../message/source.ts'
-import { findButtonsMessageId } from '../../outbox/buttons.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { PlatformAdapter } from '../../platforms/adapter.ts'
-import { readSessionSettings } from '../../sessions/session-state.ts'
-import { findOpenTurn, sessionKeyOfOpenTurn } from '../../sessions/turns.ts'
-import type { Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
 import type { AccountDirectory } from '../access/account-directory.ts'
 import type { TurnNotices } from '../turn/turn-notices.ts'
@@ -90,30 +83,17 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     plugins: deps.plugins,
     showsButtons: (target) => deps.adapter(target)?.showsButtons === true,
     commandPrefix: (platform) => accountDirectory.platform(platform)?.commandPrefix ?? '/',
-    *enqueueEvent(event, sessionKey, key, now) {
-      const { platform, account, chatId } = event.source
-      const payload = serializeEvent(event, Number.POSITIVE_INFINITY)
-      const row = { sessionKey, lane: 'control' as const, kind: 'internal', platform, account, chatId, payload }
-      yield* acceptEvent(row, [key], now)
-    },
-    sentMessageId: findButtonsMessageId,
     wake: (sessionKey) => engine.wake(sessionKey, 'control'),
-    *turnIsOpen(turnId) {
-      return (yield* sessionKeyOfOpenTurn(turnId)) !== undefined
-    },
     onResolved: completionSignals.complete,
     failpoint,
   })
-  const waiting = { ...deps, questions, completionSignals, openTurnEvent }
+  const waiting = { ...deps, questions, completionSignals }
   let approveTool: Promise<ApproveTool> | undefined
   async function loadApproval(): Promise<ApproveTool> {
     const { createCommandApproval } = await import('./command-approval.ts')
     return createCommandApproval({
       ...waiting,
       accounts: accountDirectory,
-      *editsOf(key) {
-        return (yield* readSessionSettings(key)).edits
-      },
       async endTurn(event, turnId, sessionKey) {
         await deps.notices.endedAfterRefusals(event, turnId)
         // The tool call that is being refused belongs to the turn, so the end is not awaited.
@@ -133,11 +113,4 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       return createAskUser(waiting, call)(question, signal)
     },
   }
-}
-
-function* openTurnEvent(turnId: string): Transaction<{ event: MessageEvent; sessionKey: SessionKey } | undefined> {
-  const key = yield* sessionKeyOfOpenTurn(turnId)
-  const open = key === undefined ? undefined : yield* findOpenTurn(key)
-  if (key === undefined || open?.id !== turnId) return undefined
-  return { event: parseStoredEvent(open.payload), sessionKey: brand<SessionKey>(key) }
 }
