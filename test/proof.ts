@@ -210,8 +210,8 @@ async function provePlatformsWith(seed: number): Promise<boolean> {
   const result = await runPlatforms({
     seed,
     platforms: testPlatforms,
-    ...(values.platform === undefined ? {} : { platform: values.platform }),
-    ...(fault === undefined ? {} : { fault }),
+    platform: values.platform,
+    fault,
     randomSeconds: Number(values.random),
     keepHome: values.keep,
     progress: (line) => progress(`platforms: ${line}`),

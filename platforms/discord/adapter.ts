@@ -61,7 +61,7 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
       press: context.questions.press,
       applicationId: () => guildCache.botUser()?.applicationId,
       signal: closing.signal,
-      ...(timing.deferAfterMs === undefined ? {} : { deferAfterMs: timing.deferAfterMs }),
+      deferAfterMs: timing.deferAfterMs,
     }),
     send: sender.send,
     onOwnMessage: sender.recordEcho,

@@ -8,9 +8,9 @@ import { asId, asNumber, asRecord, asText, type JsonRecord } from './inbound/pay
 export interface ApiErrorDetails {
   /** Telegram's error code; absent when there was no response. */
   readonly code?: number
-  readonly retryAfterMs?: number
+  readonly retryAfterMs?: number | undefined
   /** The id of the supergroup into which the group was converted. */
-  readonly migratedTo?: string
+  readonly migratedTo?: string | undefined
   /** Telegram has certainly not executed the call. */
   readonly notExecuted: boolean
 }
@@ -49,7 +49,7 @@ export function parseErrorResponse(response: JsonRecord, redact: (text: string) 
   return new ApiError(redact(`Telegram answered ${code}: ${asText(response['description']) ?? 'no description'}`), {
     code,
     ...(retryAfter === undefined ? {} : { retryAfterMs: Math.max(0, retryAfter) * 1_000 }),
-    ...(migratedTo === undefined ? {} : { migratedTo }),
+    migratedTo,
     notExecuted: code >= 400 && code < 500,
   })
 }

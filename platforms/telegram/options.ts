@@ -12,7 +12,7 @@ export interface TelegramOptions {
   readonly apiRoot: string
   /** `api_root` is configured, so the server may be in a private network. */
   readonly ownApiRoot: boolean
-  readonly webhook?: { readonly url: string; readonly secret: string }
+  readonly webhook?: { readonly url: string; readonly secret: string } | undefined
   /** The path of this account's webhook, also in polling mode. */
   readonly webhookPath: string
   readonly groups: GroupRules
@@ -48,7 +48,7 @@ export function parseOptions(options: Readonly<Record<string, unknown>>, account
     botId,
     apiRoot: root === '' ? defaultApiRoot : parseUrl('api_root', root).href.replace(/\/*$/, '/'),
     ownApiRoot: root !== '',
-    ...(webhook === undefined ? {} : { webhook }),
+    webhook,
     webhookPath,
     groups: {
       requireMention: options['require_mention'] !== false,

@@ -27,7 +27,7 @@ export interface Hub {
 }
 
 export interface HubOptions {
-  readonly history: (chatId: string, query: { after?: string; limit: number }) => Promise<WireEntry[]>
+  readonly history: (chatId: string, query: { after?: string | undefined; limit: number }) => Promise<WireEntry[]>
   /** The ended tool calls of these turns. */
   readonly toolCalls?: (chatId: string, turnIds: readonly string[]) => Promise<readonly ToolEvent[]>
   readonly info: () => WireInfo

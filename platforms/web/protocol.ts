@@ -10,9 +10,9 @@ export interface WireEntry {
   readonly text: string
   /** Milliseconds since 1970. */
   readonly at: number
-  readonly turnId?: string
+  readonly turnId?: string | undefined
   /** The id that the page created for the message. */
-  readonly messageId?: string
+  readonly messageId?: string | undefined
   readonly question?: WireQuestion
   readonly files?: readonly WireFile[]
 }
@@ -22,8 +22,8 @@ export interface WireFile {
   readonly kind: 'photo' | 'image' | 'animation' | 'sticker' | 'video' | 'audio' | 'voice' | 'document'
   /** '' when the sender gave none. */
   readonly fileName: string
-  readonly mimeType?: string
-  readonly bytes?: number
+  readonly mimeType?: string | undefined
+  readonly bytes?: number | undefined
   /** Behind `/web/files/`. Absent when the gateway does not have the file. */
   readonly path?: string
   /** The caption of a file of the agent, or ''. */

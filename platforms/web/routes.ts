@@ -185,6 +185,6 @@ async function readHistoryPage(
   history: (query: HistoryQuery) => Promise<ChatEntry[]>,
   before: string | undefined,
 ): Promise<{ entries: WireEntry[]; more: boolean }> {
-  const entries = await history({ ...(before === undefined ? {} : { before }), limit: pageSize + 1 })
+  const entries = await history({ before, limit: pageSize + 1 })
   return { entries: entries.slice(-pageSize).map(toWireEntry), more: entries.length > pageSize }
 }

@@ -29,7 +29,7 @@ export interface Subscriber {
 }
 
 export interface SubscriberOptions {
-  readonly history: (query: { after?: string; limit: number }) => Promise<WireEntry[]>
+  readonly history: (query: { after?: string | undefined; limit: number }) => Promise<WireEntry[]>
   /** The ended tool calls of these turns, sent after the missed entries. */
   readonly toolCalls: (turnIds: readonly string[]) => Promise<readonly ToolEvent[]>
   /** The last entry that the page has. Without it the newest `initialEntries` are sent. */
@@ -115,7 +115,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
   async function readNext(): Promise<void> {
     const [after] = known
     for (let limit = initialBatch; ; limit *= 4) {
-      const entries = await options.history({ ...(after === undefined ? {} : { after }), limit })
+      const entries = await options.history({ after, limit })
       if (entries.length === limit && limit < maxBatch) continue
       return writeEntries(entries)
     }

@@ -155,7 +155,7 @@ function openLog({ home, log: { stream, pretty, level } }: GatewayOptions, redac
     level: level ?? 'info',
     pretty,
     redactor,
-    ...(stream === undefined ? {} : { stream }),
+    stream,
     file: { directory: home.logs },
   })
 }

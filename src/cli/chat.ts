@@ -83,9 +83,9 @@ async function converse(context: CliContext, { options, query, endpoint, signal 
     url: endpoint.url,
     token: endpoint.token,
     fetch,
-    ...(toolsets === undefined ? {} : { toolsets }),
+    toolsets,
     checkpoints: options.checkpoints === true,
-    ...(session === undefined ? {} : { chat: session }),
+    chat: session,
   })
   const userHome = context.environment['HOME'] ?? ''
   const pictures = createChatPictures({ client, userHome, signal })

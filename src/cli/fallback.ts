@@ -25,10 +25,10 @@ interface ListedEntry {
   readonly provider: string
   readonly model: string
   /** Absent for the address of the provider. */
-  readonly baseUrl?: string
+  readonly baseUrl?: string | undefined
   readonly key: 'ok' | 'rests' | 'missing'
   /** The variable of its key; absent without one. */
-  readonly keyVariable?: string
+  readonly keyVariable?: string | undefined
 }
 
 export async function fallbackList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
@@ -66,9 +66,9 @@ function toListed(entry: Entry, facts: KeyFacts): ListedEntry {
   return {
     provider,
     model,
-    ...(baseUrl === undefined ? {} : { baseUrl }),
+    baseUrl,
     key: keyState(entry, facts),
-    ...(keyVariable === undefined ? {} : { keyVariable }),
+    keyVariable,
   }
 }
 

@@ -44,8 +44,8 @@ export async function openTui(context: CliContext, options: ChatOptions): Promis
       gateway = connecting
       return await connecting
     },
-    ...(options.session === undefined ? {} : { chat: options.session }),
-    ...(options.image === undefined ? {} : { images: options.image }),
+    chat: options.session,
+    images: options.image,
   })
   const restore = () => app.stop()
   process.on('exit', restore)

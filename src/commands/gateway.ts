@@ -34,7 +34,7 @@ export interface StatusReport extends ModelNames {
   /** Whether commands of owners run without approval in this session. */
   isYolo(sessionId: SessionId): Promise<boolean>
   /** The chats for messages that belong to no other chat. Rejects `store/…`. */
-  homeChannels(): Promise<readonly { readonly target: Target; readonly name?: string }[]>
+  homeChannels(): Promise<readonly { readonly target: Target; readonly name?: string | undefined }[]>
   /** One line for each provider: how many keys it has, and which rest. Without secrets. */
   modelKeys(): Promise<readonly string[]>
 }

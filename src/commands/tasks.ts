@@ -36,6 +36,6 @@ export interface RequestedTask {
     /** Of its model calls and those of its sub-agents, so far. */
     readonly tokens: number
     /** The tool that runs now. */
-    readonly tool?: string
+    readonly tool?: string | undefined
   }
 }

@@ -50,7 +50,7 @@ interface ReplacedIssue {
 
 export interface ConfigEvaluation<Shape extends ConfigShape> {
   /** Absent if the text is not a mapping in YAML. Invalid values are replaced. */
-  readonly value?: ConfigOf<Shape>
+  readonly value?: ConfigOf<Shape> | undefined
   /** Keys of accounts without a value because it is invalid. Each one is also an issue. */
   readonly unusable: readonly UnusableSetting[]
   /** Invalid values elsewhere. Each one is also an issue. */
@@ -133,7 +133,7 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
       .map((key) => keyIssue(key.in, key.path, `${message}: ${key.reason}`))
       .sort(byLocation)
   return {
-    ...(valid.value === undefined ? {} : { value: valid.value }),
+    value: valid.value,
     // A variable of the environment may have set the value.
     unusable: [
       ...withoutUnset.unusable.filter(({ path }) => valueAt(overridden.tree, path) === undefined),

@@ -34,7 +34,7 @@ export interface ConfigReadResult<Shape extends ConfigShape> {
   /** Keys of accounts without a value because it is invalid. */
   readonly unusable: readonly UnusableSetting[]
   /** Text of config.yaml. Absent if it does not exist or cannot be read. */
-  readonly text?: string
+  readonly text?: string | undefined
   /** Why there is no value, as the beginning of a sentence. '' if there is one. */
   readonly reason: string
   /** All issues, also those with a fallback. */
@@ -68,7 +68,7 @@ export function readConfig<Shape extends ConfigShape>(input: ConfigInput<Shape>)
   return {
     ...(usable ? { value: evaluation.value } : {}),
     unusable: evaluation.unusable,
-    ...(file.text === undefined ? {} : { text: file.text }),
+    text: file.text,
     complete: usable && evaluation.replaced.length === 0,
     reason: usable ? '' : reasonOf([...file.issues, ...evaluation.issues], evaluation.unusable),
     issues: [...environment.issues, ...file.issues, ...evaluation.issues],

@@ -37,7 +37,7 @@ export interface HostOptions {
   /** The working directory: a folder of the gateway, created if it is missing. */
   readonly cwd: string
   /** The interpreter: a path, or a name in the PATH of `env`. The current Node or `python3` if omitted. */
-  readonly command?: string
+  readonly command?: string | undefined
   /** The cache of stripped TypeScript. If omitted, the host strips types at every start (45 ms and 18 MB more). */
   readonly cacheFolder?: string
   readonly log: Logger

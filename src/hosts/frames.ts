@@ -29,8 +29,8 @@ export function callFrame(pendingCall: PendingCall, fn: string, call: HostCall):
     module: pendingCall.module,
     fn,
     args,
-    ...(keywords === undefined ? {} : { keywords }),
-    ...(callbacks === undefined ? {} : { callbacks }),
+    keywords,
+    callbacks,
     ...(services === true ? { services } : {}),
     ...(discardResult === true ? { discard: discardResult } : {}),
     ...(refs.length === 0 ? {} : { refs }),
@@ -67,7 +67,7 @@ export function resolveArguments({ args, refs = [] }: RequestFrame, { references
  */
 export function resultFrame(id: number, value: unknown, pendingCall: PendingCall | undefined): string {
   const ref = pendingCall?.references?.referenceOf(value)
-  return serializeFrame({ t: 'result', id, value: value ?? null, ...(ref === undefined ? {} : { ref }) })
+  return serializeFrame({ t: 'result', id, value: value ?? null, ref })
 }
 
 /**
@@ -87,10 +87,10 @@ export function errorFrame(
   const error: RequestError = {
     name: thrown instanceof Error ? thrown.name : 'Error',
     message: messageOf(thrown),
-    ...(code === undefined ? {} : { code }),
+    code,
     ...(cancelled ? { cancelled } : {}),
-    ...(ref === undefined ? {} : { ref }),
-    ...(raised === undefined ? {} : { raised }),
+    ref,
+    raised,
   }
   return serializeFrame({ t: 'error', id, error })
 }

@@ -27,26 +27,26 @@ export type FrameToHost =
       readonly module: string
       readonly fn: string
       readonly args: readonly unknown[]
-      readonly keywords?: Readonly<Record<string, unknown>>
-      readonly callbacks?: readonly string[]
+      readonly keywords?: Readonly<Record<string, unknown>> | undefined
+      readonly callbacks?: readonly string[] | undefined
       readonly services?: true
       readonly discard?: true
       readonly refs?: readonly ArgumentReference[]
     }
   /** Cancels an operation. A host that is not blocked acknowledges it with `cancelAck`. */
   | { readonly t: 'cancel'; readonly id: number }
-  | { readonly t: 'result'; readonly id: number; readonly value: unknown; readonly ref?: number }
+  | { readonly t: 'result'; readonly id: number; readonly value: unknown; readonly ref?: number | undefined }
   | { readonly t: 'error'; readonly id: number; readonly error: RequestError }
 
 /** Why a request failed. `cancelled`: its call has ended. */
 export interface RequestError {
   readonly name: string
   readonly message: string
-  readonly code?: string
+  readonly code?: string | undefined
   readonly cancelled?: true
-  readonly ref?: number
+  readonly ref?: number | undefined
   /** The number under which this host has the error, if one of its handlers raised it. */
-  readonly raised?: number
+  readonly raised?: number | undefined
 }
 
 const id = z.int().nonnegative()

@@ -55,7 +55,7 @@ export interface LogOptions {
   readonly pretty: boolean
   /** Colours in formatted lines. Default: `pretty`. */
   readonly colour?: boolean
-  readonly stream?: LogStream
+  readonly stream?: LogStream | undefined
   /**
    * The directory of `gateway.log`, which gets JSON lines (mode 0600). Default: at most `keep` = 7 files of
    * `maxBytes` = 10 MB.

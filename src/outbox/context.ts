@@ -44,7 +44,7 @@ export interface OutboxDeps {
   readonly log: Logger
   readonly settings: () => OutboxConfig
   /** Which files may be sent. Without it none. */
-  readonly attachmentPolicy?: AttachmentPolicy
+  readonly attachmentPolicy?: AttachmentPolicy | undefined
   /** Takes the gateway's own secrets out of what is sent. Without it nothing is taken out. */
   readonly secretFilter?: SecretFilter
   /** The reply settings of an account. Default: the first message refers to its question, and typing is shown. */
@@ -156,7 +156,7 @@ export function createOutboxContext(
     settings,
     failpoint,
     secretFilter: deps.secretFilter ?? noSecretFilter,
-    ...(attachmentPolicy === undefined ? {} : { attachmentPolicy }),
+    attachmentPolicy,
     onFinished: (message) => deps.onFinished?.(message),
     drainSignal,
     abortSignal,

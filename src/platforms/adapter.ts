@@ -33,7 +33,7 @@ export interface PlatformAdapter {
   send(message: OutboundMessage, signal: AbortSignal): Promise<SendResult>
 
   /** What fits into one message. Without it: 4,000 UTF-16 units. */
-  readonly limits?: MessageLimits
+  readonly limits?: MessageLimits | undefined
   /**
    * Replaces the text of a message that the bot sent. Without it replies are sent once they are complete, not streamed.
    * `final` marks the last edit. An edit is idempotent: repeating it must be harmless.
@@ -48,11 +48,11 @@ export interface PlatformAdapter {
    */
   typing?(target: Target, signal: AbortSignal): Promise<SendResult>
   /** Attachments can be sent. Without it the outbox sends a line of text with the file name. */
-  readonly sendsAttachments?: boolean
+  readonly sendsAttachments?: boolean | undefined
   /** Several files of a reply can be sent together; needs `sendsAttachments`. Without it `send` is called for each file. */
   readonly albums?: AlbumSupport
   /** Buttons can be sent. Without it users answer with commands, which the text lists. */
-  readonly showsButtons?: boolean
+  readonly showsButtons?: boolean | undefined
   /**
    * Resolves the address of an attachment that was received with a `ref`. The gateway downloads it, never from a private
    * address unless the origin is `trusted`; headers are sent to the first origin only. May throw: the message is then
@@ -85,17 +85,17 @@ export interface PlatformAdapter {
   resolveUnknown?(
     message: OutboundMessage,
     signal: AbortSignal,
-  ): Promise<{ sent: true; messageId?: string } | { sent: false } | 'unknown'>
+  ): Promise<{ sent: true; messageId?: string | undefined } | { sent: false } | 'unknown'>
   /** Delay between two edits of a draft, ms. Without it `streaming.edit_interval` of the configuration. */
-  readonly draftIntervalMs?: number
+  readonly draftIntervalMs?: number | undefined
   /** The adapter marks a draft itself. Without it the outbox appends `streaming.cursor` to each draft. */
-  readonly drawsCursor?: boolean
+  readonly drawsCursor?: boolean | undefined
   /** A draft can only grow: text that was shown stays. A text that a plugin may still replace is not shown. */
-  readonly appendsDrafts?: boolean
+  readonly appendsDrafts?: boolean | undefined
   /** Shows a text while it is written, without a message. Without it a message is edited. */
   readonly nativeDrafts?: NativeDrafts
   /** A message may be sent twice without a label, for example to a page that reads the stored history. */
-  readonly idempotentSends?: boolean
+  readonly idempotentSends?: boolean | undefined
 }
 
 /**
@@ -120,7 +120,7 @@ export interface FoundChat {
   /** Without `#` and `@`. */
   readonly name: string
   /** The server or workspace, where several may have a chat of the same name. */
-  readonly place?: string
+  readonly place?: string | undefined
 }
 
 /** Sends several files as one album or one message. Its functions must not depend on `this`. */
@@ -160,7 +160,7 @@ export interface AttachmentAddress {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   /** An origin that the operator has configured (`http://127.0.0.1:8081`). It may be in a private network. */
-  readonly trusted?: string
+  readonly trusted?: string | undefined
   /** The content type of the response when the credentials are rejected, for example `text/html`. */
   readonly refusedType?: string
 }
@@ -244,9 +244,9 @@ export interface ChatEntry {
   /** ms since 1970. */
   readonly at: number
   /** The turn that it belongs to, if any. */
-  readonly turnId?: string
+  readonly turnId?: string | undefined
   /** The message id that the adapter passed to `accept`. */
-  readonly messageId?: string
+  readonly messageId?: string | undefined
   /** A question with buttons, or its result: a later entry with the same `id`, which replaces it. */
   readonly question?: ChatQuestion
   /** The files of the message, in order. */
@@ -258,8 +258,8 @@ export interface ChatFile {
   readonly kind: Attachment['kind'] | 'image' | 'animation'
   /** '' when the sender gave none. */
   readonly fileName: string
-  readonly mimeType?: string
-  readonly bytes?: number
+  readonly mimeType?: string | undefined
+  readonly bytes?: number | undefined
   /** For `PlatformFiles.open`, of a file that a user sent. Absent when the gateway does not have it. */
   readonly name?: string
   /** The `deliveryId` that `send` received with a file of the agent. */
@@ -279,8 +279,8 @@ export interface ChatQuestion {
 
 /** Selects messages of a chat: the first `limit` after an entry, the last `limit` before one, or the newest. */
 export interface HistoryQuery {
-  readonly after?: string
-  readonly before?: string
+  readonly after?: string | undefined
+  readonly before?: string | undefined
   readonly limit: number
 }
 

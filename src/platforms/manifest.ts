@@ -277,7 +277,7 @@ function toOption(key: string, option: OptionFile): PlatformOption {
     type,
     description,
     secret,
-    ...(option.default === undefined ? {} : { default: option.default }),
+    default: option.default,
     ...(option.enum === undefined ? {} : { enum: option.enum }),
   }
 }

@@ -154,10 +154,10 @@ export interface PluginLlm {
 }
 
 export interface LlmOptions {
-  readonly system?: string
+  readonly system?: string | undefined
   /** Requires `plugins.entries.<id>.llm.allow_model_override`. */
-  readonly model?: string
-  readonly maxOutputTokens?: number
+  readonly model?: string | undefined
+  readonly maxOutputTokens?: number | undefined
   readonly signal?: AbortSignal
 }
 

@@ -28,7 +28,7 @@ export interface LoadPluginDeps {
   /** Runs `register` and every callback of a plugin. */
   readonly runAsPlugin?: RunAsPlugin | undefined
   /** Timeout of `register`, ms; 10,000 by default. */
-  readonly registerTimeoutMs?: number
+  readonly registerTimeoutMs?: number | undefined
   readonly clock: () => number
   readonly log: Logger
 }

@@ -13,7 +13,7 @@ export interface MemoryProvider {
    * What a person said in private is not recalled where others read it. Providers without this are used in private conversations
    * only, unless `memory.group_memory` is `all`.
    */
-  readonly separatesChats?: boolean
+  readonly separatesChats?: boolean | undefined
 
   // — Use
 

@@ -25,11 +25,11 @@ export interface Row {
   readonly measured?: number
   readonly unit: Unit
   /** The limit of the design; absent if the design has none. */
-  readonly bar?: number
+  readonly bar?: number | undefined
   /** The bar is a minimum instead of a maximum. */
   readonly atLeast?: boolean
   readonly baseline?: { readonly what: string; readonly value: number }
-  readonly note?: string
+  readonly note?: string | undefined
 }
 
 export interface BenchOptions {

@@ -24,7 +24,7 @@ const create = () =>
     env: { PATH: path },
     cwd: folder,
     log: silentLog,
-    ...(command === undefined ? {} : { command }),
+    command,
   })
 const spinning = create()
 const idle = create()

@@ -87,11 +87,11 @@ export interface RecordingOptions {
   /** Where files of messages are stored. Tests that store files set it. */
   readonly mediaFolder?: string
   /** From which addresses files may be downloaded; public ones if omitted. */
-  readonly isAllowed?: (address: string) => boolean
+  readonly isAllowed?: ((address: string) => boolean) | undefined
   /** What the adapter may cause besides messages. Adapters that use it need it. */
   readonly automation?: PlatformAutomation
   /** `catch_up.max`; 1,000 if omitted. */
-  readonly catchUpLimit?: number
+  readonly catchUpLimit?: number | undefined
 }
 
 /** `media.max_mb`. */

@@ -93,7 +93,7 @@ export function scriptedProvider(script: readonly ScriptStep[]): ScriptedProvide
         toolCalls,
         usage: usagePerCall,
         finishReason: finishReason ?? (toolCalls.length === 0 ? 'stop' : 'tool_calls'),
-        ...(providerItems === undefined ? {} : { providerItems }),
+        providerItems,
       }
     },
     requests,

@@ -109,8 +109,8 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
   const platform = await startFakePlatform()
   closers.push(platform.close)
   const model = await startOpenAiServer({
-    ...(options.model === undefined ? {} : { defaultReply: options.model }),
-    ...(options.replies === undefined ? {} : { replies: options.replies }),
+    defaultReply: options.model,
+    replies: options.replies,
   })
   closers.push(model.stop)
   const events: RecordedEvent[] = []

@@ -34,8 +34,8 @@ export interface Call {
   readonly thread: string
   readonly final: boolean
   readonly at: number
-  readonly attachment?: OutboundAttachment
-  readonly buttons?: readonly Button[]
+  readonly attachment?: OutboundAttachment | undefined
+  readonly buttons?: readonly Button[] | undefined
   /** The names of the files of an album. */
   readonly files?: readonly string[]
 }
@@ -159,13 +159,13 @@ export function createFakeSender(abilities: Capabilities = {}, clock: () => numb
         return { success: true, messageId: `m${made}` }
       })
     },
-    ...(limits === undefined ? {} : { limits }),
-    ...(draftIntervalMs === undefined ? {} : { draftIntervalMs }),
-    ...(idempotentSends === undefined ? {} : { idempotentSends }),
-    ...(drawsCursor === undefined ? {} : { drawsCursor }),
-    ...(appendsDrafts === undefined ? {} : { appendsDrafts }),
-    ...(attachments === undefined ? {} : { sendsAttachments: attachments }),
-    ...(buttons === undefined ? {} : { showsButtons: buttons }),
+    limits,
+    draftIntervalMs,
+    idempotentSends,
+    drawsCursor,
+    appendsDrafts,
+    sendsAttachments: attachments,
+    showsButtons: buttons,
     ...(abilities.nativeDrafts === true ? { nativeDrafts: nativeDrafts() } : {}),
     ...(abilities.albums === undefined ? {} : { albums: albumSupport(abilities.albums) }),
   }
@@ -254,8 +254,8 @@ function toCall(message: OutboundMessage): Partial<Call> {
     kind,
     deliveryId,
     replyTo,
-    ...(attachment === undefined ? {} : { attachment }),
-    ...(buttons === undefined ? {} : { buttons }),
+    attachment,
+    buttons,
   }
 }
 
@@ -335,7 +335,7 @@ export function openOutbox(t: TestContext, options: OutboxFixtureOptions = {}): 
     store: guarded,
     sender: () => (bench.connected ? untilCrash(sender, () => dead) : undefined),
     ...(limitsOf === undefined ? {} : { limitsOf: () => limitsOf }),
-    ...(attachmentPolicy === undefined ? {} : { attachmentPolicy }),
+    attachmentPolicy,
     ...(replyPolicy === undefined ? {} : { replyPolicy: () => replyPolicy }),
     clock: time.clock,
     random: () => 1,

@@ -140,7 +140,7 @@ export function createTestLoader(t: TestContext, setup: LoaderSetup = {}): TestL
     services,
     loadPython: setup.loadPython,
     observe: setup.observe,
-    ...(setup.registerTimeoutMs === undefined ? {} : { registerTimeoutMs: setup.registerTimeoutMs }),
+    registerTimeoutMs: setup.registerTimeoutMs,
     clock: setup.clock ?? (() => 0),
     log,
   })

@@ -244,7 +244,7 @@ test('a provider that does not keep chats apart is used in private only, unless 
   for (const separatesChats of [undefined, true]) {
     const calls: string[] = []
     const { memory, settings, drained } = await memoryWith({
-      ...(separatesChats === undefined ? {} : { separatesChats }),
+      separatesChats,
       prefetch: () => 'her lawyer is Dr. Hart',
       systemPromptBlock: () => 'block',
       syncTurn: (user) => calls.push(user),

@@ -57,7 +57,7 @@ const failures: readonly { what: string; error: ModelReply['error']; code: strin
 
 for (const { what, error, code, hint } of failures) {
   test(`${what} is reported without a retry, with its code and a hint`, async (t) => {
-    const gateway = await startTestGateway(t, { replies: [{ ...(error === undefined ? {} : { error }) }] })
+    const gateway = await startTestGateway(t, { replies: [{ error }] })
     await gateway.say('hello')
     const { text, kind } = await gateway.waitForReply(/\([a-z]+\/[a-z-]+\)/)
     assert.ok(text.includes(`(${code})`), text)

@@ -39,7 +39,7 @@ export async function testWithFaults(
   })
   const askInAllChats = () => allChats(chats).map((chat) => talk.send(stage, chat, 'plain'))
   const [first = '', second = '', third = ''] = chats.busy
-  const sendsTo = (chat: string) => (call: { method: string; chat?: string }) =>
+  const sendsTo = (chat: string) => (call: { method: string; chat?: string | undefined }) =>
     call.chat === nameOf(chat) && calls.send.test(call.method)
 
   await answered(askInAllChats())

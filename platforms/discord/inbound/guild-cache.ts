@@ -82,7 +82,7 @@ export function createGuildCache(): GuildCache {
       [...channels.values()].flatMap(({ id, type, name, guildId = '' }): FoundChat[] => {
         if (name === undefined || (type !== channelTypes.text && type !== channelTypes.announcement)) return []
         const place = guildNames.get(guildId)
-        return [{ chatId: id, name, ...(place === undefined ? {} : { place }) }]
+        return [{ chatId: id, name, place }]
       }),
     newestMessages: () => newest,
     roleName: (id) => roles.get(id)?.name,

@@ -22,7 +22,7 @@ export interface InteractionResponderDeps {
   readonly signal: AbortSignal
   readonly log: Logger
   /** Discord waits three seconds; a response that takes longer than this is deferred first. */
-  readonly deferAfterMs?: number
+  readonly deferAfterMs?: number | undefined
 }
 
 /** Too late (10062) or already responded to (40060): another attempt cannot succeed. */

@@ -19,7 +19,7 @@ export interface MissedMessages {
   /** Oldest first. */
   readonly messages: readonly JsonRecord[]
   /** The newest message that was left out because of the limit. */
-  readonly skipped?: string
+  readonly skipped?: string | undefined
 }
 
 /** Discord's limit. */
@@ -46,7 +46,7 @@ export async function fetchMissed(
   }))
   return {
     messages: deps.needsRoles && guild !== undefined ? await withMembers(deps, messages, guild) : messages,
-    ...(skipped === undefined ? {} : { skipped }),
+    skipped,
   }
 }
 

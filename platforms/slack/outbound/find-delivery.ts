@@ -5,7 +5,7 @@ import type { ApiCall } from '../connection/api.ts'
 import { isTrueAt, type JsonRecord, recordAt, recordsAt, textAt, tsAt } from '../inbound/payload.ts'
 
 export type FindDeliveryResult =
-  | { readonly sent: true; readonly messageId?: string }
+  | { readonly sent: true; readonly messageId?: string | undefined }
   | { readonly sent: false }
   | 'unknown'
 
@@ -64,5 +64,5 @@ export function nextCursor(data: JsonRecord): string | undefined {
 
 function foundResult(message: JsonRecord): FindDeliveryResult {
   const messageId = tsAt(message)
-  return { sent: true, ...(messageId === undefined ? {} : { messageId }) }
+  return { sent: true, messageId }
 }

@@ -51,10 +51,10 @@ function isEqualConstantTime(a: string, b: string): boolean {
 
 export interface WebhookInfo {
   /** Absent when no webhook is set. */
-  readonly url?: string
+  readonly url?: string | undefined
   readonly pending: number
   /** The last failed call of the webhook; `at` in milliseconds since 1970. */
-  readonly lastError?: { readonly message: string; readonly at: number }
+  readonly lastError?: { readonly message: string; readonly at: number } | undefined
 }
 
 /** Throws `ApiError`. */
@@ -63,9 +63,9 @@ export async function fetchWebhookInfo(api: BotApi, signal: AbortSignal): Promis
   const url = asText(info['url'])
   const lastError = parseLastError(info)
   return {
-    ...(url === undefined ? {} : { url }),
+    url,
     pending: asNumber(info['pending_update_count']) ?? 0,
-    ...(lastError === undefined ? {} : { lastError }),
+    lastError,
   }
 }
 

@@ -26,5 +26,5 @@ export async function resolveAttachmentUrl(
       'The Bot API server runs with --local and returns paths on its own disk. Files can be downloaded only without --local.',
     )
   }
-  return { url: api.fileUrl(path), ...(trusted === undefined ? {} : { trusted }) }
+  return { url: api.fileUrl(path), trusted }
 }

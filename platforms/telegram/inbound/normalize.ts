@@ -40,7 +40,7 @@ export type InboundEvent =
     }
   | { readonly kind: 'change'; readonly change: MessageChange; readonly keys: EventKeys }
   /** `press` is absent when the gateway did not create the button. Telegram expects an answer in either case. */
-  | { readonly kind: 'press'; readonly queryId: string; readonly press?: ButtonPress }
+  | { readonly kind: 'press'; readonly queryId: string; readonly press?: ButtonPress | undefined }
 
 /** Events in the order of the updates. */
 export function normalize(updates: readonly unknown[], context: NormalizeContext): InboundEvent[] {
@@ -188,7 +188,7 @@ function normalizePress(query: JsonRecord, context: NormalizeContext): InboundEv
   const queryId = asText(query['id'])
   if (queryId === undefined) return []
   const press = toButtonPress(query, context)
-  return [{ kind: 'press', queryId, ...(press === undefined ? {} : { press }) }]
+  return [{ kind: 'press', queryId, press }]
 }
 
 /** The key of the update, and the key by which a later edit finds the message. */

@@ -25,7 +25,7 @@ export function shareClient(client: RemoteClient, onEmpty: () => void = () => un
       const member = {}
       return {
         kind: client.kind,
-        ...(client.endMs !== undefined && { endMs: client.endMs }),
+        endMs: client.endMs,
         async start(signal) {
           members.add(member)
           onStart?.()

@@ -56,7 +56,7 @@ export interface PageState {
   readonly tabs?: number
   /** Dialogs that the page has opened during the call. */
   readonly dialogs?: readonly { readonly type: string; readonly message: string }[]
-  readonly note?: string
+  readonly note?: string | undefined
 }
 
 export interface PageSnapshot {

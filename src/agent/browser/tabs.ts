@@ -151,7 +151,7 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
         title: await page.title(),
         ...(pages.length > 1 && { tabs: pages.length }),
         ...(shown.length > 0 && { dialogs: shown }),
-        ...(note !== undefined && { note }),
+        note,
       }
     },
     takeDialogs() {

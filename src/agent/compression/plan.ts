@@ -49,7 +49,7 @@ export interface CompressionPlan {
   /** The indexes of the tool results that are cleared. */
   readonly clearedIndexes: readonly number[]
   /** The messages that the summary replaces; undefined when results are only cleared. */
-  readonly summarizedRange?: MessageGroup & { readonly role: 'user' | 'assistant' }
+  readonly summarizedRange?: (MessageGroup & { readonly role: 'user' | 'assistant' }) | undefined
   /** Length limit of the summary in tokens. */
   readonly maxSummaryTokens: number
 }
@@ -87,7 +87,7 @@ export function planCompression(
   return {
     clearedIndexes,
     maxSummaryTokens: summaryTokenLimit(replaced, options.contextLength),
-    ...(summarizedRange === undefined ? {} : { summarizedRange }),
+    summarizedRange,
   }
 }
 

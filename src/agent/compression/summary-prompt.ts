@@ -156,7 +156,7 @@ function serializeMessage(message: ChatMessage, limit: number): string {
       return JSON.stringify({ result_of: message.name, text })
     case 'assistant': {
       const calls = message.toolCalls?.map(({ name, arguments: args }) => `${name} ${truncateMiddle(args, limit)}`)
-      return JSON.stringify({ assistant: text, ...(calls === undefined ? {} : { calls }) })
+      return JSON.stringify({ assistant: text, calls })
     }
   }
 }

@@ -83,7 +83,11 @@ export interface FileHit {
 }
 
 export type FileSearchResult =
-  | { readonly ok: true; readonly hits: readonly FileHit[]; readonly stopped?: 'limit' | 'timeout' | 'abort' }
+  | {
+      readonly ok: true
+      readonly hits: readonly FileHit[]
+      readonly stopped?: 'limit' | 'timeout' | 'abort' | undefined
+    }
   | FileRefusal
   | { readonly ok: false; readonly code: 'invalid_pattern'; readonly reason: string }
 

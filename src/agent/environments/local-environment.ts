@@ -66,7 +66,7 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): Enviro
     for (const pid of running.keys()) if (!signalProcessGroup(pid, 0)) running.delete(pid)
     const shellProcess = startShell(command, {
       ...{ shell, sandbox, input },
-      ...(exposed === undefined ? {} : { exposed }),
+      exposed,
       cwd: resolveWorkingDirectory(cwd, directory, sandbox),
       env: { ...env, ...sandboxedPath(sandbox), ...sandbox?.variables, ...variables },
     })
@@ -216,7 +216,7 @@ interface ShellProcessOptions {
   readonly env: Record<string, string>
   readonly input: boolean
   readonly sandbox: Sandbox | undefined
-  readonly exposed?: readonly string[]
+  readonly exposed?: readonly string[] | undefined
 }
 
 /** Prefers bash, because models write commands for it. */

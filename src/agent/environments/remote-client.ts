@@ -10,7 +10,7 @@ export interface RemoteClient {
    * Milliseconds that the client program may take to end after the script has ended. If it takes longer, a process in the
    * environment still holds the output. Default: 150.
    */
-  readonly endMs?: number
+  readonly endMs?: number | undefined
   /**
    * Starts the container or opens the connection. Does nothing if the environment is ready. Called before each command. Concurrent
    * calls share one attempt, and a call after a failed one tries again. Rejects with `HermesError` `environment/...`.

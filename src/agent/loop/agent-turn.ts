@@ -65,7 +65,7 @@ export interface SubagentWork {
   /** By which people see and stop it: `sub_HHMMSS_<hex>`, or the id of a background task. */
   readonly id: string
   readonly parent: TurnInfo
-  readonly outputSchema?: JsonObject
+  readonly outputSchema?: JsonObject | undefined
 }
 
 export interface RunningSubagent {

@@ -324,9 +324,9 @@ async function requestIteration(
     messages: isFinal ? [...messages, finalAnswerRequest] : messages,
     // The last request has the tools too, because their absence would change the cached beginning of the prompt.
     tools: input.tools.schemas(),
-    ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
+    reasoningEffort,
     ...(input.showsThinking === true ? { showsReasoning: true } : {}),
-    ...(settings.max_output_tokens === undefined ? {} : { maxOutputTokens: settings.max_output_tokens }),
+    maxOutputTokens: settings.max_output_tokens,
   }
   const result = await requestModel(deps, {
     provider: sender,

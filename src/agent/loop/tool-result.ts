@@ -92,5 +92,5 @@ export function failedResult(
 
 /** @param code for the model, where it must recognise the kind of refusal */
 function errorJson(text: string, code?: string): string {
-  return JSON.stringify({ error: beginningOf(text, 2_048), ...(code === undefined ? {} : { code }) })
+  return JSON.stringify({ error: beginningOf(text, 2_048), code })
 }

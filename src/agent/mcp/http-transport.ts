@@ -14,7 +14,7 @@ export interface HttpTransportOptions {
   readonly url: string
   readonly transport: McpServerConfig['transport']
   readonly headers: Readonly<Record<string, string>>
-  readonly authProvider?: AuthProvider
+  readonly authProvider?: AuthProvider | undefined
   readonly fetch: FetchLike
   readonly maxMessageBytes?: number
 }

@@ -95,7 +95,7 @@ function failingAtOutages(fetchOriginal: FetchLike, outages: Error[]): FetchLike
 export function clientOf({ oauth }: OAuthDeps['settings'], store: LoginStore): StoredClient | undefined {
   const { client_id, client_secret } = oauth
   if (client_id === undefined) return store.client()
-  return { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
+  return { client_id, client_secret }
 }
 
 /** What is the same for a refresh and for a login. */

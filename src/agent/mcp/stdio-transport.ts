@@ -87,7 +87,7 @@ export function createStdioTransport(options: StdioTransportOptions): ServerTran
   }
 
   const transport: ServerTransport = {
-    ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
+    sandbox: options.sandbox,
     async start() {
       child = await startProcess(options)
       const onWatchError = (error: Error) =>

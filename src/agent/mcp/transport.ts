@@ -5,5 +5,5 @@ import type { Transport } from '@modelcontextprotocol/client'
 
 export interface ServerTransport extends Transport {
   /** The kind of the sandbox in which the program runs; absent without one. */
-  readonly sandbox?: string
+  readonly sandbox?: string | undefined
 }

@@ -21,7 +21,7 @@ export const httpFetch: FetchFunction = (input, init) =>
     const request = (url.protocol === 'https:' ? https : http).request(url, {
       method: init?.method ?? 'GET',
       headers: Object.fromEntries(new Headers(init?.headers)),
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     })
     // Never removed: a socket may fail after its response has begun, and an error without a listener ends the process.
     request.on('error', reject)

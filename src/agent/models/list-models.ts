@@ -22,7 +22,7 @@ export interface ListModelsOptions {
   readonly apiKey: string
   /** ms */
   readonly timeoutMs: number
-  readonly fetch?: FetchFunction
+  readonly fetch?: FetchFunction | undefined
 }
 
 const maxBytes = 8 * 1024 * 1024

@@ -35,7 +35,7 @@ export async function findLocalServers(options: LocalServerOptions): Promise<rea
     if (isLocal !== true || choice === undefined || !isOnThisMachine(choice)) return []
     const apiKey = choice.keys[0]?.secret ?? ''
     try {
-      const models = await listModels(choice, { apiKey, timeoutMs, ...(fetch === undefined ? {} : { fetch }) })
+      const models = await listModels(choice, { apiKey, timeoutMs, fetch })
       return [{ name, label, baseUrl: choice.baseUrl, models }]
     } catch {
       // Nothing runs there, or something else.

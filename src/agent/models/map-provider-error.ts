@@ -175,11 +175,11 @@ export function mapProviderError(thrown: unknown, context: ProviderErrorContext)
 }
 
 /** Both SDKs throw errors with `status`, `headers` and the parsed body as `error`. Read by shape, so that neither SDK is loaded. */
-function readSdkError(thrown: unknown): { status?: number; headers?: ResponseHeaders; error?: unknown } {
+function readSdkError(thrown: unknown): { status?: number; headers?: ResponseHeaders | undefined; error?: unknown } {
   if (!(thrown instanceof Error) || !('status' in thrown) || typeof thrown.status !== 'number') return {}
   const body = 'error' in thrown && thrown.error !== undefined ? thrown.error : thrown.message.replace(/^\d+ /, '')
   const headers = 'headers' in thrown && thrown.headers instanceof Headers ? thrown.headers : undefined
-  return { status: asNumber(thrown.status), error: body, ...(headers === undefined ? {} : { headers }) }
+  return { status: asNumber(thrown.status), error: body, headers }
 }
 
 /** Redirects are not followed, so that the key is not sent to another host. */

@@ -25,10 +25,10 @@ export interface RequestInput {
   readonly system: string
   readonly messages: readonly ChatMessage[]
   readonly tools: readonly ToolSchema[]
-  readonly reasoningEffort?: ReasoningEffort
+  readonly reasoningEffort?: ReasoningEffort | undefined
   /** Asks for the reasoning as text, where it must be asked for. */
   readonly showsReasoning?: boolean
-  readonly maxOutputTokens?: number
+  readonly maxOutputTokens?: number | undefined
   /** The model is shown the pictures of the messages. Providers set it for models that see, and callers for any other. */
   readonly showsPictures?: boolean
 }
@@ -46,7 +46,7 @@ export interface ModelOutput {
   /** What the model thought before it answered, where the vendor gives it as text. */
   readonly reasoning?: string
   /** Sent back unchanged with the next request; see `AssistantMessage.providerData`. */
-  readonly providerItems?: readonly unknown[]
+  readonly providerItems?: readonly unknown[] | undefined
 }
 
 /** US dollars per million tokens. */

@@ -34,7 +34,7 @@ export interface DetectSandboxOptions extends Omit<ViewOptions, 'privateTmp'> {
    * A command line that offers a proxy at `proxyPort` in a network of its own, and then runs the command line that follows
    * (bubblewrap only). With it `sharesNetwork` is false.
    */
-  readonly forwarder?: readonly string[]
+  readonly forwarder?: readonly string[] | undefined
   readonly maxProcesses: number
   readonly maxMemoryMb: number
   readonly platform: NodeJS.Platform
@@ -172,7 +172,7 @@ function createSandbox(kind: Kind, program: string, options: DetectSandboxOption
     toHostPath: (path) => toHostPath(view, path),
     accessOf: (path) => accessOf(view, path),
     hiddenReason: (path) => hiddenReason(view, path),
-    ...(options.binDirectory === undefined ? {} : { binDirectory: options.binDirectory }),
+    binDirectory: options.binDirectory,
     variables: {
       ...(kind === 'bwrap' ? privateVariables : variablesForHidden(view, options.userHome)),
       ...(forwarder && proxyVariables),

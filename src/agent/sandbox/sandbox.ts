@@ -52,7 +52,7 @@ export interface Sandbox {
   /** Variables that commands get in addition. */
   readonly variables: Readonly<Record<string, string>>
   /** First on the PATH of commands, in place of the directory with the complete `hermes`. */
-  readonly binDirectory?: string
+  readonly binDirectory?: string | undefined
   /** The path on this machine of a path that a command sees. */
   toHostPath(path: string): string
   /** What the view allows for a real path, as commands see it. */

@@ -117,7 +117,7 @@ function toTask(
     context,
     ...(toolsets && { toolsets }),
     ...(role && { role }),
-    ...(model !== undefined && { model }),
+    model,
     ...(images && { images }),
     ...(outputSchema && { outputSchema }),
   }

@@ -110,7 +110,7 @@ async function approvalNeedOf(
     command,
     place: await placeOf(cwd, environment),
     remember: unchecked ? 'call' : shape === undefined ? 'session' : 'always',
-    ...(shape === undefined ? {} : { shape }),
+    shape,
   }
 }
 

@@ -109,7 +109,7 @@ export interface SubagentTask {
   /** Absent: `leaf`. */
   readonly role?: SubagentRole
   /** Absent: `delegation.model`, or the model of the turn. */
-  readonly model?: string
+  readonly model?: string | undefined
   /** Paths of pictures. */
   readonly images?: readonly string[]
   /** A JSON Schema that the answer must match. */
@@ -157,7 +157,7 @@ export interface ApprovalNeed {
   /** `call`: each call is asked; `session`: the answer may hold for the conversation; `always`: for ever. */
   readonly remember: 'call' | 'session' | 'always'
   /** The calls that a remembered answer covers, as an entry of `command_allowlist`. */
-  readonly shape?: string
+  readonly shape?: string | undefined
   /** No configuration settles it, and only an owner may answer. */
   readonly ownerOnly?: boolean
 }

@@ -14,7 +14,7 @@ export interface CheckResult {
   /** The finding, without secrets. */
   readonly text: string
   /** How to fix it. */
-  readonly advice?: string
+  readonly advice?: string | undefined
   /** The error code, for scripts. */
   readonly code?: string
 }
@@ -37,7 +37,7 @@ export function ok(subject: string, text: string): CheckResult {
 }
 
 export function note(subject: string, text: string, advice?: string): CheckResult {
-  return { state: 'note', subject, text, ...(advice === undefined ? {} : { advice }) }
+  return { state: 'note', subject, text, advice }
 }
 
 /** With the code of the error after its message. */

@@ -65,7 +65,7 @@ export async function profileCreate(context: CliContext, name: string, options: 
 interface ProfileFiles {
   readonly config: string
   readonly env?: string
-  readonly soul?: string
+  readonly soul?: string | undefined
   /** Keys and variables that were not copied. */
   readonly left: readonly string[]
   /** People who have access by an approval. On an allow list without it, they could be owners. */
@@ -98,7 +98,7 @@ async function copiedFiles(context: CliContext, source: HomeLayout): Promise<Pro
   return {
     config,
     ...(withoutOwn === undefined ? {} : { env: withoutOwn.text }),
-    ...(soul === undefined ? {} : { soul }),
+    soul,
     paired,
     left: [
       ...removed.map(({ path }) => path.join('.')),

@@ -46,9 +46,9 @@ export interface ShownCall {
   readonly content: ToolCallContent[]
   readonly locations: ToolCallLocation[]
   /** The steps of a `todo` call. */
-  readonly plan?: PlanEntry[]
+  readonly plan?: PlanEntry[] | undefined
   /** The command and its end, for an editor that shows terminals of the agent. */
-  readonly terminal?: { readonly output: string; readonly exitCode: number | null }
+  readonly terminal?: { readonly output: string; readonly exitCode: number | null } | undefined
 }
 
 export function showCall({ parts }: Pick<ToolView, 'parts'>, cwd: string): ShownCall {
@@ -95,8 +95,8 @@ export function showCall({ parts }: Pick<ToolView, 'parts'>, cwd: string): Shown
   return {
     content,
     locations,
-    ...(plan === undefined ? {} : { plan }),
-    ...(terminal === undefined ? {} : { terminal }),
+    plan,
+    terminal,
   }
 }
 

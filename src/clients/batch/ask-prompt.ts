@@ -73,7 +73,7 @@ async function sendAndWait(
     ...{ url, token, fetch },
     platform: 'batch',
     chat: `${batch}.${name}.${attempt}`,
-    ...(toolsets === undefined ? {} : { toolsets }),
+    toolsets,
   })
   const pictures = createChatPictures({ client, userHome: '', signal })
   for (const path of prompt.images) await pictures.attach(path)

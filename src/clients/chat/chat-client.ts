@@ -11,9 +11,9 @@ export interface ChatClientOptions extends ApiAccess {
   /** The console platform that is talked to. Default: `cli`. */
   readonly platform?: 'cli' | 'acp' | 'batch'
   /** The name of the conversation: letters, digits and . _ @ -, at most 128 characters. Default: a new conversation. */
-  readonly chat?: string
+  readonly chat?: string | undefined
   /** The toolsets of a new conversation. */
-  readonly toolsets?: readonly string[]
+  readonly toolsets?: readonly string[] | undefined
   /** Files are kept before the agent changes them, whatever the configuration says. */
   readonly checkpoints?: boolean
   readonly newId?: () => string

@@ -21,10 +21,10 @@ export interface ChatInputOptions {
   /** Ctrl-D, or the end of the input. */
   onEnd(): void
   /** Tab. */
-  readonly complete?: ChatCompleter
+  readonly complete?: ChatCompleter | undefined
   /** The lines of earlier chats, for the arrow keys. */
-  readonly history?: InputHistory
-  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly history?: InputHistory | undefined
+  readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined
 }
 
 export interface ChatInput {

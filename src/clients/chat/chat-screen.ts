@@ -110,8 +110,8 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
     const opened = createChatInput({
       input,
       output,
-      ...(complete === undefined ? {} : { complete }),
-      ...(history === undefined ? {} : { history }),
+      complete,
+      history,
       onMessage(text) {
         if (exitCommands.has(text.trim())) exitWith(0)
         else if (!questions.answer(text)) void ask(text)
@@ -129,7 +129,7 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
         output.write('\n')
         exitWith(0)
       },
-      ...(sleep === undefined ? {} : { sleep }),
+      sleep,
     })
     opened.prompt()
     return opened

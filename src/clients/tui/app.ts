@@ -35,9 +35,9 @@ export interface AppOptions {
   /** The first frame is painted when this is called. */
   connect(): Promise<TuiEndpoint>
   /** The conversation to continue. Default: a new one. */
-  readonly chat?: string
+  readonly chat?: string | undefined
   /** Paths of pictures for the first message. */
-  readonly images?: readonly string[]
+  readonly images?: readonly string[] | undefined
 }
 
 export interface App {

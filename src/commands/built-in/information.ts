@@ -92,7 +92,7 @@ export const statusCommand = defineCommand({
   },
 })
 
-function formatHome({ target, name }: { readonly target: Target; readonly name?: string }): string {
+function formatHome({ target, name }: { readonly target: Target; readonly name?: string | undefined }): string {
   const { platform, account, chatId } = target
   const where = account === 'default' ? platform : `${platform}/${account}`
   return `${where} (${name === undefined ? `\`${chatId}\`` : toMarkdownLabel(name)})`

@@ -56,7 +56,7 @@ function* agentEntry({ id, key, text, kind, turn_id, attachment, created_at }: C
     kind: kind === 'reply' ? 'message' : 'notice',
     text,
     at: created_at,
-    ...(turnId === undefined ? {} : { turnId }),
+    turnId,
     ...(asked === undefined ? {} : { question: asked.question }),
     ...withFiles(attachment === null ? [] : [sentFile(attachment, key)]),
   }
@@ -70,8 +70,8 @@ function receivedFile(mediaDirectory: string): (file: Attachment) => ChatFile {
   return ({ kind, path, fileName = '', mimeType, bytes }) => ({
     kind,
     fileName,
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(bytes === undefined ? {} : { bytes }),
+    mimeType,
+    bytes,
     ...(path?.startsWith(`${mediaDirectory}/`) === true ? { name: path.slice(mediaDirectory.length + 1) } : {}),
   })
 }

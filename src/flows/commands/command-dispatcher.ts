@@ -319,6 +319,6 @@ function commandReply(event: MessageEvent, sessionKey: SessionKey, seq: number, 
     sessionKey,
     kind: 'notice',
     text,
-    ...(event.messageId === undefined ? {} : { replyTo: event.messageId }),
+    replyTo: event.messageId,
   }
 }

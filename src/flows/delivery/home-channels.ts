@@ -9,7 +9,7 @@ import type { Store } from '../../store/store.ts'
 
 export interface HomeChannel {
   readonly target: Target
-  readonly name?: string
+  readonly name?: string | undefined
   readonly origin: 'command' | 'configuration'
 }
 
@@ -75,7 +75,7 @@ export function* findHomeChannels(accounts: readonly PlatformAccount[]): Transac
     if (homeChannel === undefined) return []
     const { chatId, threadId, name } = homeChannel
     const target = { platform, account, chatId, ...(threadId === undefined ? {} : { threadId }) }
-    return [{ target, ...(name === undefined ? {} : { name }), origin: 'configuration' }]
+    return [{ target, name, origin: 'configuration' }]
   })
 }
 

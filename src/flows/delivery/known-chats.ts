@@ -6,7 +6,7 @@ import { query, rows, type Transaction } from '../../store/query.ts'
 
 export interface KnownChat {
   readonly target: Target
-  readonly name?: string
+  readonly name?: string | undefined
   readonly type: ChatType
   /** The source of the newest message of the session, which may be another person's. */
   readonly source: SessionSource
@@ -35,7 +35,7 @@ const selectNewest = query((db, p: { platform: string; limit: number }) =>
 
 export interface KnownChatsQuery {
   readonly platform: string
-  readonly account?: string
+  readonly account?: string | undefined
   /** Only chats in which this person has written. */
   readonly userId?: string
 }
@@ -56,7 +56,7 @@ export function* findKnownChats({ platform, account, userId }: KnownChatsQuery):
       continue
     }
     const name = source.chatName ?? (source.chatType === 'dm' ? source.userName : undefined)
-    chats.set(key, { target, type: source.chatType, source, people, ...(name === undefined ? {} : { name }) })
+    chats.set(key, { target, type: source.chatType, source, people, name })
   }
   return [...chats.values()]
 }

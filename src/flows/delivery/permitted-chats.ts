@@ -17,7 +17,7 @@ export interface PermittedChatsDeps extends ResolveTargetDeps {
 
 export interface PermittedChat {
   readonly target: Target
-  readonly name?: string
+  readonly name?: string | undefined
   readonly kind: 'origin' | 'home' | 'known'
 }
 
@@ -103,17 +103,17 @@ export async function permittedChats(
       known: yield* knownTo(authority, rules),
     }
   })
-  for (const { target, name } of home) chats.push({ target, kind: 'home', ...(name === undefined ? {} : { name }) })
+  for (const { target, name } of home) chats.push({ target, kind: 'home', name })
   for (const { target, name, source } of known) {
     // The last message there may be another person's.
     const requester = authority.userId === undefined ? source : { ...source, userId: authority.userId }
     if (!deps.accountDirectory.access({ source: requester }).allowed) continue
-    chats.push({ target, kind: 'known', ...(name === undefined ? {} : { name }) })
+    chats.push({ target, kind: 'known', name })
   }
   return chats
 }
 
 function* knownTo({ platform, account, userId }: Authority, rules: readonly string[]) {
   if (!rules.includes('known') || userId === undefined) return []
-  return yield* findKnownChats({ platform, userId, ...(account === undefined ? {} : { account }) })
+  return yield* findKnownChats({ platform, userId, account })
 }

@@ -23,7 +23,7 @@ export interface ResolveTargetDeps {
 
 export type Destination =
   /** A file of the home. */
-  { readonly kind: 'local' } | { readonly kind: 'chat'; readonly target: Target; readonly name?: string }
+  { readonly kind: 'local' } | { readonly kind: 'chat'; readonly target: Target; readonly name?: string | undefined }
 
 export type Resolution = Destination | { readonly problem: string }
 
@@ -61,8 +61,7 @@ async function resolveHome(
   platform: string | undefined,
 ): Promise<Resolution> {
   const [home] = await store.run(() => findHomeChannels(accounts))
-  if (home !== undefined)
-    return { kind: 'chat', target: home.target, ...(home.name === undefined ? {} : { name: home.name }) }
+  if (home !== undefined) return { kind: 'chat', target: home.target, name: home.name }
   if (platform === undefined)
     return { problem: 'there is no home channel: write /sethome in a chat, or set platforms.<name>.home_channel' }
   return {

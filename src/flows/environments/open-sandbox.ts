@@ -74,7 +74,7 @@ export async function openSandboxes(
     write: terminal.sandbox_write,
     searchPath: values['PATH'] ?? '',
     sharesNetwork: terminal.sandbox_network === 'on' || terminal.sandbox_network === true,
-    ...(forwarder === undefined ? {} : { forwarder }),
+    forwarder,
     binDirectory,
     temporaryDirectory,
     maxProcesses: terminal.max_processes,

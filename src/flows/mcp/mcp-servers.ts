@@ -161,7 +161,7 @@ export function createServerOpener(deps: ServerOpenerDeps) {
         headers,
         transport,
         fetch: createGuardedFetch(url, tls === undefined ? {} : { tls }).fetch,
-        ...(authProvider === undefined ? {} : { authProvider }),
+        authProvider,
       })
     },
   }

@@ -39,7 +39,7 @@ export function readTls({ server, settings, directory, userHome }: TlsOptions): 
       : {
           cert: read('client_cert', certFile),
           key: ownKeyFile === undefined ? read('client_cert', certFile) : read('client_key', ownKeyFile),
-          ...(passphrase === undefined ? {} : { passphrase }),
+          passphrase,
         }),
   }
 }

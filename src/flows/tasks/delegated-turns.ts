@@ -55,7 +55,7 @@ export function createDelegatedTurns(deps: DelegatedTurnsDeps): DelegatedTurns {
       const delegation = delegationIn(turn)
       const { outputSchema } = delegation
       const id = turn.event.task?.id ?? ''
-      return { id, parent: parentOf(info, delegation), ...(outputSchema === undefined ? {} : { outputSchema }) }
+      return { id, parent: parentOf(info, delegation), outputSchema }
     },
     async model(turn) {
       const chosen = (await agentServices.subagentModel()) ?? (await agentServices.model(await parentTurn(turn)))

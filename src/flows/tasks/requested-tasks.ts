@@ -142,7 +142,7 @@ function toListedSubagent(subagent: RunningSubagent, now: number): RequestedTask
 function progressOf({ info, usage, tool }: RunningSubagent): NonNullable<RequestedTask['subagent']> {
   const { inputTokens, outputTokens } = usage()
   const current = tool()
-  return { depth: info.depth, tokens: inputTokens + outputTokens, ...(current === undefined ? {} : { tool: current }) }
+  return { depth: info.depth, tokens: inputTokens + outputTokens, tool: current }
 }
 
 function isSameTarget(a: Target, b: Target): boolean {

@@ -19,7 +19,7 @@ export interface ResultFilesDeps {
   readonly store: Store
   readonly log: Logger
   /** Limits all files together; the oldest are removed first. Default: 256 MiB. */
-  readonly maxTotalBytes?: number
+  readonly maxTotalBytes?: number | undefined
 }
 
 export interface ResultFiles {

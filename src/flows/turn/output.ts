@@ -388,7 +388,7 @@ function toInterimReply(
     authority,
     kind: 'reply',
     text,
-    ...(messageId === undefined ? {} : { replyTo: messageId }),
+    replyTo: messageId,
     ...(draft === null ? {} : { draft }),
   }
 }
@@ -414,7 +414,7 @@ function buildReply(turn: Turn, content: ReplyContent, options: ReplyOptions): R
     kind: content.notice ? 'notice' : 'reply',
     text: task === undefined ? replyTo(event, content, options) : taskReplyText(task, event, content, filtersNarration),
     ...(task === undefined ? {} : { isUnsolicited: true }),
-    ...(messageId === undefined ? {} : { replyTo: messageId }),
+    replyTo: messageId,
     ...(draft === null ? {} : { draft }),
   }
 }

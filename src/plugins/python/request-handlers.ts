@@ -37,9 +37,9 @@ export function createRequestHandler(context: PluginContext): RequestHandler {
     async complete(args, signal) {
       const [prompt, { system, model, maxOutputTokens }] = parseArgs(completionArgsSchema, args)
       const options: LlmOptions = {
-        ...(system === undefined ? {} : { system }),
-        ...(model === undefined ? {} : { model }),
-        ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+        system,
+        model,
+        maxOutputTokens,
         signal,
       }
       return await context.llm.complete(prompt, options)

@@ -172,7 +172,7 @@ interface Hit {
   readonly session: string
   readonly role: string
   /** The expression that found it in the index. */
-  readonly match?: string
+  readonly match?: string | undefined
 }
 
 function discover(request: Extract<Request, { kind: 'discover' }>, values: Values) {
@@ -244,7 +244,7 @@ function toHit(row: Record<string, unknown>, match?: string): Hit {
     id: Number(row['id']),
     session: String(row['session']),
     role: String(row['role']),
-    ...(match === undefined ? {} : { match }),
+    match,
   }
 }
 

@@ -168,7 +168,7 @@ async function pluginCalls(command: string, full: boolean): Promise<Row[]> {
           name: `Python plugin: ${what}, p50`,
           measured: median(warm),
           unit: 'ms',
-          ...(bar === undefined ? {} : { bar }),
+          bar,
           note: `p99 ${quantile(warm, 0.99).toFixed(2)} ms`,
         },
         { name: `Python plugin: gateway CPU per ${what}`, measured: (user + system) / count, unit: 'µs' },

@@ -91,7 +91,7 @@ async function measured(
     name: `CPU of a turn, official SDK, ${chats}`,
     measured: middle('gateway', what, 'cpu'),
     unit: 'ms',
-    ...(bar === undefined ? {} : { bar }),
+    bar,
     baseline: { what: 'bare loop', value: middle('bare', what, 'cpu') },
   })
   const overRow = (what: 'one' | 'crowd', chats: string, bar: number): Row => ({

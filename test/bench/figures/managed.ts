@@ -151,8 +151,8 @@ function rowOf({ name, bar, note, baseline }: Measurement, cpu: ReadonlyMap<stri
     name,
     measured: cpu.get(name) ?? Number.NaN,
     unit: 'µs',
-    ...(bar === undefined ? {} : { bar }),
-    ...(note === undefined ? {} : { note }),
+    bar,
+    note,
     ...(baseline === undefined ? {} : { baseline: { what: baseline, value: cpu.get(baseline) ?? Number.NaN } }),
   }
 }

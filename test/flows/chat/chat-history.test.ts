@@ -40,13 +40,7 @@ function bookOf(t: TestContext) {
       ),
     )
   const read = (limit = 100, after?: string, before?: string) =>
-    store.run(() =>
-      chatHistory(
-        chat,
-        { limit, ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) },
-        '/media',
-      ),
-    )
+    store.run(() => chatHistory(chat, { limit, after, before }, '/media'))
   return { store, written, answered, read }
 }
 

@@ -27,7 +27,7 @@ function open(t: TestContext, maxTotalBytes?: number) {
     directory,
     store,
     log: silentLog,
-    ...(maxTotalBytes === undefined ? {} : { maxTotalBytes }),
+    maxTotalBytes,
   })
   const shorten = async (turnId: string, callId: string, result: string): Promise<Record<string, unknown>> =>
     JSON.parse(await files.shorten({ turnId, callId }, result, 2_000))

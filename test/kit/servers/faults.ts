@@ -18,7 +18,7 @@ export interface FaultedCall {
   /** The vendor's name: `sendMessage`, `POST /channels/:id/messages`. */
   readonly method: string
   /** The chat that the call acts on. */
-  readonly chat?: string
+  readonly chat?: string | undefined
 }
 
 /** Selects calls by method, by a pattern of the method or by a predicate. Default: all calls. */

@@ -32,11 +32,13 @@ export interface ModelReply {
   readonly headers?: Readonly<Record<string, string>>
 
   /** An error status instead of a stream. */
-  readonly error?: {
-    readonly status: number
-    readonly body?: JsonObject | string
-    readonly headers?: Record<string, string>
-  }
+  readonly error?:
+    | {
+        readonly status: number
+        readonly body?: JsonObject | string
+        readonly headers?: Record<string, string>
+      }
+    | undefined
   /** Exactly these bytes with this status (200) and these headers (an event stream's). */
   readonly raw?: {
     readonly status?: number

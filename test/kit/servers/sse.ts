@@ -33,8 +33,8 @@ export interface ModelServer {
 }
 
 export interface ModelServerOptions {
-  readonly replies?: readonly ModelReply[]
-  readonly defaultReply?: (request: RecordedRequest) => ModelReply
+  readonly replies?: readonly ModelReply[] | undefined
+  readonly defaultReply?: ((request: RecordedRequest) => ModelReply) | undefined
   /** The list of models, read for each request. Absent: the server has no list. Not recorded. */
   readonly models?: () => readonly JsonObject[]
   /** False keeps nothing, for long runs. */

@@ -26,7 +26,7 @@ function ask(url: string, text = 'What is this?'): OpenAI.ChatCompletionMessageP
 
 async function setUp(t: TestContext, isAllowed?: (address: string) => boolean) {
   const mediaFolder = join(tempHome(t), 'media')
-  const api = await startTestApi(t, { mediaFolder, ...(isAllowed === undefined ? {} : { isAllowed }) })
+  const api = await startTestApi(t, { mediaFolder, isAllowed })
   const complete = (...messages: OpenAI.ChatCompletionMessageParam[]) =>
     api.client.chat.completions.create({ model: 'm', messages })
   /** The error of a request with this picture. */

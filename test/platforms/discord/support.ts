@@ -61,7 +61,7 @@ export async function startDiscordTest(t: TestContext, given: DiscordTestOptions
   const gateway = createRecordingContext({
     platform: 'discord',
     options: optionsFor(discord, discord.bot, given.options),
-    ...(given.catchUpLimit === undefined ? {} : { catchUpLimit: given.catchUpLimit }),
+    catchUpLimit: given.catchUpLimit,
   })
   const { clock, rateLimited } = { ...gateway.context, ...given }
   const make = (options: Readonly<Record<string, unknown>> = gateway.context.options) => {

@@ -45,7 +45,7 @@ export async function startSlackTest(t: TestContext, given: SlackTestOptions = {
     platform: 'slack',
     account: given.account ?? 'default',
     options: { ...tokensOf(server), ...given.options },
-    ...(given.catchUpLimit === undefined ? {} : { catchUpLimit: given.catchUpLimit }),
+    catchUpLimit: given.catchUpLimit,
   })
   const changeKeys: string[] = []
   const { change } = gateway.context

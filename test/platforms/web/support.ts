@@ -118,7 +118,7 @@ export async function startGateway({ mediaFolder = '' } = {}): Promise<Gateway> 
       })
       const more = files.length === 0 ? {} : { files }
       gateway.store('user', event.text, {
-        ...(event.messageId === undefined ? {} : { messageId: event.messageId }),
+        messageId: event.messageId,
         ...more,
       })
       for (const resolve of waiting.splice(0)) resolve(event)

@@ -65,7 +65,7 @@ export async function startDiscordPlatform(): Promise<TestPlatform> {
     },
     revokeAccess(chat) {
       const { channel } = chatOf(chat)
-      const isSendToChat = (call: { method: string; chat?: string }) =>
+      const isSendToChat = (call: { method: string; chat?: string | undefined }) =>
         call.chat === channel.id && sends.test(call.method)
       const answer = { status: 403, body: { code: 50001, message: 'Missing Access' } }
       faults.respond(isSendToChat, answer, Number.POSITIVE_INFINITY)

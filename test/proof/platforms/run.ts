@@ -18,8 +18,8 @@ export interface PlatformsOptions {
   /** Starts each platform on its local server. */
   readonly platforms: readonly (() => Promise<TestPlatform>)[]
   /** Only the faults of this platform, and only those with this text in their name. All of them if left out. */
-  readonly platform?: string
-  readonly fault?: string
+  readonly platform?: string | undefined
+  readonly fault?: string | undefined
   /** The duration of the random faults, s. */
   readonly randomSeconds: number
   /** Keeps the home and reports its path. */

@@ -27,7 +27,11 @@ export interface SearchRequest {
 export type SearchHit = FileHit
 
 export type SearchResult =
-  | { readonly ok: true; readonly hits: readonly SearchHit[]; readonly stopped?: 'limit' | 'timeout' | 'abort' }
+  | {
+      readonly ok: true
+      readonly hits: readonly SearchHit[]
+      readonly stopped?: 'limit' | 'timeout' | 'abort' | undefined
+    }
   /** The pattern cannot be used; `reason` says why. */
   | { readonly ok: false; readonly reason: string }
 

@@ -102,7 +102,7 @@ export function createCredentialPool(deps: CredentialPoolDeps): CredentialPool {
       const uses = isCounted ? 0 : 1
       isCounted = true
       credential = { ...credential, health: health ?? credential.health, requestCount: credential.requestCount + uses }
-      state.change(provider, credential.id, { uses, ...(health === undefined ? {} : { health }) })
+      state.change(provider, credential.id, { uses, health })
     }
 
     take(first)

@@ -40,7 +40,7 @@ export interface CredentialState {
 
 /** What happened to a credential. What another process stores meanwhile stays. */
 export interface CredentialChange {
-  readonly health?: CredentialHealth
+  readonly health?: CredentialHealth | undefined
   /** Turns that began to use it. */
   readonly uses?: number
 }

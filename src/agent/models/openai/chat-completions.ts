@@ -145,7 +145,7 @@ function parseChatResponse(response: JsonObject, quirks: ProviderQuirks): ModelO
     usage: extractUsage(response) ?? noUsage,
     finishReason: asString(choice['finish_reason']) || (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
     ...(reasoning === '' ? {} : { reasoning }),
-    ...(providerItems === undefined ? {} : { providerItems }),
+    providerItems,
   }
 }
 

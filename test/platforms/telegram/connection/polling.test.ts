@@ -52,7 +52,7 @@ const update = (id: number, message: Readonly<Record<string, unknown>> = {}) => 
 const refusal = (code: number, text: string, retryAfterMs?: number) =>
   new ApiError(`Telegram answered ${code}: ${text}`, {
     code,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    retryAfterMs,
     notExecuted: true,
   })
 const quiet = { afterMs: 7_000, updates: [] }
