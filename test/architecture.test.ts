@@ -130,6 +130,7 @@ const folderOrder: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['lifecycle'],
     ['commands'],
   ],
+  api: [['shapes', 'services.ts'], ['route.ts'], ['handlers'], ['routes']],
   cli: [['kit'], ['shared'], ['checks', 'import'], ['profiles', 'models']],
   clients: [
     ['chat', 'mcp-server'],
@@ -139,6 +140,9 @@ const folderOrder: Readonly<Record<string, readonly (readonly string[])[]>> = {
 
 /** The public API and the programs that set it up re-export or register files of several modules. */
 const outsideOrder = new Set(['sdk.ts', 'packages'])
+
+/** What clients import of other folders: routes without their handlers, and plain functions. */
+const ofClients = /^src\/(?:lib|message)\/|^src\/api\/(?:client\.ts|endpoint\.ts|routes\/|shapes\/)/
 
 /** The folder of `src` that a file belongs to, or the file itself at the top of `src`. */
 function moduleOf(path: string): string | undefined {
@@ -152,8 +156,7 @@ function violation({ from, to }: Import): string | undefined {
   if (own === undefined || other === undefined) return packageViolation(from, to)
   if (own === other) return folderViolation(own, from, to)
   if (outsideOrder.has(own) || outsideOrder.has(other)) return undefined
-  // The clients still use parts of the command line.
-  if (own === 'clients' && to.startsWith('src/cli/kit/')) return undefined
+  if (own === 'clients' && !ofClients.test(to)) return 'a client imports api, lib and message only'
   return orderViolation(moduleOrder, own, other)
 }
 
@@ -437,6 +440,20 @@ test('each rule about lines finds planted violations', () => {
   }
 })
 
+test('a client loads the routes of the API without their handlers', () => {
+  const allowed =
+    /^src\/(?:clients|api|lib|message|packages)\/|^src\/flows\/(?:events\/(?:shapes|api-event)|delivery\/send-body|cron\/job-actions)\.ts$/
+  const clients = [...source.keys()].filter((path) => path.startsWith('src/clients/'))
+  assert.ok(clients.length > 40, `only ${clients.length} files of clients`)
+  const loaded = new Set(clients.flatMap((path) => [...loadedWith(source, path)]))
+  const foreign = [...loaded].filter((path) => path.startsWith('src/') && !allowed.test(path))
+  assert.deepEqual(foreign, [])
+  assert.deepEqual(
+    [...loaded].filter((path) => path.startsWith('src/api/handlers/')),
+    [],
+  )
+})
+
 test('no entry point reads the database: it asks the gateway', () => {
   const isEntryPoint = /^(?:src\/cli\/(?:chat|mcp-serve|acp|tui|batch)[\w-]*\.ts|src\/clients\/|platforms\/)/
   // The lock of a file is no part of the database.
@@ -499,6 +516,8 @@ test('the check finds a planted violation of each kind', () => {
     ['src/nowhere/planted.ts', "import { messageOf } from '../lib/errors.ts'\n"],
     ['src/cli/kit/planted.ts', "import { run } from '../doctor.ts'\n"],
     ['src/app/planted.ts', "import { run } from '../cli/main.ts'\nimport Fastify from 'fastify'\n"],
+    ['src/clients/chat/planted.ts', "import { toSingleLine } from '../../cli/kit/display.ts'\n"],
+    ['src/clients/tui/planted.ts', "import type { Store } from '../../store/store.ts'\n"],
     ['platforms/web/planted.ts', "import { HermesError } from '../../src/lib/errors.ts'\n"],
     ['platforms/web/also.ts', "const sdk = await import('openai')\n"],
     ['src/message/planted.ts', "// import { x } from '../cli/main.ts'\nexport * from '../config/load.ts'\n"],
@@ -523,6 +542,8 @@ test('the check finds a planted violation of each kind', () => {
       'src/cli/kit/planted.ts → src/cli/doctor.ts',
       'src/app/planted.ts → src/cli/main.ts',
       'src/app/planted.ts → fastify',
+      'src/clients/chat/planted.ts → src/cli/kit/display.ts',
+      'src/clients/tui/planted.ts → src/store/store.ts',
       'platforms/web/planted.ts → src/lib/errors.ts',
       'platforms/web/also.ts → openai',
       'src/message/planted.ts → src/config/load.ts',

@@ -4,9 +4,9 @@
 import { ndJsonStream } from '@agentclientprotocol/sdk'
 import { createAcpAgent } from '../clients/acp/agent.ts'
 import { maxFrameBytes, takeStandardStreams } from '../clients/acp/stdio.ts'
+import { describeError } from '../lib/describe-error.ts'
 import { onAbort } from '../lib/timers.ts'
 import type { CliContext } from './kit/context.ts'
-import { describeError } from './kit/exit-codes.ts'
 
 export interface AcpOptions {
   /** Only loads what an editor needs, and says so. */

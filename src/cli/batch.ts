@@ -4,6 +4,7 @@
 import { closeSync, existsSync, openSync, readSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { findUnknownEntries, type SelectableTool } from '../agent/toolsets/select-tools.ts'
+import type { Endpoint } from '../api/endpoint.ts'
 import { askPrompt, createPatientFetch } from '../clients/batch/ask-prompt.ts'
 import type { BatchOptions } from '../clients/batch/batch-options.ts'
 import { type BatchState, openBatch, realPathOf } from '../clients/batch/batch-state.ts'
@@ -14,12 +15,15 @@ import { type BatchResult, maxFileBytes, openLineFile } from '../clients/batch/r
 import { runPrompts } from '../clients/batch/run-prompts.ts'
 import { summarize } from '../clients/batch/summary.ts'
 import { openTrajectories } from '../clients/batch/trajectories.ts'
+import { describeError } from '../lib/describe-error.ts'
 import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
+import { exitCodes } from '../lib/exit-codes.ts'
 import { onAbort, sleep } from '../lib/timers.ts'
+import { toSingleLine } from '../lib/visible-text.ts'
+import { lockHome } from '../store/sqlite/lock.ts'
 import type { CliContext } from './kit/context.ts'
-import { toSingleLine } from './kit/display.ts'
-import { type Endpoint, interceptSignals, openEndpoint } from './kit/endpoint.ts'
-import { describeError, exitCodes } from './kit/exit-codes.ts'
+import { createDisplay } from './kit/display.ts'
+import { interceptSignals, openEndpoint } from './kit/endpoint.ts'
 import { readSettings } from './kit/settings.ts'
 import { assertToolsetsExist, fetchTools } from './shared/known-toolsets.ts'
 
@@ -30,7 +34,7 @@ export async function batchRun(context: CliContext, file: string, options: Batch
   reportLines(context, file, found, options)
   const prompts = found.prompts.slice(0, options.limit)
   const signals = interceptSignals()
-  const state = openBatch(resolve(options.out))
+  const state = openBatch(resolve(options.out), lockHome)
   try {
     const earlier = readEarlierResults(context, state, { all: found.prompts, chosen: prompts }, options)
     const endpoint = await openEndpoint(context, { platform: 'batch' })
@@ -199,7 +203,7 @@ async function runWith(context: CliContext, { endpoint, state, options, plan: re
     await Promise.all([results.close(), trajectories.close()])
   }
   const outcome = { prompts: prompts.length, broken: plan.broken, results: byId, lost: trajectories.lost() }
-  summarize(context, options, { ...outcome, ms: Date.now() - startedAt })
+  summarize(createDisplay(context.output, context.environment), options, { ...outcome, ms: Date.now() - startedAt })
 }
 
 /**

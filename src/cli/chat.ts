@@ -2,6 +2,7 @@
  * `hermes chat`: uses the running daemon, or a gateway in this process when none is running.
  */
 import { text } from 'node:stream/consumers'
+import type { Endpoint } from '../api/endpoint.ts'
 import type { FoundConversation } from '../clients/chat/chat-api.ts'
 import { createChatClient } from '../clients/chat/chat-client.ts'
 import { createChatCompleter, type KnownCommand } from '../clients/chat/chat-completion.ts'
@@ -10,9 +11,10 @@ import { createChatPictures } from '../clients/chat/chat-pictures.ts'
 import { runInteractive, runQuery } from '../clients/chat/chat-screen.ts'
 import { createInputHistory } from '../clients/chat/input-history.ts'
 import { HermesError } from '../lib/errors.ts'
+import { toSingleLine } from '../lib/visible-text.ts'
 import type { CliContext } from './kit/context.ts'
-import { createDisplay, toSingleLine } from './kit/display.ts'
-import { type Endpoint, interceptSignals, openEndpoint } from './kit/endpoint.ts'
+import { createDisplay } from './kit/display.ts'
+import { interceptSignals, openEndpoint } from './kit/endpoint.ts'
 import { readSettings } from './kit/settings.ts'
 
 export interface ChatOptions {

@@ -7,8 +7,9 @@ import type { Checkpoints, FolderCheckpoint, KeptFolder } from '../agent/checkpo
 import { openCheckpoints } from '../flows/environments/checkpoints.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
+import { toSingleLine, toVisibleLines } from '../lib/visible-text.ts'
 import type { CliContext } from './kit/context.ts'
-import { createDisplay, reportEmptyList, toSingleLine, toVisibleLines } from './kit/display.ts'
+import { createDisplay, reportEmptyList } from './kit/display.ts'
 import { readSettings } from './kit/settings.ts'
 
 interface FolderOption {

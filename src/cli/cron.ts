@@ -4,8 +4,9 @@
 import type { Job } from '../cron/job.ts'
 import { describeJob, describeJobFully } from '../flows/cron/job-actions.ts'
 import { HermesError } from '../lib/errors.ts'
+import { toSingleLine } from '../lib/visible-text.ts'
 import type { CliContext } from './kit/context.ts'
-import { createDisplay, toSingleLine } from './kit/display.ts'
+import { createDisplay } from './kit/display.ts'
 import { askDaemon, type CronRequest } from './shared/cron-request.ts'
 
 /** What needs a gateway that carries jobs out. */

@@ -2,7 +2,9 @@
  * `hermes doctor`: checks everything the gateway needs and prints the results with advice.
  */
 import { isHermesError, messageOf } from '../lib/errors.ts'
+import { exitCodes } from '../lib/exit-codes.ts'
 import { createRedactor, type Redactor } from '../lib/redact.ts'
+import { toSingleLine } from '../lib/visible-text.ts'
 import { type Check, type CheckContext, type CheckResult, problem, problemFromError } from './checks/check-result.ts'
 import { checkConfig, checkPlatforms, checkRoles } from './checks/configuration.ts'
 import { checkDaemon, checkDeadLetters, checkPort } from './checks/daemon.ts'
@@ -24,8 +26,7 @@ import { checkPromptFiles } from './checks/prompt-files.ts'
 import { checkSandbox } from './checks/sandbox.ts'
 import type { CliContext } from './kit/context.ts'
 import { type Daemon, findRunningDaemon } from './kit/daemon.ts'
-import { createDisplay, type Display, toSingleLine } from './kit/display.ts'
-import { exitCodes } from './kit/exit-codes.ts'
+import { createDisplay, type Display } from './kit/display.ts'
 import { readSettings } from './kit/settings.ts'
 
 const checks: readonly Check[] = [

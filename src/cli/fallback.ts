@@ -10,8 +10,9 @@ import { editConfigItems, editConfigValues, readConfigTree } from '../config/edi
 import { usesProviderKeys } from '../flows/models/other-model.ts'
 import { HermesError } from '../lib/errors.ts'
 import { asRecord } from '../lib/json.ts'
+import { toSingleLine } from '../lib/visible-text.ts'
 import type { CliContext } from './kit/context.ts'
-import { createDisplay, reportEmptyList, toSingleLine } from './kit/display.ts'
+import { createDisplay, reportEmptyList } from './kit/display.ts'
 import { readSettings } from './kit/settings.ts'
 import { type KnownKeys, openKeys, selectionOf } from './shared/known-keys.ts'
 

@@ -4,11 +4,11 @@
 import { type AuditedEvent, auditInbox, auditStart, type Ending } from '../inbox/audit.ts'
 import { listOpenReasons, type OpenReason } from '../inbox/open-reasons.ts'
 import { HermesError } from '../lib/errors.ts'
+import { exitCodes } from '../lib/exit-codes.ts'
 import { readPause } from '../sessions/pause-file.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
 import type { CliContext } from './kit/context.ts'
 import { createDisplay, type Display } from './kit/display.ts'
-import { exitCodes } from './kit/exit-codes.ts'
 import { readHomeStore } from './kit/home-store.ts'
 import { assertHomeUsable } from './kit/settings.ts'
 

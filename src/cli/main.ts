@@ -67,7 +67,7 @@ async function openContext(
     setProcessHome(selected.home)
     return createContext(version, selected)
   } catch (error) {
-    const { reportError } = await import('./kit/exit-codes.ts')
+    const { reportError } = await import('./kit/report-error.ts')
     process.exitCode = await reportError(error, { errors: process.stderr })
     return undefined
   }
@@ -82,7 +82,7 @@ function flushOutput(output: NodeJS.WriteStream): Promise<void> {
 export async function runCommand(args: readonly string[], context: CliContext): Promise<number> {
   const [{ resolveHelpRequest }, { reportError }, { takeProfileOption }] = await Promise.all([
     import('./kit/help.ts'),
-    import('./kit/exit-codes.ts'),
+    import('./kit/report-error.ts'),
     import('./kit/profile-selection.ts'),
   ])
   try {

@@ -4,10 +4,11 @@
 import { inspectMemory, type MemoryFileReport } from '../agent/memory/inspect-memory.ts'
 import { setConfigValue } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
+import { exitCodes } from '../lib/exit-codes.ts'
+import { toSingleLine, toVisibleLines } from '../lib/visible-text.ts'
 import { bareName } from '../plugins/desired-state.ts'
 import type { CliContext } from './kit/context.ts'
-import { type Cell, createDisplay, type Display, reportEmptyList, toSingleLine, toVisibleLines } from './kit/display.ts'
-import { exitCodes } from './kit/exit-codes.ts'
+import { type Cell, createDisplay, type Display, reportEmptyList } from './kit/display.ts'
 import { readSettings, type Settings } from './kit/settings.ts'
 import { findPlugin, type KnownPlugin, loadKnownPlugins } from './shared/known-plugins.ts'
 

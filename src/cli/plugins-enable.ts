@@ -4,10 +4,10 @@
  */
 import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
+import { exitCodes } from '../lib/exit-codes.ts'
+import { toSingleLine } from '../lib/visible-text.ts'
 import { namesOf, resolveName } from '../plugins/desired-state.ts'
 import type { CliContext } from './kit/context.ts'
-import { toSingleLine } from './kit/display.ts'
-import { exitCodes } from './kit/exit-codes.ts'
 import {
   findPlugin,
   formatRegistrations,

@@ -6,10 +6,11 @@ import { resolve } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import { z } from 'zod'
 import { HermesError, messageOf } from '../lib/errors.ts'
+import { exitCodes } from '../lib/exit-codes.ts'
+import { toSingleLine } from '../lib/visible-text.ts'
 import type { CliContext } from './kit/context.ts'
 import { findRunningDaemon } from './kit/daemon.ts'
-import { createDisplay, toSingleLine } from './kit/display.ts'
-import { exitCodes } from './kit/exit-codes.ts'
+import { createDisplay } from './kit/display.ts'
 import { readSettings } from './kit/settings.ts'
 
 export interface SendOptions {

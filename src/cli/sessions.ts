@@ -2,15 +2,15 @@
  * `hermes sessions`: lists, shows and searches stored conversations.
  */
 
-import { stripControlCharacters } from '../clients/chat/chat-printer.ts'
 import { HermesError } from '../lib/errors.ts'
 import { formatCost } from '../lib/format-cost.ts'
 import { shorten } from '../lib/shorten.ts'
+import { stripControlCharacters, toSingleLine } from '../lib/visible-text.ts'
 import { listSessions } from '../sessions/session-list.ts'
 import { messagesOfSession, sessionById, sessionByKey, spentInSession } from '../sessions/session-queries.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
 import type { CliContext } from './kit/context.ts'
-import { createDisplay, type Display, reportEmptyList, toSingleLine } from './kit/display.ts'
+import { createDisplay, type Display, reportEmptyList } from './kit/display.ts'
 import { readHomeStore } from './kit/home-store.ts'
 import { assertHomeUsable } from './kit/settings.ts'
 

@@ -14,11 +14,12 @@ import {
 } from '../agent/toolsets/select-tools.ts'
 import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
 import { knownTools } from '../flows/tools/known-tools.ts'
+import { toSingleLine } from '../lib/visible-text.ts'
 import { declaredToolsets } from '../platforms/registry.ts'
 import { findUnavailableTools } from './checks/unavailable-tools.ts'
 import type { CliContext } from './kit/context.ts'
 import { findRunningDaemon } from './kit/daemon.ts'
-import { createDisplay, toSingleLine } from './kit/display.ts'
+import { createDisplay } from './kit/display.ts'
 import { readSettings, type Settings } from './kit/settings.ts'
 import { assertPlatformExists, assertToolsetsExist, parseTools } from './shared/known-toolsets.ts'
 

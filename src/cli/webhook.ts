@@ -7,11 +7,12 @@ import { parseTarget } from '../flows/delivery/parse-target.ts'
 import { HermesError } from '../lib/errors.ts'
 import { readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 import { asRecord, asString, isRecord, type JsonObject, parseJson } from '../lib/json.ts'
+import { toSingleLine } from '../lib/visible-text.ts'
 import { platformAccounts } from '../platforms/accounts.ts'
 import { loadPlatform } from '../platforms/registry.ts'
 import type { CliContext } from './kit/context.ts'
 import { findRunningDaemon } from './kit/daemon.ts'
-import { createDisplay, toSingleLine } from './kit/display.ts'
+import { createDisplay } from './kit/display.ts'
 import { readSettings } from './kit/settings.ts'
 
 export interface WebhookRequest {

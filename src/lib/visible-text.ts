@@ -86,3 +86,18 @@ export function stripTerminalEscapes(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
   return /[\u001b\u0090-\u009f]/.test(text) ? text.replace(escapeSequences, '') : text
 }
+
+/** An untrusted text as one line, in which characters that cannot be seen are escapes. */
+export function toSingleLine(text: string): string {
+  return toVisibleText(text.replace(/\s+/g, ' '), { keepsMarks: true }).trim()
+}
+
+/** The lines of a text of others, as they are. A lone carriage return is shown: what follows it would cover what stands before it. */
+export function toVisibleLines(text: string): string[] {
+  return text.split(/\r?\n/).map((line) => toVisibleText(line, { keepsMarks: true }).replaceAll('\r', '\\r'))
+}
+
+/** Removes control characters other than tabs and line breaks, and characters that change the writing direction. */
+export function stripControlCharacters(text: string): string {
+  return text.replace(/(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '')
+}

@@ -3,9 +3,10 @@
  */
 import { existsSync } from 'node:fs'
 import { createHomeLayout } from '../../lib/home.ts'
+import { toSingleLine } from '../../lib/visible-text.ts'
 import { foreignHome, homeBeside } from '../../store/sqlite/foreign-home.ts'
 import type { CliContext } from '../kit/context.ts'
-import { createDisplay, toSingleLine } from '../kit/display.ts'
+import { createDisplay } from '../kit/display.ts'
 import { openQuestions } from '../kit/questions.ts'
 import { findHome, importKinds } from './find-homes.ts'
 import { importHome } from './import-home.ts'

@@ -1,8 +1,9 @@
 /**
  * Prints what an import has done, or would do.
  */
+
+import { toSingleLine } from '../../lib/visible-text.ts'
 import type { Display, Tone } from '../kit/display.ts'
-import { toSingleLine } from '../kit/display.ts'
 import type { ImportEntry, ImportResult } from './contract.ts'
 
 export interface ImportReport {

@@ -1,15 +1,12 @@
 /**
  * The dependencies of commands: the process as parameters.
  */
+
 import { fileURLToPath } from 'node:url'
 import { type ProcessEnvironment, readEnvironment } from '../../config/environment.ts'
 import { createHomeLayout, type HomeLayout } from '../../lib/home.ts'
+import type { Input, Output } from '../../lib/terminal-streams.ts'
 import type { SelectedProfile } from './profile-selection.ts'
-
-/** `process.stdin` or a substitute. */
-export type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean }
-/** `process.stdout`, `process.stderr` or a substitute. */
-export type Output = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
 
 export interface CliContext {
   readonly version: string

@@ -3,12 +3,13 @@
  *
  * Texts from chats and files pass through `table` or `toSingleLine`, which remove control characters.
  */
+
 import { styleText } from 'node:util'
 import type { ProcessEnvironment } from '../../config/environment.ts'
 import { escapeJsonLine } from '../../lib/json.ts'
 import { shorten } from '../../lib/shorten.ts'
-import { toVisibleText } from '../../lib/visible-text.ts'
-import type { Output } from './context.ts'
+import type { Output } from '../../lib/terminal-streams.ts'
+import { toSingleLine, } from '../../lib/visible-text.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'dim' | 'strong'
 export type Cell = string | { readonly text: string; readonly tone: Tone }
@@ -98,16 +99,6 @@ export function reportEmptyList(
 ): void {
   const target = output.isTTY === true ? output : errors
   target.write(`${text}\n`)
-}
-
-/** An untrusted text as one line, in which characters that cannot be seen are escapes. */
-export function toSingleLine(text: string): string {
-  return toVisibleText(text.replace(/\s+/g, ' '), { keepsMarks: true }).trim()
-}
-
-/** The lines of a text of others, as they are. A lone carriage return is shown: what follows it would cover what stands before it. */
-export function toVisibleLines(text: string): string[] {
-  return text.split(/\r?\n/).map((line) => toVisibleText(line, { keepsMarks: true }).replaceAll('\r', '\\r'))
 }
 
 function formatLocalMinute(at: number): string {

@@ -3,9 +3,8 @@
  * warnings are kept for the end of a failed question.
  */
 import { z } from 'zod'
-import { stripControlCharacters } from '../../clients/chat/chat-printer.ts'
 import { formatDuration } from '../../lib/duration.ts'
-import { toSingleLine } from './display.ts'
+import { stripControlCharacters, toSingleLine } from '../../lib/visible-text.ts'
 
 export interface EmbeddedLog {
   /** Receives lines of the log. */

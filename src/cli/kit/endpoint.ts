@@ -1,27 +1,11 @@
 /**
  * Opens the gateway that a front end uses: the running daemon, or a gateway in this process when none is running.
  */
+import type { Endpoint } from '../../api/endpoint.ts'
 import type { CliContext } from './context.ts'
 import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { type EmbeddedPlatform, startEmbeddedGateway } from './embedded-gateway.ts'
 import { readSettings } from './settings.ts'
-
-/** A gateway, reached over HTTP with its token. */
-export interface Endpoint {
-  /** `http://127.0.0.1:8642` */
-  readonly url: string
-  readonly token: string
-  readonly model: string
-  readonly degraded: readonly string[]
-  /** The plugins that could not be loaded. */
-  readonly plugins: readonly { readonly id: string; readonly state: string; readonly reason: string }[]
-  /** Whether another process runs the turns, so that only its notices tell what they wait for. */
-  readonly isDaemon: boolean
-  /** Warnings that may explain a failed question. */
-  warnings(): readonly string[]
-  /** Stops a gateway in this process; its turns are interrupted, and recovered by the next start. */
-  close(): Promise<void>
-}
 
 /**
  * @param options.platform the console platform of the front end, which a gateway in this process serves

@@ -4,7 +4,7 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { HermesError } from '../../lib/errors.ts'
-import type { Input, Output } from './context.ts'
+import type { Input, Output } from '../../lib/terminal-streams.ts'
 
 export interface Questions {
   /** Resolves with the line that was typed, without white space at its ends. Rejects `cli/failed` when the input ends. */

@@ -2,7 +2,7 @@
  * Starts the program again in the same process (execve): its process id stays, so that a service manager, npm and a container
  * with this program as process 1 notice nothing.
  */
-import { exitCodes } from './exit-codes.ts'
+import { exitCodes } from '../../lib/exit-codes.ts'
 
 type RestartableProcess = Pick<NodeJS.Process, 'execPath' | 'execArgv' | 'argv' | 'env'> & {
   readonly execve?: (file: string, args: readonly string[], environment: NodeJS.ProcessEnv) => void

@@ -3,13 +3,13 @@
  * print them as they are. Loaded with the first error.
  */
 
-import { stripControlCharacters } from '../../clients/chat/chat-printer.ts'
 import { readEnvironment } from '../../config/environment.ts'
 import { interpolateVariables } from '../../config/interpolate-variables.ts'
 import { findEnvironmentSecrets, findSecrets } from '../../config/secrets.ts'
 import { messageOf, stackOf } from '../../lib/errors.ts'
 import { readTextIfExists } from '../../lib/files.ts'
 import { createRedactor } from '../../lib/redact.ts'
+import { stripControlCharacters } from '../../lib/visible-text.ts'
 import { parseYaml } from '../../lib/yaml.ts'
 import type { CliContext } from './context.ts'
 

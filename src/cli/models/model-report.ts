@@ -6,10 +6,11 @@ import { resolveProvider } from '../../agent/models/resolve-provider.ts'
 import type { EditedModel } from '../../flows/models/edit-model.ts'
 import type { ProviderModels } from '../../flows/models/model-directory.ts'
 import { isHermesError } from '../../lib/errors.ts'
+import { toSingleLine } from '../../lib/visible-text.ts'
 import { type CheckResult, note, ok, problem } from '../checks/check-result.ts'
 import { tryModel } from '../checks/model.ts'
 import type { CliContext } from '../kit/context.ts'
-import { createDisplay, type Display, toSingleLine } from '../kit/display.ts'
+import { createDisplay, type Display } from '../kit/display.ts'
 import { type ModelAccess, openModels } from './model-access.ts'
 
 /** Shows the configured model. */

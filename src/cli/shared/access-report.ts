@@ -6,10 +6,10 @@ import { randomBytes } from 'node:crypto'
 import { damageWarnings } from '../../flows/access/pairing-admin.ts'
 import { listRefusals } from '../../inbox/trace.ts'
 import { isHermesError } from '../../lib/errors.ts'
+import { toSingleLine } from '../../lib/visible-text.ts'
 import { createPairing, type PairingList } from '../../pairing/pairing.ts'
 import { createPairingFiles } from '../../pairing/pairing-files.ts'
 import type { CliContext } from '../kit/context.ts'
-import { toSingleLine } from '../kit/display.ts'
 import { readHomeStore } from '../kit/home-store.ts'
 
 /** The files as they are, also beside a running daemon. Throws `pairing/files-unusable`. */

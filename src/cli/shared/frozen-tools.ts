@@ -4,10 +4,10 @@
 
 import { HermesError } from '../../lib/errors.ts'
 import { readProfileFacts } from '../../lib/profile-facts.ts'
+import { toSingleLine } from '../../lib/visible-text.ts'
 import { sessionKeyOf } from '../../sessions/session-key.ts'
 import { query } from '../../store/query.ts'
 import type { CliContext } from '../kit/context.ts'
-import { toSingleLine } from '../kit/display.ts'
 import { readHomeStore } from '../kit/home-store.ts'
 
 const selectFrozenTools = query((db, p: { key: string }) =>

@@ -10,8 +10,8 @@ import { routeSdkWarnings } from '../../agent/mcp/sdk-warnings.ts'
 import { createServerOpener } from '../../flows/mcp/mcp-servers.ts'
 import { HermesError } from '../../lib/errors.ts'
 import { silentLog } from '../../lib/log.ts'
+import { toSingleLine } from '../../lib/visible-text.ts'
 import type { CliContext } from '../kit/context.ts'
-import { toSingleLine } from '../kit/display.ts'
 import type { Settings } from '../kit/settings.ts'
 
 /** Throws `cli/not-found` with the names that exist. */

@@ -2,8 +2,8 @@
  * Shows the events of a conversation in the editor: texts, notices, tools and questions.
  */
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import { stripControlCharacters } from '../../lib/visible-text.ts'
 import type { ChatEvent } from '../chat/chat-client.ts'
-import { stripControlCharacters } from '../chat/chat-printer.ts'
 import { chunk, createConversationText } from './conversation-text.ts'
 import type { SessionQuestions } from './questions.ts'
 import type { ToolCalls } from './tool-calls.ts'

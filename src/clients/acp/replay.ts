@@ -3,7 +3,7 @@
  */
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import type { ApiMessage } from '../../api/shapes/sessions.ts'
-import { stripControlCharacters } from '../chat/chat-printer.ts'
+import { stripControlCharacters } from '../../lib/visible-text.ts'
 import { chunk, splitThinking } from './conversation-text.ts'
 import { kindOf, locationsOfLabel, textContent, titleOf } from './tool-content.ts'
 

@@ -3,7 +3,7 @@
  * goes to the errors.
  */
 import { Console } from 'node:console'
-import type { Input, Output } from '../../cli/kit/context.ts'
+import type { Input, Output } from '../../lib/terminal-streams.ts'
 
 /** A frame may contain pictures, as text. */
 export const maxFrameBytes = 32 * 1_024 * 1_024

@@ -9,7 +9,6 @@ import { z } from 'zod'
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
 import { readTextIfExists, writeFileAtomic } from '../../lib/files.ts'
 import { parseJson } from '../../lib/json.ts'
-import { lockHome } from '../../store/sqlite/lock.ts'
 import { existsFile } from './result-file.ts'
 
 const stateSchema = z.object({
@@ -31,14 +30,17 @@ export interface BatchState {
   release(): void
 }
 
+/** Locks a file for this process. Throws `home/locked`. */
+export type LockFile = (path: string) => { release(): void }
+
 /**
  * Opens or begins the batch of a file of results, and locks it.
  * Throws `cli/usage` when another process writes it, when the file belongs to no batch, and as `existsFile`.
  */
-export function openBatch(out: string): BatchState {
+export function openBatch(out: string, lockFile: LockFile): BatchState {
   const path = realPathOf(out)
   existsFile(path)
-  const lock = lockResults(path)
+  const lock = lockResults(path, lockFile)
   try {
     return { ...openState(path), release: lock }
   } catch (error) {
@@ -100,10 +102,10 @@ export function realPathOf(out: string): string {
 }
 
 /** Two processes would write every result twice. The operating system releases the lock of a killed process. */
-function lockResults(results: string): () => void {
+function lockResults(results: string, lockFile: LockFile): () => void {
   const path = `${results}.lock`
   try {
-    const lock = lockHome(path)
+    const lock = lockFile(path)
     // The process that held the lock removes the file, and a lock on a removed file excludes no process.
     if (!existsSync(path)) {
       lock.release()

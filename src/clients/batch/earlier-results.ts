@@ -2,9 +2,9 @@
  * The results of earlier runs of a batch: which of them count, and which prompts are asked again.
  */
 import { resolve } from 'node:path'
-import type { CliContext } from '../../cli/kit/context.ts'
-import { toSingleLine } from '../../cli/kit/display.ts'
 import { HermesError } from '../../lib/errors.ts'
+import type { Output } from '../../lib/terminal-streams.ts'
+import { toSingleLine } from '../../lib/visible-text.ts'
 import type { BatchOptions } from './batch-options.ts'
 import type { BatchState } from './batch-state.ts'
 import type { BatchPrompt } from './read-prompts.ts'
@@ -15,7 +15,7 @@ import { type BatchResult, readResults, replaceResults } from './result-file.ts'
  * @param prompts `chosen`: those that `--limit` leaves
  */
 export function readEarlierResults(
-  { errors }: CliContext,
+  { errors }: { readonly errors: Output },
   state: BatchState,
   prompts: { readonly all: readonly BatchPrompt[]; readonly chosen: readonly BatchPrompt[] },
   { out, retryFailed, rerunChanged }: BatchOptions,

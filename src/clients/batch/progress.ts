@@ -2,8 +2,8 @@
  * Shows how far a batch is: on a terminal one line that is drawn again, elsewhere a line each ten seconds.
  */
 
-import type { Output } from '../../cli/kit/context.ts'
 import { formatDuration } from '../../lib/duration.ts'
+import type { Output } from '../../lib/terminal-streams.ts'
 import type { BatchResult } from './result-file.ts'
 
 export interface BatchProgress {

@@ -2,8 +2,6 @@
  * The summary of a batch: a few lines for people, or JSON.
  */
 import { resolve } from 'node:path'
-import type { CliContext } from '../../cli/kit/context.ts'
-import { createDisplay } from '../../cli/kit/display.ts'
 import { formatDuration } from '../../lib/duration.ts'
 import type { BatchOptions } from './batch-options.ts'
 import type { BatchResult } from './result-file.ts'
@@ -19,8 +17,15 @@ export interface Outcome {
   readonly lost: number
 }
 
+/** Where the summary is shown. */
+export interface SummaryDisplay {
+  json(value: unknown): void
+  /** Names with their values. */
+  fields(rows: readonly (readonly [name: string, value: string])[]): void
+}
+
 export function summarize(
-  context: CliContext,
+  display: SummaryDisplay,
   { out, trajectories, json }: BatchOptions,
   { prompts, broken, results, ms, lost }: Outcome,
 ): void {
@@ -44,7 +49,6 @@ export function summarize(
     results: resolve(out),
     ...(trajectories === undefined ? {} : { trajectories: resolve(trajectories), lost_trajectories: lost }),
   }
-  const display = createDisplay(context.output, context.environment)
   if (json) {
     display.json(summary)
     return

@@ -2,10 +2,10 @@
  * `hermes chat --json`: the conversation as JSON lines for programs. `docs/how-to/use-the-terminal-chat.md` describes the shapes.
  */
 import { createInterface } from 'node:readline'
-import type { Input, Output } from '../../cli/kit/context.ts'
-import { exitCodes } from '../../cli/kit/exit-codes.ts'
 import { isHermesError, messageOf } from '../../lib/errors.ts'
+import { exitCodes } from '../../lib/exit-codes.ts'
 import { escapeJsonLine } from '../../lib/json.ts'
+import type { Input, Output } from '../../lib/terminal-streams.ts'
 import { onAbort } from '../../lib/timers.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 import type { ChatClient, ChatEvent } from './chat-client.ts'

@@ -4,6 +4,7 @@
  * A reply arrives twice, as a message and as the result of a turn, in either order; the first one is printed. Control
  * characters are removed from the model's text, so that it cannot move the cursor or change the window title.
  */
+import { stripControlCharacters } from '../../lib/visible-text.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 import type { ChatEvent } from './chat-client.ts'
 
@@ -151,11 +152,6 @@ export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOpti
     write(text)
     atLineStart = text.endsWith('\n')
   }
-}
-
-/** Removes control characters other than tabs and line breaks, and characters that change the writing direction. */
-export function stripControlCharacters(text: string): string {
-  return text.replace(/(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '')
 }
 
 /** The result of a question, without emphasis. */

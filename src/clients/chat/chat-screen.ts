@@ -2,18 +2,19 @@
  * The two forms of `hermes chat`: an interactive conversation, and a single question.
  */
 import { createInterface } from 'node:readline'
-import { toSingleLine } from '../../cli/kit/display.ts'
-import { describeError, exitCodes } from '../../cli/kit/exit-codes.ts'
+import { describeError } from '../../lib/describe-error.ts'
 import { errorCatalogue } from '../../lib/error-catalogue.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
+import { exitCodes } from '../../lib/exit-codes.ts'
 import { onAbort } from '../../lib/timers.ts'
+import { stripControlCharacters, toSingleLine } from '../../lib/visible-text.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 import type { ChatClient } from './chat-client.ts'
 import type { ChatCompleter } from './chat-completion.ts'
 import { type ChatInput, createChatInput } from './chat-input.ts'
 import { describeFailure, describeResult, writeJsonLine } from './chat-json.ts'
 import type { ChatPictures } from './chat-pictures.ts'
-import { createChatPrinter, stripControlCharacters } from './chat-printer.ts'
+import { createChatPrinter } from './chat-printer.ts'
 import { createChatQuestions } from './chat-questions.ts'
 import type { InputHistory } from './input-history.ts'
 

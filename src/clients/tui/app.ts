@@ -3,7 +3,6 @@
  * goes to the conversation that is shown.
  */
 import type { Terminal } from '@earendil-works/pi-tui'
-import type { ProcessEnvironment } from '../../config/environment.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { onAbort } from '../../lib/timers.ts'
 import type { InputHistory } from '../chat/input-history.ts'
@@ -17,12 +16,12 @@ import { createMessages } from './messages.ts'
 import { asPaste, maxMessageChars, tooLong } from './paste.ts'
 import { createScreen } from './screen.ts'
 import { createStore, currentConversation } from './store.ts'
-import { createTheme, type Theme } from './theme.ts'
+import { createTheme, type TerminalVariables, type Theme } from './theme.ts'
 import type { MarkdownRenderer } from './transcript-view.ts'
 
 export interface AppOptions {
   readonly terminal: Terminal
-  readonly environment: ProcessEnvironment
+  readonly environment: TerminalVariables
   readonly version: string
   /** The directory of relative paths. */
   readonly directory: string

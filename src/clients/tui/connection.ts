@@ -1,7 +1,7 @@
 /**
  * The way to the gateway: it is reached after the first frame, and everything that needs it waits for it.
  */
-import type { Endpoint } from '../../cli/kit/endpoint.ts'
+import type { Endpoint } from '../../api/endpoint.ts'
 import type { GatewayCommand } from './keys.ts'
 import type { LiveConversations } from './live-conversations.ts'
 import type { Store } from './store.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { ApiAccess } from '../../api/client.ts'
-import { describeError } from '../../cli/kit/exit-codes.ts'
+import { describeError } from '../../lib/describe-error.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { sleep } from '../../lib/timers.ts'
 import { type ChatClient, createChatClient } from '../chat/chat-client.ts'

@@ -2,7 +2,7 @@
  * Sends what the person writes: a line that names a picture attaches it to the next message, everything else is a message.
  */
 
-import { describeError } from '../../cli/kit/exit-codes.ts'
+import { describeError } from '../../lib/describe-error.ts'
 import { type ChatPictures, createChatPictures } from '../chat/chat-pictures.ts'
 import type { LiveConversations } from './live-conversations.ts'
 import type { Store } from './store.ts'

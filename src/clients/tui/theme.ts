@@ -3,7 +3,6 @@
  */
 import { styleText } from 'node:util'
 import type { EditorTheme, SelectListTheme } from '@earendil-works/pi-tui'
-import type { ProcessEnvironment } from '../../config/environment.ts'
 
 /** Adds control sequences around a text that has none. */
 export type Style = (text: string) => string
@@ -27,7 +26,10 @@ export interface Theme {
 
 type Format = Parameters<typeof styleText>[0]
 
-export function createTheme(environment: ProcessEnvironment): Theme {
+/** The variables of the process, of which some describe the terminal. */
+export type TerminalVariables = Readonly<Record<string, string | undefined>>
+
+export function createTheme(environment: TerminalVariables): Theme {
   const hasColour = (environment['NO_COLOR'] ?? '') === ''
   const style =
     (format: Format): Style =>

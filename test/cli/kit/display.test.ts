@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { createDisplay, type Display, toSingleLine } from '../../../src/cli/kit/display.ts'
+import { createDisplay, type Display } from '../../../src/cli/kit/display.ts'
 import type { ProcessEnvironment } from '../../../src/config/environment.ts'
 import { formatDuration } from '../../../src/lib/duration.ts'
+import { toSingleLine } from '../../../src/lib/visible-text.ts'
 
 function shown(draw: (display: Display) => void, columns?: number, environment: ProcessEnvironment = {}): string {
   const output = new PassThrough({ encoding: 'utf8' })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openBatch } from '../../../src/clients/batch/batch-state.ts'
 import { isHermesError } from '../../../src/lib/errors.ts'
+import { lockHome } from '../../../src/store/sqlite/lock.ts'
 import { assertFailed, homeWith, quietConfig, runInProcess } from '../../cli/support.ts'
 import type { ModelReply, RecordedRequest } from '../../kit/servers/model-script.ts'
 import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
@@ -148,7 +149,7 @@ test('results on a device, behind a link to nothing, or in a file with another p
   const target = batch.file('device')
   symlinkSync('/dev/null', target)
   assertFailed(await batch.run('--out', target), 'cli/usage')
-  assert.throws(() => openBatch('/dev/zero'), { code: 'cli/usage' })
+  assert.throws(() => openBatch('/dev/zero', lockHome), { code: 'cli/usage' })
   for (const [out, trajectories] of [
     ['same', 'same'],
     ['prompts.jsonl', 'other'],
@@ -167,18 +168,18 @@ test('results on a device, behind a link to nothing, or in a file with another p
 test('two batches never write the same results, and deleted results begin a new batch', (t) => {
   const home = homeWith(t)
   const out = join(home.root, 'out.jsonl')
-  const first = openBatch(out)
+  const first = openBatch(out, lockHome)
   assert.throws(
-    () => openBatch(out),
+    () => openBatch(out, lockHome),
     (error) => isHermesError(error, 'cli/usage'),
   )
   first.tryAgain(['x'])
   first.release()
-  const again = openBatch(out)
+  const again = openBatch(out, lockHome)
   assert.deepEqual([again.batch, again.attemptOf('x'), again.attemptOf('y')], [first.batch, 2, 1])
   again.release()
   rmSync(out)
-  const other = openBatch(out)
+  const other = openBatch(out, lockHome)
   assert.notEqual(other.batch, first.batch)
   assert.equal(other.attemptOf('x'), 1)
   other.release()

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createChatPrinter, stripControlCharacters } from '../../../src/clients/chat/chat-printer.ts'
+import { createChatPrinter } from '../../../src/clients/chat/chat-printer.ts'
+import { stripControlCharacters } from '../../../src/lib/visible-text.ts'
 import type { TurnResult } from '../../../src/message/turn-result.ts'
 
 function screen(showAsides = false) {

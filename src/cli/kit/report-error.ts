@@ -1,25 +1,10 @@
 /**
  * Reports the failure of a command: its message, a hint, its error code, and a stable exit code.
  */
-
-import { stripControlCharacters } from '../../clients/chat/chat-printer.ts'
-import { isHermesError, messageOf } from '../../lib/errors.ts'
-import { missingPackageAdvice } from '../../packages/missing-package.mjs'
+import { describeError } from '../../lib/describe-error.ts'
+import { isHermesError, } from '../../lib/errors.ts'
+import { exitCodes } from '../../lib/exit-codes.ts'
 import type { CliContext } from './context.ts'
-
-/** The exit codes other than 0. `hermes --help` lists them. */
-export const exitCodes = {
-  failed: 1,
-  usage: 2,
-  /** No gateway is running on this home. */
-  noDaemon: 3,
-  /** Try again later (sysexits.h, EX_TEMPFAIL): a message is not confirmed yet, or the gateway asks to be started again. */
-  temporary: 75,
-  /** The configuration must be fixed first, so service managers should not restart the process (sysexits.h, EX_CONFIG). */
-  config: 78,
-  /** Interrupted by Ctrl-C. */
-  interrupted: 130,
-} as const
 
 const configErrorPrefixes = [
   'config/',
@@ -46,12 +31,6 @@ export async function reportError(
   if (error.code === 'cli/usage') return exitCodes.usage
   if (error.code === 'cli/no-daemon') return exitCodes.noDaemon
   return configErrorPrefixes.some((prefix) => error.code.startsWith(prefix)) ? exitCodes.config : exitCodes.failed
-}
-
-/** The message; for a `HermesError` also a line with the hint and the code. Without control characters. */
-export function describeError(error: unknown): string {
-  if (isHermesError(error)) return stripControlCharacters(`${messageOf(error)}\n${error.hint} (${error.code})`)
-  return stripControlCharacters(missingPackageAdvice(error) ?? messageOf(error))
 }
 
 /** Commander prints the message of such an error itself. */
