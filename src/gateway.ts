@@ -8,17 +8,15 @@ import { composeCore } from './app/compose-core.ts'
 import type { AppContext } from './app/context.ts'
 import type { Core } from './app/core.ts'
 import { composeEndpoints, type Endpoints } from './app/endpoints.ts'
-import { gatewayMode } from './app/gateway-mode.ts'
+import { createLifecycle, gatewayMode, type LifecycleControl } from './app/gateway-state.ts'
 import { type Infrastructure, openInfrastructure } from './app/infrastructure.ts'
 import type { Gateway, GatewayOptions } from './app/options.ts'
 import { createServices, type Service, type Services } from './app/services.ts'
 import { createAccountDirectory } from './flows/access/account-directory.ts'
 import { createCommandMenus } from './flows/commands/command-menus.ts'
 import { createExtensionWatcher, type ExtensionWatcher } from './flows/lifecycle/extension-watcher.ts'
-import { createLifecycle, type LifecycleControl } from './flows/lifecycle/lifecycle.ts'
 import { hungCallsWarnings, pauseWarnings } from './flows/lifecycle/problems.ts'
 import { closeAttempts, hasRestartRequest, recover } from './flows/lifecycle/recovery.ts'
-import { runRetention } from './flows/lifecycle/retention.ts'
 import { connectedPlatforms, isSandboxLikely } from './flows/lifecycle/status.ts'
 import { prepareHome } from './lib/home.ts'
 import { removePidFile, writePidFile } from './lib/pid-file.ts'
@@ -300,8 +298,8 @@ function messageServices({ lifecycle, context, core, agentRuntime, runCommand, e
 /** What goes on while messages are answered. */
 function backgroundServices(parts: Parts, services: Services): readonly Service[] {
   const { lifecycle, context, core, agentRuntime, endpoints, extensionWatcher } = parts
-  const { options, config, settings, store, clock, log } = context
-  const { hooks, outbox, approvals, pluginRegistries } = core
+  const { config, log } = context
+  const { hooks, approvals, pluginRegistries } = core
   const { agentCheck, cron } = agentRuntime
   const { supervisor } = endpoints
   const { stopping } = lifecycle
@@ -328,16 +326,7 @@ function backgroundServices(parts: Parts, services: Services): readonly Service[
         ),
     },
     { name: 'questions', start: () => void approvals.questions.run(stopping) },
-    {
-      name: 'retention',
-      start() {
-        const { media: mediaDirectory, pictures, results } = options.home
-        const maxTotalBytes = () => settings().media.max_total_mb * 1_048_576
-        const retention = () => settings().retention
-        const files = { mediaDirectory, pictures, results, maxTotalBytes }
-        void runRetention({ store, outbox, ...files, clock, log, settings: retention, sleep }, stopping)
-      },
-    },
+    { name: 'retention', start: () => void removeOldData(parts) },
     {
       name: 'menus of commands',
       start: () => agentRuntime.skills.followMenu(() => updateMenus(['skills'])),
@@ -382,6 +371,23 @@ function backgroundServices(parts: Parts, services: Services): readonly Service[
       stop: extensionWatcher.stop,
     },
   ]
+}
+
+/** A minute after the start, whose time it must not take. Never rejects. */
+async function removeOldData({ context, core, lifecycle: { stopping } }: Parts): Promise<void> {
+  const { options, settings, store, clock, log } = context
+  const { media: mediaDirectory, pictures, results } = options.home
+  await sleep(60_000, stopping)
+  if (stopping.aborted) return
+  try {
+    const { runRetention } = await import('./flows/lifecycle/retention.ts')
+    const maxTotalBytes = () => settings().media.max_total_mb * 1_048_576
+    const files = { mediaDirectory, pictures, results, maxTotalBytes }
+    const retention = () => settings().retention
+    await runRetention({ store, outbox: core.outbox, ...files, clock, log, settings: retention, sleep }, stopping)
+  } catch (error) {
+    log.error({ event: 'retention.failed', err: error }, 'old rows or files could not be removed')
+  }
 }
 
 /** Reviews whether the sandbox works where it may not, so that the status says so before the first command. Never rejects. */

@@ -74,7 +74,7 @@ export function composeAgent(context: AppContext, core: Core, runAgentCommand: R
   const knownTools: AgentRuntime['knownTools'] = async () =>
     (await import('../flows/tools/known-tools.ts')).knownTools(plugins.tools(), await mcp.knownTools())
   const cron: CronAccess = composeCron(context, core, { agentServices, skills, knownTools })
-  const compression = composeCompression(context, core, { ownMemory, ...agentServices })
+  const compression = composeCompression(context, core, agentServices, ownMemory)
   const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
   const agent = createAgent({
     auxiliary: agentServices.auxiliary,

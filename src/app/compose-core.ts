@@ -124,31 +124,10 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
   const pairing = composePairing(context, outbox, endRevoked)
   const busy = composeBusyArrivals(context, { engine, runningTurns, turnResults, outbox })
   const inbox = composeInbox(context, {
-    isOpen: (event) => lifecycle.isOpen() || (lifecycle.storesForNextStart() && isFromChat(outbox, event)),
-    onStored: composeDrainNotices(context, { engine, outbox }),
-    onRefused: pairing.refused,
-    emit: events.emit,
-    preDispatchHooks: gatewayHooks,
-    ...composeQueueRules(accountDirectory, commands, approvals),
-    bypassesHooks: commands.bypassesHooks,
-    toCommand: (event) => withResetTrigger(event, settings().reset_triggers),
-    onWithdrawn(seq, result) {
-      // Its attachments may be downloading.
-      runningTurns.stopEvent(seq)
-      turnResults.publish(seq, result)
-    },
-    onControlEvent: commandDecisions.onEnqueued,
-    stopEvent: sessionServices.stopEvent,
-    isBusy: (key, queue) => engine.isBusy(key, queue) || (queue === 'turn' && runningTurns.paused() !== null),
-    async arriveBusy(key, event, queue) {
-      const arrivals = await busy()
-      return queue === 'turn'
-        ? (seq, now) => arrivals.arrive(key, event, seq, now)
-        : (seq) => arrivals.arriveCommand(key, event, seq, queue === 'urgent')
-    },
-    wake(key, queue) {
+    ...{ engine, events, outbox, commands, approvals, commandDecisions, sessionServices, runningTurns, turnResults },
+    ...{ gatewayHooks, busy, onRefused: pairing.refused },
+    woken: (key) => {
       lastSession = key
-      engine.wake(key, queue)
     },
   })
   const backgroundTasks = createBackgroundTasks({ store, inbox, turnResults, clock, log })
@@ -186,7 +165,7 @@ function composeQueueRules(
   accountDirectory: AppContext['accountDirectory'],
   commands: CommandRegistry,
   { questions }: Approvals,
-): Pick<InboxParts, 'queueKindOf' | 'isUrgent'> {
+): Required<Pick<InboxDeps, 'queueKindOf' | 'isUrgent'>> {
   return {
     queueKindOf(event) {
       const command = parseCommand(event)
@@ -258,9 +237,9 @@ function composeDrainNotices(
 
 function composePause(
   { options, store, clock, log }: AppContext,
-  parts: Pick<PauseDeps, 'engine' | 'runningTurns' | 'notices'>,
+  { engine, runningTurns, notices }: Pick<PauseDeps, 'engine' | 'runningTurns' | 'notices'>,
 ): PauseControl {
-  const deps: PauseDeps = { ...parts, file: options.home.pauseFile, store, clock, log }
+  const deps: PauseDeps = { engine, runningTurns, notices, file: options.home.pauseFile, store, clock, log }
   const load = () => import('../flows/lifecycle/pause.ts')
   return {
     pause: async (reason) => (await load()).pauseAgent(deps, reason),
@@ -326,29 +305,22 @@ function composeHookRegistry(
   })
 }
 
-type InboxParts = Required<
-  Pick<
-    InboxDeps,
-    | 'isOpen'
-    | 'onStored'
-    | 'onRefused'
-    | 'emit'
-    | 'preDispatchHooks'
-    | 'queueKindOf'
-    | 'toCommand'
-    | 'bypassesHooks'
-    | 'isUrgent'
-    | 'onWithdrawn'
-    | 'onControlEvent'
-    | 'stopEvent'
-    | 'isBusy'
-    | 'arriveBusy'
-    | 'wake'
-  >
->
+interface InboxParts
+  extends Pick<
+      Core,
+      'engine' | 'events' | 'outbox' | 'commands' | 'approvals' | 'commandDecisions' | 'sessionServices'
+    >,
+    Pick<Core, 'runningTurns' | 'turnResults'> {
+  readonly gatewayHooks: PluginRegistries['gatewayHooks']
+  readonly busy: Core['busyArrivals']
+  readonly onRefused: Core['pairing']['refused']
+  /** Called with the session of each message. */
+  woken(key: SessionKey): void
+}
 
 function composeInbox(context: AppContext, parts: InboxParts): Inbox {
-  const { accountDirectory, settings, store, clock, log, failpoint } = context
+  const { accountDirectory, settings, lifecycle, store, clock, log, failpoint } = context
+  const { engine, events, outbox, commands, approvals, runningTurns, turnResults } = parts
   return createInbox({
     store,
     clock,
@@ -356,6 +328,31 @@ function composeInbox(context: AppContext, parts: InboxParts): Inbox {
     failpoint,
     accounts: accountDirectory,
     maxMessageBytes: () => settings().inbox.max_message_kb * 1024,
-    ...parts,
+    isOpen: (event) => lifecycle.isOpen() || (lifecycle.storesForNextStart() && isFromChat(outbox, event)),
+    onStored: composeDrainNotices(context, { engine, outbox }),
+    onRefused: parts.onRefused,
+    emit: events.emit,
+    preDispatchHooks: parts.gatewayHooks,
+    ...composeQueueRules(accountDirectory, commands, approvals),
+    bypassesHooks: commands.bypassesHooks,
+    toCommand: (event) => withResetTrigger(event, settings().reset_triggers),
+    onWithdrawn(seq, result) {
+      // Its attachments may be downloading.
+      runningTurns.stopEvent(seq)
+      turnResults.publish(seq, result)
+    },
+    onControlEvent: parts.commandDecisions.onEnqueued,
+    stopEvent: parts.sessionServices.stopEvent,
+    isBusy: (key, queue) => engine.isBusy(key, queue) || (queue === 'turn' && runningTurns.paused() !== null),
+    async arriveBusy(key, event, queue) {
+      const arrivals = await parts.busy()
+      return queue === 'turn'
+        ? (seq, now) => arrivals.arrive(key, event, seq, now)
+        : (seq) => arrivals.arriveCommand(key, event, seq, queue === 'urgent')
+    },
+    wake(key, queue) {
+      parts.woken(key)
+      engine.wake(key, queue)
+    },
   })
 }

@@ -111,14 +111,11 @@ export function composeMessagePreparation(
   })
 }
 
-interface CompressionParts extends Pick<AgentServices, 'auxiliary' | 'model' | 'tools' | 'renameSession'> {
-  readonly ownMemory: () => Promise<OwnMemory>
-}
-
 export function composeCompression(
   context: AppContext,
   core: Core,
-  { ownMemory, auxiliary, model, tools, renameSession }: CompressionParts,
+  { auxiliary, model, tools, renameSession }: AgentServices,
+  ownMemory: () => Promise<OwnMemory>,
 ): SessionCompression {
   const { settings, accountDirectory, store, clock, log, failpoint } = context
   const shared = { auxiliary, turnInfoOf: core.turnInfoOf, settings, log }

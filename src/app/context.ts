@@ -4,7 +4,6 @@
 import type { Config } from '../config/load.ts'
 import type { ConfigOf } from '../config/section.ts'
 import type { AccountDirectory } from '../flows/access/account-directory.ts'
-import type { GatewayLifecycle } from '../flows/lifecycle/lifecycle.ts'
 import type { GatewayProblems } from '../flows/lifecycle/problems.ts'
 import type { Log } from '../lib/log.ts'
 import type { SecretRegistry } from '../lib/redact.ts'
@@ -13,7 +12,7 @@ import type { PlatformCatalogue } from '../platforms/registry.ts'
 import type { Supervisor } from '../platforms/supervisor.ts'
 import type { Store } from '../store/store.ts'
 import type { GatewayShapes } from './config.ts'
-import type { GatewayMode } from './gateway-mode.ts'
+import type { GatewayLifecycle, GatewayMode } from './gateway-state.ts'
 import type { GatewayOptions } from './options.ts'
 
 /** The installed platforms, and the supervisor for the modules that are built before it. */

@@ -37,19 +37,17 @@ const dayMs = 86_400_000
 const rowsPerBatch = 200
 /** The cursor of a chat without messages for so long is deleted; the next message starts a new one. */
 const inactiveCursorDays = 90
-const firstRunDelayMs = 60_000
 const batchIntervalMs = 50
 const mediaCapIntervalMs = 5 * 60_000
 
 /**
- * Removes old data a minute after the start and then once a day, and limits the downloaded files more often, until the signal
+ * Removes old data at once and then once a day, and limits the downloaded files more often, until the signal
  * aborts. Never rejects.
  */
 export async function runRetention(
   deps: RetentionDeps & Pick<MediaCapDeps, 'maxTotalBytes'>,
   signal: AbortSignal,
 ): Promise<void> {
-  await deps.sleep(firstRunDelayMs, signal)
   let pruneAt = deps.clock()
   while (!signal.aborted) {
     try {

@@ -14,7 +14,8 @@ import type { PluginFailure } from '../../plugins/plugin-report.ts'
 import type { PluginManager } from '../plugins/plugin-manager.ts'
 import type { BackgroundTasks, OpenTask } from '../tasks/background-tasks.ts'
 import type { AgentServices } from '../tools/agent-services.ts'
-import type { GatewayPhase } from './lifecycle.ts'
+
+export type GatewayPhase = 'starting' | 'ready' | 'draining'
 
 export interface DaemonReport {
   readonly name: string
