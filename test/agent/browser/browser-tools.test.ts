@@ -139,8 +139,8 @@ describe('the browser tools', { skip: browserSkip }, async () => {
   })
 
   test('close a page whose script never ends, and open the next one', async () => {
-    opened.settings = { ...opened.settings, command_timeout: 2 }
     await go('/second', 'hanging')
+    opened.settings = { ...opened.settings, command_timeout: 2 }
     const { code } = await call('browser_console', { expression: 'for (;;);' }, { sessionId: 'hanging' })
     assert.equal(code, 'page_hangs')
     opened.settings = { ...opened.settings, command_timeout: 20 }

@@ -51,7 +51,8 @@ export async function createTab(browser: Browser, options: BrowserContextOptions
   const mediaFolder = mkdtempSync(join(tmpdir(), 'hermes-page-'))
   const served = await startTestServer(await startGateway())
   const context = await browser.newContext({ viewport: { width: 900, height: 700 }, ...options })
-  context.setDefaultTimeout(5_000)
+  // The limit of the test ends a wait that is in vain.
+  context.setDefaultTimeout(30_000)
   const page = await context.newPage()
   let problems: string[] = []
   let visits = 0
