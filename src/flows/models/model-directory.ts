@@ -105,8 +105,8 @@ export function createModelDirectory(deps: ModelDirectoryDeps): ModelDirectory {
     )
     const names = [resolveProvider(current)?.name, resolveProvider(main)?.name, ...Object.keys(main.providers ?? {})]
     const known = [...names, ...withKeys.flat()].flatMap((name) => {
-      const providerName = name === undefined ? undefined : resolveProvider(settingsOf(name))?.name
-      return providerName === undefined || providerName === 'demo' || providerName === 'none' ? [] : [providerName]
+      const resolved = name === undefined ? undefined : resolveProvider(settingsOf(name))?.name
+      return resolved === undefined || resolved === 'demo' || resolved === 'none' ? [] : [resolved]
     })
     return [...new Set(known)]
   }
