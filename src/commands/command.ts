@@ -85,3 +85,13 @@ export function defineCommand<Port>(
 export function bindCommand<Port>(command: Command<Port>, port: () => Port | Promise<Port>): CommandDefinition {
   return { ...command, run: async (context) => command.run(context, await port()) }
 }
+
+/** A reply that changes nothing. */
+export function textReply(text: string): TransactionPart<string> {
+  return {
+    // biome-ignore lint/correctness/useYield: a transaction without a query
+    *write() {
+      return text
+    },
+  }
+}

@@ -1,8 +1,9 @@
 /**
  * What owners do to the gateway with a command: choose the home channel, and restart. Loaded with the first such command.
  */
+
+import { textReply } from '../../commands/command.ts'
 import type { GatewayAdmin } from '../../commands/gateway.ts'
-import { textReply } from '../../commands/reply.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
 import { clearHomeChannel, setHomeChannel } from '../delivery/home-channels.ts'
 import { type RestartDeps, storeRestart } from '../lifecycle/restart.ts'

@@ -1,7 +1,7 @@
 /**
  * The operations of commands and platforms on a session: stop its turn, start a new session, read its status.
  */
-import { textReply } from '../../commands/reply.ts'
+import { textReply } from '../../commands/command.ts'
 import type { SessionCompressor, SessionReset, SessionStatus, StopOutcome } from '../../commands/session.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { EventResults } from '../../inbox/event-results.ts'
