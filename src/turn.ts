@@ -3,7 +3,7 @@
  * feature is a plugin, a hook or a step in flows/turn; it becomes a line here only if it changes what the gateway guarantees.
  */
 
-import type { SessionCompression } from './flows/compression/session-compression.ts'
+import type { CompressionPolicy } from './flows/compression/compression-policy.ts'
 import type { GatewayEvents } from './flows/events/gateway-events.ts'
 import type { TurnAftermath, TurnAttempt } from './flows/turn/attempt.ts'
 import type { ModelTurn, TurnWithoutModel } from './flows/turn/claim.ts'
@@ -46,7 +46,7 @@ export interface TurnDeps extends AgentPorts {
   readonly running: RunningTurns
   /** Where a turn of a conversation has its model, its tools and its prompt from. */
   readonly conversation: TurnRole
-  readonly compression: SessionCompression
+  readonly compression: CompressionPolicy
   readonly outages: ModelOutages
   readonly events: Pick<GatewayEvents, 'emit' | 'emitsEvents'>
   readonly progress: TurnProgressDeps

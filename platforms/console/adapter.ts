@@ -126,7 +126,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     const { chat, seq } = await parseBody(request)
     const seqs = new Set(pendingSeqs.get(parseId('chat', chat)))
     if (seq !== undefined) seqs.add(parseSeq(seq))
-    await Promise.all([...seqs].map((one) => context.turns.stop(one)))
+    await Promise.all([...seqs].map((seq) => context.turns.stop(seq)))
     return Response.json({ stopped: seqs.size })
   }
 

@@ -90,12 +90,12 @@ export function createBudgets(settings: () => BudgetSettings, ledger: Ledger, lo
     unpriced: () => [...unpriced],
     admit(request, fields) {
       const call = callOf(fields)
-      const found = findExhausted(subjectOf(fields), 'block', call.id)
-      if (found === undefined) {
+      const exhaustedBudget = findExhausted(subjectOf(fields), 'block', call.id)
+      if (exhaustedBudget === undefined) {
         ledger.reserve(call, toSpending(asString(request['model']), estimate(request)))
         return null
       }
-      const { budget, payer } = found
+      const { budget, payer } = exhaustedBudget
       const { currency, timeZone } = settings()
       const isReserved = total(budget, payer, call.id).spent < budget.limit
       return budgetExhaustedMessage(budget, ledger.spent(payer, budget.period), currency, isReserved, timeZone)

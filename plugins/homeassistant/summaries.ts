@@ -31,14 +31,14 @@ export function summarizeState(state: unknown): Fields {
 }
 
 export function summarizeServices(domains: unknown, only: string | undefined): Fields {
-  const found = asArray(domains).flatMap((one) => {
-    if (!isRecord(one)) return []
-    const domain = asString(one['domain'])
+  const summaries = asArray(domains).flatMap((domainEntry) => {
+    if (!isRecord(domainEntry)) return []
+    const domain = asString(domainEntry['domain'])
     if (only !== undefined && domain !== only) return []
-    const services = isRecord(one['services']) ? one['services'] : {}
+    const services = isRecord(domainEntry['services']) ? domainEntry['services'] : {}
     return [{ domain, services: Object.fromEntries(Object.entries(services).map(describeService)) }]
   })
-  return { count: found.length, domains: found }
+  return { count: summaries.length, domains: summaries }
 }
 
 function describeService([name, service]: [string, unknown]): [string, Fields] {

@@ -48,8 +48,8 @@ export function createSandbox({ client, name, sessionId, settings, snapshot }: S
     const running = await modal.sandboxes.fromName(appName, name).catch(ignoreMissing)
     if (running !== undefined) return running
     const app = await modal.apps.fromName(appName, { createIfMissing: true })
-    const kept = await snapshot.get()
-    const base = kept === undefined ? modal.images.fromRegistry(image) : await modal.images.fromId(kept)
+    const imageId = await snapshot.get()
+    const base = imageId === undefined ? modal.images.fromRegistry(image) : await modal.images.fromId(imageId)
     return await modal.sandboxes.create(app, base, {
       name,
       tags: { hermes_task_id: sessionId, hermes_gateway: '1' },

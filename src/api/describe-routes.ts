@@ -35,14 +35,15 @@ export function createOpenApi(
 
 /** The public routes: those of the gateway itself, and those that platforms describe. */
 async function describeRoutes(registered: readonly HttpRoute[]): Promise<RouteDescription[]> {
-  const found = new Map<string, RouteDescription>()
-  const add = (description: RouteDescription) => found.set(`${description.method} ${description.path}`, description)
+  const descriptions = new Map<string, RouteDescription>()
+  const add = (description: RouteDescription) =>
+    descriptions.set(`${description.method} ${description.path}`, description)
   for (const route of [...healthRoutes, ...apiRoutes]) add(describe(route))
   const describers = new Set(registered.flatMap(({ describe: ask }) => (ask === undefined ? [] : [ask])))
-  for (const ask of describers) for (const one of await ask()) add(one)
+  for (const ask of describers) for (const description of await ask()) add(description)
   for (const route of registered)
-    if (isPublicApi(route) && !isDescribed(route, [...found.values()])) add(unknown(route))
-  return [...found.values()]
+    if (isPublicApi(route) && !isDescribed(route, [...descriptions.values()])) add(unknown(route))
+  return [...descriptions.values()]
 }
 
 /** The server answers these before it looks for a route. */
@@ -78,8 +79,8 @@ function isPublicApi({ path }: HttpRoute): boolean {
 
 function isDescribed({ method, path }: HttpRoute, descriptions: readonly RouteDescription[]): boolean {
   const prefix = path.replace(/\*$/, '')
-  const covers = (one: string) => one === path || (prefix !== path && one.startsWith(prefix))
-  return descriptions.some((one) => one.method === method && covers(one.path))
+  const covers = (candidate: string) => candidate === path || (prefix !== path && candidate.startsWith(prefix))
+  return descriptions.some((description) => description.method === method && covers(description.path))
 }
 
 /** A route of a platform that describes nothing is shown all the same. */

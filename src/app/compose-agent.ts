@@ -4,7 +4,7 @@
 import { createAgent } from '../agent/agent.ts'
 import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
 import type { AgentOfApi } from '../api/services.ts'
-import type { SessionCompression } from '../flows/compression/session-compression.ts'
+import type { CompressionPolicy } from '../flows/compression/compression-policy.ts'
 import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
 import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
 import { createPromptFreezer, type SessionPromptDeps } from '../flows/prompt/session-prompt.ts'
@@ -34,7 +34,7 @@ import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
 export interface AgentRuntime
-  extends Pick<SessionCompression, 'compressSession'>,
+  extends Pick<CompressionPolicy, 'compressSession'>,
     Pick<AgentOfApi, 'knownTools' | 'previewPrompt'> {
   /** Entries of toolset lists that name nothing, and a file of messages that cannot be used. Its review never rejects. */
   readonly agentCheck: ToolsetCheck

@@ -3,7 +3,7 @@
  */
 
 import type { Agent } from '../agent/agent.ts'
-import { createSessionCompression, type SessionCompression } from '../flows/compression/session-compression.ts'
+import { type CompressionPolicy, createCompressionPolicy } from '../flows/compression/compression-policy.ts'
 import type { OwnMemory } from '../flows/prompt/own-memory.ts'
 import { type BackgroundDelegations, createDelegation } from '../flows/tasks/delegation.ts'
 import type { AgentServices } from '../flows/tools/agent-services.ts'
@@ -116,10 +116,10 @@ export function composeCompression(
   core: Core,
   { auxiliary, model, tools, renameSession }: AgentServices,
   ownMemory: () => Promise<OwnMemory>,
-): SessionCompression {
+): CompressionPolicy {
   const { settings, accountDirectory, store, clock, log, failpoint } = context
   const shared = { auxiliary, turnInfoOf: core.turnInfoOf, settings, log }
-  return createSessionCompression({
+  return createCompressionPolicy({
     ...shared,
     store,
     clock,
@@ -177,7 +177,7 @@ export interface TurnParts {
   readonly agentServices: AgentServices
   readonly journal: TurnJournal
   readonly preparation: MessagePreparation
-  readonly compression: SessionCompression
+  readonly compression: CompressionPolicy
   readonly delegation: Delegation
   readonly titles: TurnTitles
   freezePrompt(turn: Turn): Promise<string>

@@ -30,16 +30,16 @@ import { assertToolsetsExist, fetchTools } from './shared/known-toolsets.ts'
 /** Sets the exit code: 0, 1 when a prompt failed or a line is broken, 75 when the gateway went away, 130 when interrupted. */
 export async function batchRun(context: CliContext, file: string, options: BatchOptions): Promise<void> {
   assertSeparateFiles(file, options)
-  const found = readPrompts(file, options)
-  reportLines(context, file, found, options)
-  const prompts = found.prompts.slice(0, options.limit)
+  const promptFile = readPrompts(file, options)
+  reportLines(context, file, promptFile, options)
+  const prompts = promptFile.prompts.slice(0, options.limit)
   const signals = interceptSignals()
   const state = openBatch(resolve(options.out), lockHome)
   try {
-    const earlier = readEarlierResults(context, state, { all: found.prompts, chosen: prompts }, options)
+    const earlier = readEarlierResults(context, state, { all: promptFile.prompts, chosen: prompts }, options)
     const endpoint = await openEndpoint(context, { platform: 'batch' })
     try {
-      const plan = { prompts, earlier, broken: found.broken.length }
+      const plan = { prompts, earlier, broken: promptFile.broken.length }
       await runWith(context, { endpoint, state, options, plan, stop: signals.signal })
     } finally {
       await endpoint.close()

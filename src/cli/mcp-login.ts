@@ -2,8 +2,8 @@
  * `hermes mcp login`: logs in at an MCP server with a browser (OAuth).
  */
 import { homedir } from 'node:os'
-import { McpFailure } from '../agent/mcp/failure.ts'
 import { createLoginStore } from '../agent/mcp/login-store.ts'
+import { McpServerError } from '../agent/mcp/mcp-server-error.ts'
 import { createGuardedFetch } from '../flows/mcp/guarded-fetch.ts'
 import { readTls } from '../flows/mcp/mcp-tls.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
@@ -52,7 +52,7 @@ export async function mcpLogin(context: CliContext, name: string): Promise<void>
   } catch (error) {
     throw new HermesError('cli/failed', messageOf(error), {
       cause: error,
-      ...(error instanceof McpFailure ? { hint: `Run \`hermes mcp login ${name}\` again.` } : {}),
+      ...(error instanceof McpServerError ? { hint: `Run \`hermes mcp login ${name}\` again.` } : {}),
     })
   } finally {
     questions?.close()

@@ -57,7 +57,7 @@ async function readStart(gateway: McpGateway): Promise<string> {
 
 /** Over HTTP to the daemon, which is looked up again when it does not answer. */
 function createRemoteGateway(context: CliContext): McpGateway {
-  let found: Promise<{ readonly url: string; readonly token: string }> | undefined
+  let connection: Promise<{ readonly url: string; readonly token: string }> | undefined
   async function find() {
     const { token } = await readSettings(context)
     const daemon = await findRunningDaemon({ home: context.home, token, fetch })
@@ -69,17 +69,17 @@ function createRemoteGateway(context: CliContext): McpGateway {
     token: '',
     isRemote: true,
     async fetch(address, init) {
-      found ??= find()
-      const looking = found
+      connection ??= find()
+      const looking = connection
       try {
         const { url, token } = await looking
         const { pathname, search } = new URL(String(address))
         const headers = { ...Object.fromEntries(new Headers(init?.headers)), authorization: `Bearer ${token}` }
         const response = await fetch(new URL(`${pathname}${search}`, url), { ...init, headers })
-        if (response.status === 401 && found === looking) found = undefined
+        if (response.status === 401 && connection === looking) connection = undefined
         return response
       } catch (error) {
-        if (found === looking) found = undefined
+        if (connection === looking) connection = undefined
         throw error
       }
     },

@@ -71,8 +71,8 @@ async function askInTerminal(context: CliContext): Promise<boolean> {
     for (const check of checks) printCheck(display, check)
     const isUsable = checks.every(({ state }) => state !== 'problem')
     if (!isUsable && !(await confirm(questions, 'Use it nevertheless?'))) return nothingChanged(display)
-    const found = await opened.find(model, provider, opened.selection())
-    const contextLength = found.kind === 'found' ? found.contextLength : undefined
+    const match = await opened.find(model, provider, opened.selection())
+    const contextLength = match.kind === 'found' ? match.contextLength : undefined
     const edited = editModel(context.home, opened.selection(), { provider, model, contextLength })
     printEdited(context, { provider, model }, edited)
     return true

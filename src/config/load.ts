@@ -265,6 +265,6 @@ function changesBetween<Shape extends ConfigShape>(before: LoadedConfig<Shape>, 
 /** Dotted paths of keys that became unusable or resolved, which a comparison of the values does not find. */
 function changedUnusableSettings(before: readonly UnusableSetting[], after: readonly UnusableSetting[]): string[] {
   const pathsOf = (variables: readonly UnusableSetting[]) => variables.map(({ path }) => dottedPath(path))
-  const [one, other] = [pathsOf(before), pathsOf(after)]
-  return [...one.filter((path) => !other.includes(path)), ...other.filter((path) => !one.includes(path))]
+  const [a, b] = [pathsOf(before), pathsOf(after)]
+  return [...a.filter((path) => !b.includes(path)), ...b.filter((path) => !a.includes(path))]
 }

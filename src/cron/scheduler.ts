@@ -77,8 +77,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     now: number,
     skipped: Set<string>,
   ): Promise<boolean> {
-    const found = await store.run(() => listDueJobs(now, batchSize + skipped.size))
-    const due = found.filter((id) => !skipped.has(id))
+    const dueJobs = await store.run(() => listDueJobs(now, batchSize + skipped.size))
+    const due = dueJobs.filter((id) => !skipped.has(id))
     if (due.length === 0) return false
     const { claimRun } = await import('./claim-run.ts')
     const claims = await Promise.allSettled(

@@ -26,8 +26,8 @@ export class WallClock {
 
   /** The first instant at which it shows a time or, where that is skipped, a later one. */
   firstShowing(time: number): number {
-    const { before, after, found } = this.#instants(time)
-    return found ?? firstInstant(after, before, (instant) => this.shownAt(instant) >= time)
+    const { before, after, found: exact } = this.#instants(time)
+    return exact ?? firstInstant(after, before, (instant) => this.shownAt(instant) >= time)
   }
 
   /** The instant that a person means by a time: the first of two, and a time that is skipped is moved by as much as is skipped. */

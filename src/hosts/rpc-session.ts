@@ -217,8 +217,8 @@ function createSettler<Result>(
 async function serveRequest(session: SessionState, frame: RequestFrame): Promise<void> {
   if (frame.call === undefined) return serveBackgroundRequest(session, frame)
   const { deps, pending } = session
-  const found = pending.get(frame.call)
-  const operation = found?.kind === 'call' ? found : undefined
+  const pendingOperation = pending.get(frame.call)
+  const operation = pendingOperation?.kind === 'call' ? pendingOperation : undefined
   try {
     if (operation === undefined) throw new Error(`${frame.method}: its call has ended`)
     if (operation.requests >= deps.limits.maxRequests) throw tooManyRequests(deps.limits)

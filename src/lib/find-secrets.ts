@@ -94,8 +94,8 @@ function createPartMatcher(forms: ReadonlySet<string>): SecretMatcher {
         const shift = shifts[shiftIndex(text, at)] ?? 0
         if (shift === 0) {
           const from = at - window + 2
-          const found = byStart.get(blockAt(text, from))?.find((form) => text.startsWith(form, from))
-          if (found !== undefined) ranges.push([from, from + found.length])
+          const secret = byStart.get(blockAt(text, from))?.find((form) => text.startsWith(form, from))
+          if (secret !== undefined) ranges.push([from, from + secret.length])
         }
         at += shift || 1
       }

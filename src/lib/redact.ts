@@ -78,8 +78,8 @@ export function createRedactor({ secrets, knownOnly = false }: RedactorOptions):
   const matcher = currentMatcher(secrets)
   return (text, keeps) => {
     // Both search the original text: a replacement by one must not hide the rest of a secret from the other.
-    const found = knownOnly ? [] : findSecretRanges(text)
-    const ranges = keeps === undefined ? found : found.filter(([from, to]) => !keeps(text.slice(from, to)))
+    const textRanges = knownOnly ? [] : findSecretRanges(text)
+    const ranges = keeps === undefined ? textRanges : textRanges.filter(([from, to]) => !keeps(text.slice(from, to)))
     ranges.push(...matcher().find(text))
     return replaceRanges(text, ranges, () => redactedText)
   }

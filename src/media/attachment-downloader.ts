@@ -13,7 +13,7 @@ import { type Target, targetOf } from '../message/source.ts'
 import type { AttachmentAddress, PlatformAdapter } from '../platforms/adapter.ts'
 import { openAtomicFile } from './atomic-file.ts'
 import { attachmentKindOf, detectFileType, inspectedBytes } from './detect-file-type.ts'
-import { MediaError, type MediaErrorCode } from './media-error.ts'
+import { DownloadError, type DownloadErrorCode } from './download-error.ts'
 import type { AddressRules } from './safe-fetch.ts'
 
 export interface AttachmentDownloaderDeps {
@@ -110,14 +110,14 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
   }
 
   /** Waits for the adapter to connect. `undefined` if it does not offer files; an error if it does not connect in time. */
-  async function waitForLocate(target: Target, signal: AbortSignal): Promise<Locate | MediaError | undefined> {
+  async function waitForLocate(target: Target, signal: AbortSignal): Promise<Locate | DownloadError | undefined> {
     for (let waited = 0; !signal.aborted; waited += connectPollMs) {
       const adapter = deps.adapter(target)
       if (adapter !== undefined) return adapter.locate?.bind(adapter)
       if (waited >= connectTimeoutMs) break
       await deps.sleep(connectPollMs, signal)
     }
-    return new MediaError('not-connected', 'the platform is not connected')
+    return new DownloadError('not-connected', 'the platform is not connected')
   }
 
   async function fetchTo(
@@ -179,30 +179,30 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
 
   async function locateFile(
     file: Attachment,
-    locate: Locate | MediaError | undefined,
+    locate: Locate | DownloadError | undefined,
     signal: AbortSignal,
   ): Promise<AttachmentAddress> {
     if (file.ref === undefined) return { url: file.url ?? '' }
-    if (locate instanceof MediaError) throw locate
-    if (locate === undefined) throw new MediaError('not-offered', 'the platform does not offer files')
+    if (locate instanceof DownloadError) throw locate
+    if (locate === undefined) throw new DownloadError('not-offered', 'the platform does not offer files')
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(locateTimeoutMs)])
       const location = await withTimeout(locate(file, limit), locateTimeoutMs, signal)
       if (location.done) return location.value
     } catch (cause) {
-      throw new MediaError('address-failed', redactedMessage(cause), { cause })
+      throw new DownloadError('address-failed', redactedMessage(cause), { cause })
     }
-    throw new MediaError('timeout', 'the platform did not provide the address of the file in time')
+    throw new DownloadError('timeout', 'the platform did not provide the address of the file in time')
   }
 }
 
 /** `not-stored`: the file was received, but could not be written. */
-function codeOf(error: unknown): MediaErrorCode | 'not-stored' {
-  return error instanceof MediaError ? error.code : 'not-stored'
+function codeOf(error: unknown): DownloadErrorCode | 'not-stored' {
+  return error instanceof DownloadError ? error.code : 'not-stored'
 }
 
 function describeError(error: unknown): string {
-  return error instanceof MediaError
+  return error instanceof DownloadError
     ? error.message
     : `it could not be stored (${systemCode(error) ?? messageOf(error)})`
 }

@@ -10,7 +10,7 @@ import { get as getHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { systemCode } from '../lib/errors.ts'
 import { raceAbort } from '../lib/timers.ts'
-import { MediaError } from './media-error.ts'
+import { DownloadError } from './download-error.ts'
 import { isPublicAddress } from './public-address.ts'
 
 export interface SafeFetchRequest {
@@ -51,7 +51,7 @@ const maxRedirects = 5
 
 /**
  * Passes the received bytes to `onChunk`. Resolves with the declared content type ('' if absent) and the URL after redirects.
- * Rejects with a `MediaError`, with the error of `onChunk`, or with the reason of the signal.
+ * Rejects with a `DownloadError`, with the error of `onChunk`, or with the reason of the signal.
  */
 export async function safeFetch(
   request: SafeFetchRequest,
@@ -60,7 +60,7 @@ export async function safeFetch(
   deps: SafeFetchOptions,
 ): Promise<{ contentType: string; url: string }> {
   const timeoutController = new AbortController()
-  const onTimeout = () => timeoutController.abort(new MediaError('timeout', 'it did not arrive in time'))
+  const onTimeout = () => timeoutController.abort(new DownloadError('timeout', 'it did not arrive in time'))
   const total = setTimeout(onTimeout, deps.totalTimeoutMs)
   const idle = setTimeout(onTimeout, deps.idleTimeoutMs)
   const combinedSignal = AbortSignal.any([signal, timeoutController.signal])
@@ -91,13 +91,13 @@ export async function safeFetch(
   }
 }
 
-export function credentialsRejectedError(): MediaError {
-  return new MediaError('credentials-rejected', 'the platform rejected the credentials of the gateway')
+export function credentialsRejectedError(): DownloadError {
+  return new DownloadError('credentials-rejected', 'the platform rejected the credentials of the gateway')
 }
 
-export function tooLargeError(maxBytes: number): MediaError {
+export function tooLargeError(maxBytes: number): DownloadError {
   const mb = Math.round(maxBytes / 104_857.6) / 10
-  return new MediaError('too-large', `it is larger than the limit of ${mb} MB`)
+  return new DownloadError('too-large', `it is larger than the limit of ${mb} MB`)
 }
 
 function hasContentType(contentType: string, type: string | undefined): boolean {
@@ -133,7 +133,7 @@ async function followRedirects(
     response.destroy()
     const { location } = response.headers
     if (![301, 302, 303, 307, 308].includes(statusCode) || location === undefined) {
-      throw new MediaError('http-status', `the server responded with ${statusCode}`)
+      throw new DownloadError('http-status', `the server responded with ${statusCode}`)
     }
     const next = parseHttpUrl(location, currentUrl.href)
     // Credentials are only for the first origin. They are not sent again if a redirect leads back.
@@ -141,12 +141,12 @@ async function followRedirects(
     currentUrl = next
     isTrusted &&= isTrustedOrigin(next, trusted)
   }
-  throw new MediaError('too-many-redirects', 'too many redirects')
+  throw new DownloadError('too-many-redirects', 'too many redirects')
 }
 
 function parseHttpUrl(text: string, base?: string): URL {
   const url = URL.parse(text, base)
-  if (url === null) throw new MediaError('invalid-url', 'its URL is invalid')
+  if (url === null) throw new DownloadError('invalid-url', 'its URL is invalid')
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw addressNotAllowedError('only http and https are supported')
   if (url.username !== '' || url.password !== '') throw addressNotAllowedError('it contains credentials')
@@ -155,7 +155,7 @@ function parseHttpUrl(text: string, base?: string): URL {
 
 /**
  * Checks an address that another program is to fetch, with the name looked up here. `allowsLocalNames`: it may be a name of the own
- * network. Rejects with a `MediaError`, or with the signal's reason.
+ * network. Rejects with a `DownloadError`, or with the signal's reason.
  */
 export async function checkAddress(
   url: string,
@@ -173,8 +173,8 @@ export async function checkAddress(
   }
 }
 
-function addressNotAllowedError(reason: string): MediaError {
-  return new MediaError('url-not-allowed', `its URL is not allowed: ${reason}`)
+function addressNotAllowedError(reason: string): DownloadError {
+  return new DownloadError('url-not-allowed', `its URL is not allowed: ${reason}`)
 }
 
 function isTrustedOrigin({ origin }: URL, trusted: readonly string[]): boolean {
@@ -189,7 +189,7 @@ async function createPinnedLookup({ hostname }: URL, signal: AbortSignal, deps: 
     // A DNS query cannot be cancelled. A late result is ignored.
     isIP(name) === 0 ? await raceAbort(resolve(name), signal) : [{ address: name, family: isIP(name) }]
   const [first] = addresses
-  if (first === undefined) throw new MediaError('no-address', 'its host has no address')
+  if (first === undefined) throw new DownloadError('no-address', 'its host has no address')
   if (!addresses.every(({ address }) => isAllowed(address))) throw addressNotAllowedError('its host is not public')
   return (_name, options, callback) => {
     if (options.all === true) callback(null, [...addresses])
@@ -216,8 +216,8 @@ function sendRequest(
   })
 }
 
-function toMediaError(error: unknown): MediaError {
-  if (error instanceof MediaError) return error
+function toMediaError(error: unknown): DownloadError {
+  if (error instanceof DownloadError) return error
   const reason = systemCode(error) ?? 'unknown reason'
-  return new MediaError('unreachable', `the server cannot be reached (${reason})`, { cause: error })
+  return new DownloadError('unreachable', `the server cannot be reached (${reason})`, { cause: error })
 }

@@ -74,8 +74,8 @@ export function createRequestParser(
     if (!isRecord(result) || !isRecord(result['request'])) throw badReturnError(entry, 'an object with the request')
     const { request, pendingMarks = [] } = returned
     if (!Array.isArray(pendingMarks)) throw badReturnError(entry, 'a list of marks')
-    const own = pendingMarks.map((mark: unknown) => parseMark(mark, entry))
-    for (const mark of own) marks.push(mark)
+    const parsed = pendingMarks.map((mark: unknown) => parseMark(mark, entry))
+    for (const mark of parsed) marks.push(mark)
     return request
   }
 }

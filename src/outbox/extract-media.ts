@@ -100,18 +100,18 @@ function scanText(text: string, isPartial: boolean): ScanResult {
       isPartial && block.end === text.length && !paragraph.endsWith('\n\n') ? unclosedStart : undefined
     let at = 0
     for (const line of splitLines(paragraph)) {
-      const found = findMediaTags(line.replace('\n', '')).filter(({ start, end }) => {
+      const mediaTags = findMediaTags(line.replace('\n', '')).filter(({ start, end }) => {
         const [from, to] = [at + start, at + end]
         return !spans.some((span) => (span.start < from && from < span.end) || (span.start < to && to < span.end))
       })
-      const undecidedTag = found.find(({ start }) => undecidedFrom !== undefined && undecidedFrom < at + start)
+      const undecidedTag = mediaTags.find(({ start }) => undecidedFrom !== undefined && undecidedFrom < at + start)
       if (undecidedTag !== undefined) {
         const before = line.slice(0, undecidedTag.start)
-        const decided = found.filter(({ start }) => start < undecidedTag.start)
+        const decided = mediaTags.filter(({ start }) => start < undecidedTag.start)
         if (decided.length > 0 || !markdownPrefix.test(before)) writer.line(before, decided)
         return { text: writer.text(), tags, undecided: true, openFence: undefined }
       }
-      const accepted = found.filter(({ value }) => isDirective(value) || remaining-- > 0)
+      const accepted = mediaTags.filter(({ value }) => isDirective(value) || remaining-- > 0)
       tags.push(...accepted)
       writer.line(line, accepted)
       at += line.length

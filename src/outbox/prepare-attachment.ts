@@ -46,9 +46,9 @@ export async function prepareAttachment(
   if (source.kind === 'url') {
     return { ok: true, attachment: { kind, fileName, mimeType, source }, close: async () => undefined }
   }
-  const found = await openChecked(source.path, mimeType, limits, authority)
-  if ('reason' in found) return { ok: false, reason: found.reason }
-  const { blob, close } = found
+  const checked = await openChecked(source.path, mimeType, limits, authority)
+  if ('reason' in checked) return { ok: false, reason: checked.reason }
+  const { blob, close } = checked
   const file = { kind: 'file' as const, bytes: blob.size, open: async () => blob }
   return { ok: true, attachment: { kind, fileName, mimeType, source: file }, close }
 }

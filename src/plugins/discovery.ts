@@ -64,13 +64,13 @@ export function discoverPlugins(roots: readonly PluginRoot[]): PluginDiscovery {
   const invalid = new Map<string, InvalidPlugin>()
   const warnings: string[] = []
   for (const { path, origin } of roots) {
-    for (const { id, folder: directory, found } of findCandidates(path, origin)) {
+    for (const { id, folder: directory, found: inspected } of findCandidates(path, origin)) {
       plugins.delete(id)
       invalid.delete(id)
-      if ('reason' in found) invalid.set(id, { id, origin, directory, reason: found.reason })
+      if ('reason' in inspected) invalid.set(id, { id, origin, directory, reason: inspected.reason })
       else {
-        plugins.set(id, found.plugin)
-        warnings.push(...found.warnings)
+        plugins.set(id, inspected.plugin)
+        warnings.push(...inspected.warnings)
       }
     }
   }

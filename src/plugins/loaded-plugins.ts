@@ -93,16 +93,16 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
    * previous version were called, so it is registered again. If that is not possible, its registrations stay in force.
    */
   async function restore(previous: LoadedPlugin, reason: string): Promise<void> {
-    const { found, register } = previous
+    const { found: discovered, register } = previous
     keepPrevious(previous, `its newest version failed to register, so the previous one stays loaded: ${reason}`)
     if (register === undefined) return
     try {
-      const plugin = await loadPlugin(deps, found, { importer, hasPlugin, register, previous, signal: stopping })
+      const plugin = await loadPlugin(deps, discovered, { importer, hasPlugin, register, previous, signal: stopping })
       const problem = `its newest version failed to register, so the previous one is loaded again: ${reason}`
       setLoaded({ ...plugin, problem })
     } catch (error) {
       log.error(
-        { event: 'plugin.restore_failed', plugin: found.id, err: error },
+        { event: 'plugin.restore_failed', plugin: discovered.id, err: error },
         'the previous version cannot be loaded',
       )
     }

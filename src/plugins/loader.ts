@@ -66,14 +66,14 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
     for (const plugin of table.list().toReversed()) if (!isStillEnabled(plugin)) await table.unload(plugin)
     const outdated = outdatedPlugins(table.list(), changedFiles)
     const early = startEarly(enabled.filter((plugin) => startsEarly(plugin) && table.mayLoad(plugin)))
-    for (const [index, found] of enabled.entries()) {
-      if (found.language === 'python') onWait?.(enabled.slice(index))
-      const previous = outdated.find((plugin) => plugin.found.id === found.id)
-      const started = early.get(found.id)
+    for (const [index, discovered] of enabled.entries()) {
+      if (discovered.language === 'python') onWait?.(enabled.slice(index))
+      const previous = outdated.find((plugin) => plugin.found.id === discovered.id)
+      const started = early.get(discovered.id)
       if (started !== undefined) await started.takeTurn()
       else if (stopping.signal.aborted) continue
-      else if (previous !== undefined) await table.reload(found, previous)
-      else if (table.mayLoad(found)) await table.load(found)
+      else if (previous !== undefined) await table.reload(discovered, previous)
+      else if (table.mayLoad(discovered)) await table.load(discovered)
     }
     const unloadable = failures().filter(({ id, state }) => table.failure(id) === undefined && state !== 'old version')
     // A process logs its warnings itself, as they occur.
@@ -177,10 +177,10 @@ function outdatedPlugins(
 }
 
 function createLoadedReport({ hooks }: PluginServices, plugin: LoadedPlugin): LoadedPluginReport {
-  const { found, registrations, problem, warnings, loadMs, process } = plugin
+  const { found: discovered, registrations, problem, warnings, loadMs, process } = plugin
   return {
     registered: registrations.list(),
-    hooks: hooks.report(found.id),
+    hooks: hooks.report(discovered.id),
     problem,
     warnings: [...(problem === '' ? [] : [problem]), ...warnings, ...(process?.warnings() ?? [])],
     loadMs,

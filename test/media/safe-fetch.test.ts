@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { MediaError, type MediaErrorCode } from '../../src/media/media-error.ts'
+import { DownloadError, type DownloadErrorCode } from '../../src/media/download-error.ts'
 import { type SafeFetchOptions, type SafeFetchRequest, safeFetch } from '../../src/media/safe-fetch.ts'
 import { loopbackHosts } from './closed-addresses.ts'
 import { startFileServer } from './file-server.ts'
@@ -31,9 +31,9 @@ async function fetchText(
 }
 
 /** @param data what the message contains */
-function isMediaError(code: MediaErrorCode, data = '') {
+function isMediaError(code: DownloadErrorCode, data = '') {
   return (error: unknown) => {
-    assert.ok(error instanceof MediaError, `${error}`)
+    assert.ok(error instanceof DownloadError, `${error}`)
     assert.equal(error.code, code)
     assert.ok(error.message.includes(data), error.message)
     return true
@@ -247,7 +247,7 @@ test('an interrupted connection fails the download', async (t) => {
 test('a server that is absent or does not speak HTTP is reported as unreachable', async (t) => {
   const port = await portOf(t, 'SSH-2.0-nonsense\r\n')
   const unreachable = (error: unknown) =>
-    error instanceof MediaError && error.code === 'unreachable' && /\([A-Z_]+\)$/.test(error.message)
+    error instanceof DownloadError && error.code === 'unreachable' && /\([A-Z_]+\)$/.test(error.message)
   await assert.rejects(fetchText({ url: `http://127.0.0.1:${port}`, trusted: `http://127.0.0.1:${port}` }), unreachable)
   await assert.rejects(fetchText({ url: 'http://gone.invalid/' }, { resolve: notFound }), unreachable)
 })

@@ -36,10 +36,10 @@ export async function fetchMissed(
   if (guildCache.channel(channel) === undefined) {
     guildCache.updateChannel(asRecord(await retryAfterRateLimit(signal, () => api.channel(channel, signal))))
   }
-  const { found, skipped } = await readBack(deps, channel, after, limit)
+  const { found: history, skipped } = await readBack(deps, channel, after, limit)
   const known = guildCache.channel(channel)
   const guild = known?.guildId
-  const messages = found.toReversed().map((message) => ({
+  const messages = history.toReversed().map((message) => ({
     ...message,
     ...(guild === undefined ? {} : { guild_id: guild }),
     ...(known === undefined ? {} : { channel_type: known.type }),
@@ -57,7 +57,7 @@ async function readBack(
   after: string,
   limit: number,
 ): Promise<{ found: readonly JsonRecord[]; skipped?: string }> {
-  const found: JsonRecord[] = []
+  const recent: JsonRecord[] = []
   let before: string | undefined
   for (;;) {
     const page = await retryAfterRateLimit(signal, () => api.newestMessages(channel, pageSize, signal, before))
@@ -65,12 +65,12 @@ async function readBack(
     for (const message of messages) {
       const id = idAt(message, 'id')
       if (id === undefined) continue
-      if (!isNewer(id, after)) return { found }
-      if (found.length === limit) return { found, skipped: id }
-      found.push(message)
+      if (!isNewer(id, after)) return { found: recent }
+      if (recent.length === limit) return { found: recent, skipped: id }
+      recent.push(message)
     }
     const last = idAt(messages.at(-1), 'id')
-    if (messages.length < pageSize || last === undefined) return { found }
+    if (messages.length < pageSize || last === undefined) return { found: recent }
     before = last
   }
 }

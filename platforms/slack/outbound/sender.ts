@@ -193,11 +193,11 @@ async function postAll(
   const key = message.deliveryId
   const remaining = posts.slice(progress.get(key) ?? 0)
   let result: SendResult = { success: false, problem: 'rejected', error: 'the message has no text' }
-  for (const [at, one] of remaining.entries()) {
+  for (const [at, piece] of remaining.entries()) {
     const after = remaining.length - at - 1
     // The last post has the id of the delivery. If it has arrived, all posts have.
     const deliveryId = after === 0 ? key : `${key}/${after}`
-    result = await post(deps.call, channel, { ...message, deliveryId }, one, signal)
+    result = await post(deps.call, channel, { ...message, deliveryId }, piece, signal)
     if (!result.success) return result
     if (after > 0) progress.set(key, posts.length - after)
   }

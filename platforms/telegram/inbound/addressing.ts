@@ -52,14 +52,14 @@ export function withoutMention({ text, entities }: MessageContent, context: Norm
   }
   const spans = mentionsIn(text, entities, context)
   if (spans.length === 0) return text
-  let kept = ''
+  let result = ''
   let end = 0
   for (const { from, to } of spans) {
     if (from < end) continue
-    kept = joinAroundMention(kept, text.slice(end, from))
+    result = joinAroundMention(result, text.slice(end, from))
     end = to
   }
-  return joinAroundMention(kept, text.slice(end)).trim()
+  return joinAroundMention(result, text.slice(end)).trim()
 }
 
 /** Joins the two parts around a removed mention. */

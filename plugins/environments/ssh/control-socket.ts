@@ -22,11 +22,11 @@ export function socketPathOf(target: SshTarget, stateDirectory: string): string 
 
 /** Below the state of the gateway, or, where that path is too long, below a directory of temporary files. */
 function directoryOf(stateDirectory: string): string {
-  const own = join(stateDirectory, 'ssh')
+  const sockets = join(stateDirectory, 'ssh')
   const short = `hermes-${process.getuid?.() ?? 0}-${digest(stateDirectory)}`
   const nameBytes = 24
   const hasRoom = (directory: string) => Buffer.byteLength(directory) + nameBytes <= maxPathBytes
-  return [own, join(tmpdir(), short)].find(hasRoom) ?? join('/tmp', short)
+  return [sockets, join(tmpdir(), short)].find(hasRoom) ?? join('/tmp', short)
 }
 
 /** Ends the connections of processes that were killed, and with them the commands that still use them. */

@@ -10,10 +10,10 @@ import type { Server } from 'node:http'
 import { join } from 'node:path'
 import type { Browser, BrowserContext } from 'playwright-core'
 import { ensureDirectory } from '../../lib/files.ts'
-import { BrowserFailure, toBrowserFailure } from './failure.ts'
+import { BrowserError, toBrowserError } from './browser-error.ts'
 
 export interface BrowserProcess {
-  /** A context without cookies. Rejects with `BrowserFailure`. */
+  /** A context without cookies. Rejects with `BrowserError`. */
   newContext(): Promise<BrowserContext>
   isOpen(): boolean
   /** Calls `listener` when the browser has ended, also by itself. */
@@ -67,7 +67,7 @@ const chromiumArguments = [
   '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
 ]
 
-/** Rejects with `BrowserFailure`. */
+/** Rejects with `BrowserError`. */
 export async function startBrowser(options: BrowserProcessOptions): Promise<BrowserProcess> {
   const { proxy } = options
   await new Promise<void>((resolve, reject) => {
@@ -139,7 +139,7 @@ async function connect(
     await removeFiles()
     // The message contains the address, which may contain a token.
     const reason = 'The browser of browser.cdp_url cannot be reached. Start it, or remove the setting.'
-    throw new BrowserFailure('browser_not_started', reason, { cause: error })
+    throw new BrowserError('browser_not_started', reason, { cause: error })
   }
   return toProcess(browser, {
     async newContext() {
@@ -187,7 +187,7 @@ function toProcess(
       try {
         return await newContext()
       } catch (error) {
-        throw toBrowserFailure(error, 'browser_gone')
+        throw toBrowserError(error, 'browser_gone')
       }
     },
     isOpen: () => closing === undefined && browser.isConnected(),
@@ -206,12 +206,12 @@ async function createProfile(directory: string): Promise<string> {
   return await mkdtemp(join(directory, 'profile-'))
 }
 
-function notStarted(error: unknown): BrowserFailure {
+function notStarted(error: unknown): BrowserError {
   const text = error instanceof Error ? error.message : String(error)
   const reason = /No usable sandbox|sandbox_host|setuid sandbox/i.test(text)
     ? 'The sandbox of Chromium does not work here. An operator can permit user namespaces on this machine (see the documentation of the browser), or set browser.cdp_url.'
     : 'The browser could not be started. An operator finds the reason in the log, and hermes doctor names the program.'
-  return new BrowserFailure('browser_not_started', reason, { cause: error })
+  return new BrowserError('browser_not_started', reason, { cause: error })
 }
 
 function addressOf(proxy: Server): string {

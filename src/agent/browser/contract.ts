@@ -1,5 +1,5 @@
 /**
- * What the browser tools ask of the browser. All methods reject with `BrowserFailure`, or with the reason of the signal.
+ * What the browser tools ask of the browser. All methods reject with `BrowserError`, or with the reason of the signal.
  */
 import type { JsonObject } from '../../lib/json.ts'
 
@@ -7,10 +7,10 @@ import type { JsonObject } from '../../lib/json.ts'
 export interface BrowserAccess {
   /** Opens nothing yet. */
   pagesOf(sessionId: string): ConversationPages
-  /** Throws `BrowserFailure` for a text that contains a secret of the gateway: a page could have asked for it. */
+  /** Throws `BrowserError` for a text that contains a secret of the gateway: a page could have asked for it. */
   checkText(text: string): void
   /**
-   * Stores a screenshot as a picture and resolves with its path. Rejects with `BrowserFailure` if it is too large.
+   * Stores a screenshot as a picture and resolves with its path. Rejects with `BrowserError` if it is too large.
    */
   storePicture(bytes: Uint8Array): Promise<{ readonly path: string }>
 }

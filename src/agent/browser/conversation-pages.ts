@@ -3,9 +3,9 @@
  */
 import type { Locator, Page } from 'playwright-core'
 import { sleep } from '../../lib/timers.ts'
+import { BrowserError, toBrowserError } from './browser-error.ts'
 import type { ConversationPages, DevToolsCommand, PageImage, PageSnapshot, PageState } from './contract.ts'
 import { checkCommand, isPageAddress } from './devtools-commands.ts'
-import { BrowserFailure, toBrowserFailure } from './failure.ts'
 import { load, settle } from './navigate.ts'
 import { shortenSnapshot, toPlaywrightRef } from './snapshot.ts'
 import { type ConversationPagesDeps, createTabs, type Tabs } from './tabs.ts'
@@ -41,9 +41,9 @@ export function createConversationPages(deps: ConversationPagesDeps): OpenPages 
       return await within(work(page), limitMs + 2_000, signal)
     } catch (error) {
       signal.throwIfAborted()
-      if (error instanceof BrowserFailure && error.code === 'page_hangs') void tabs.drop(page)
-      if (tabs.hasCrashed(page)) throw toBrowserFailure(new Error('crashed'), 'page_crashed')
-      throw toBrowserFailure(error, 'not_possible')
+      if (error instanceof BrowserError && error.code === 'page_hangs') void tabs.drop(page)
+      if (tabs.hasCrashed(page)) throw toBrowserError(new Error('crashed'), 'page_crashed')
+      throw toBrowserError(error, 'not_possible')
     }
   }
 
@@ -68,7 +68,7 @@ export function createConversationPages(deps: ConversationPagesDeps): OpenPages 
       return 0
     })
     if (locator === undefined || count !== 1)
-      throw new BrowserFailure(
+      throw new BrowserError(
         'unknown_element',
         `The page has no element ${ref.slice(0, 50)}. Refs are those of the last snapshot, such as @e5. Take a new browser_snapshot.`,
       )
@@ -110,7 +110,7 @@ export function createConversationPages(deps: ConversationPagesDeps): OpenPages 
         try {
           return await page.evaluate(expression)
         } catch (error) {
-          throw toBrowserFailure(error, 'script_failed')
+          throw toBrowserError(error, 'script_failed')
         }
       }),
     sendCommand: (command, signal) =>
@@ -143,7 +143,7 @@ async function send(tabs: Tabs, page: Page, { method, params, targetId }: DevToo
     const answer: unknown = await Reflect.apply(session.send, session, [method, params])
     return answer
   } catch (error) {
-    throw toBrowserFailure(error, 'command_failed')
+    throw toBrowserError(error, 'command_failed')
   } finally {
     await session.detach().catch(ignore)
   }

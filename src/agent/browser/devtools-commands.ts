@@ -3,7 +3,7 @@
  * the browser as a whole, other conversations, files of this machine, or an address past the proxy.
  */
 import type { JsonObject } from '../../lib/json.ts'
-import { BrowserFailure } from './failure.ts'
+import { BrowserError } from './browser-error.ts'
 
 const domains: ReadonlySet<string> = new Set([
   ...['Accessibility', 'Animation', 'Audits', 'CSS', 'DOM', 'DOMDebugger', 'DOMSnapshot', 'DOMStorage', 'Emulation'],
@@ -44,12 +44,12 @@ export function isPageAddress(url: string): boolean {
   return /^(?:https?:|about:blank$)/i.test(url)
 }
 
-/** Throws `BrowserFailure` for a method that pages of conversations are not given. */
+/** Throws `BrowserError` for a method that pages of conversations are not given. */
 export function checkCommand(method: string, params: JsonObject): void {
   const [domain = ''] = method.split('.', 1)
   if (!/^[A-Z]\w*\.\w+$/.test(method) || !domains.has(domain) || refused.has(method))
-    throw new BrowserFailure('command_refused', `The method ${method.slice(0, 100)} is not available.`)
+    throw new BrowserError('command_refused', `The method ${method.slice(0, 100)} is not available.`)
   if ('browserContextId' in params || 'targetId' in params)
-    throw new BrowserFailure('command_refused', 'The parameters may not name a target or a context.')
-  if (method === 'Page.navigate') throw new BrowserFailure('command_refused', 'Use browser_navigate for this.')
+    throw new BrowserError('command_refused', 'The parameters may not name a target or a context.')
+  if (method === 'Page.navigate') throw new BrowserError('command_refused', 'Use browser_navigate for this.')
 }

@@ -35,8 +35,8 @@ export function findBrowser(
   if (cdpUrl !== '') return { cdpUrl }
   if (executablePath !== '') return { executablePath }
   for (const program of programs) {
-    const found = program.startsWith('/') ? findProgram(program, '/') : findProgram(program, searchPath)
-    if (found !== undefined) return { executablePath: found }
+    const located = program.startsWith('/') ? findProgram(program, '/') : findProgram(program, searchPath)
+    if (located !== undefined) return { executablePath: located }
   }
   return undefined
 }

@@ -3,7 +3,7 @@
  */
 import type { Page } from 'playwright-core'
 import { sleep } from '../../lib/timers.ts'
-import { BrowserFailure, toBrowserFailure } from './failure.ts'
+import { BrowserError, toBrowserError } from './browser-error.ts'
 import type { ConversationPagesDeps } from './tabs.ts'
 
 /** A page that has shown its text is ready enough. */
@@ -29,7 +29,7 @@ export async function load(
     if (response?.status() !== 403 || !isRefused(visited, wasRefused)) return
   } catch (error) {
     signal.throwIfAborted()
-    const failure = toBrowserFailure(error, 'unreachable')
+    const failure = toBrowserError(error, 'unreachable')
     if (failure.code === 'timeout') await leave(page)
     if (!isRefused(visited, wasRefused)) throw failure
   } finally {
@@ -74,8 +74,8 @@ function isRefused(visited: readonly string[], wasRefused: (url: string) => bool
   return last !== undefined && wasRefused(last)
 }
 
-export function notAllowed(): BrowserFailure {
-  return new BrowserFailure(
+export function notAllowed(): BrowserError {
+  return new BrowserError(
     'url_not_allowed',
     'The address is not allowed: it does not lead to a public host. An operator can permit private ones (browser.allow_private_urls).',
   )

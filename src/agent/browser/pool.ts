@@ -3,14 +3,14 @@
  * are closed when it has not used them for a while.
  */
 import type { Logger } from '../../lib/log.ts'
+import { BrowserError } from './browser-error.ts'
 import type { BrowserProcess } from './browser-process.ts'
 import type { ConversationPages } from './contract.ts'
 import { createConversationPages, type OpenPages } from './conversation-pages.ts'
-import { BrowserFailure } from './failure.ts'
 import type { ConversationPagesDeps, PageSettings } from './tabs.ts'
 
 export interface BrowserPoolDeps extends Pick<ConversationPagesDeps, 'checkUrl' | 'wasRefused'> {
-  /** Rejects with `BrowserFailure`. */
+  /** Rejects with `BrowserError`. */
   startBrowser(): Promise<BrowserProcess>
   readonly settings: () => PageSettings & { readonly inactivity_timeout: number; readonly max_contexts: number }
   readonly log: Logger
@@ -70,10 +70,7 @@ export function createBrowserPool(deps: BrowserPoolDeps): BrowserPool {
     const surplus = open.length + 1 - settings().max_contexts
     const idle = open.filter(([, entry]) => entry.running === 0)
     if (surplus > idle.length)
-      throw new BrowserFailure(
-        'too_many_contexts',
-        'All browser contexts are in use (browser.max_contexts). Try later.',
-      )
+      throw new BrowserError('too_many_contexts', 'All browser contexts are in use (browser.max_contexts). Try later.')
     for (const [id] of idle.slice(0, Math.max(0, surplus))) await dispose(id)
   }
 
@@ -91,7 +88,7 @@ export function createBrowserPool(deps: BrowserPoolDeps): BrowserPool {
             const context = await (await getBrowser()).newContext()
             if (![...entries.values()].includes(entry)) {
               await context.close()
-              throw new BrowserFailure('browser_gone', 'The pages of this conversation were closed meanwhile.')
+              throw new BrowserError('browser_gone', 'The pages of this conversation were closed meanwhile.')
             }
             context.on('close', () => {
               entry.isOpen = false

@@ -2,14 +2,14 @@
  * The tabs of one conversation, of which the newest is the current one, and what its pages have said: dialogs, console, errors.
  */
 import type { BrowserContext, Dialog, Page } from 'playwright-core'
+import { BrowserError, toBrowserError } from './browser-error.ts'
 import type { PageConsole, PageState } from './contract.ts'
-import { BrowserFailure, toBrowserFailure } from './failure.ts'
 import { createSharedContext } from './shared-context.ts'
 
 export interface ConversationPagesDeps {
-  /** Opens the context with the first page. Rejects with `BrowserFailure`. */
+  /** Opens the context with the first page. Rejects with `BrowserError`. */
   openContext(): Promise<BrowserContext>
-  /** Rejects with `BrowserFailure` for an address that pages may not have. */
+  /** Rejects with `BrowserError` for an address that pages may not have. */
   checkUrl(url: string, signal: AbortSignal): Promise<void>
   /** Whether the proxy has refused this host since it was started. */
   wasRefused(url: string): boolean
@@ -29,7 +29,7 @@ const openMs = 60_000
 const maxDialogs = 5
 
 export interface Tabs {
-  /** The page that calls work on; throws `BrowserFailure`. */
+  /** The page that calls work on; throws `BrowserError`. */
   current(): Page
   /** The same, opened if there is none. */
   open(signal: AbortSignal): Promise<Page>
@@ -113,7 +113,7 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
   return {
     current() {
       const page = pages.at(-1)
-      if (page === undefined) throw new BrowserFailure('no_page', 'No page is open. Call browser_navigate first.')
+      if (page === undefined) throw new BrowserError('no_page', 'No page is open. Call browser_navigate first.')
       return page
     },
     async open(signal) {
@@ -123,7 +123,7 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
       try {
         await context.use(() => Promise.resolve(), openMs, signal)
         const first = await newPage().catch((error: unknown) => {
-          if (!(error instanceof BrowserFailure) || error.code !== 'page_hangs') throw error
+          if (!(error instanceof BrowserError) || error.code !== 'page_hangs') throw error
           // A page whose process ends while it is opened never answers. In a new context it gets another process.
           return newPage()
         })
@@ -132,7 +132,7 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
         return first
       } catch (error) {
         signal.throwIfAborted()
-        throw toBrowserFailure(error, 'browser_not_started')
+        throw toBrowserError(error, 'browser_not_started')
       }
     },
     hasCrashed: (page) => crashed.has(page),
@@ -170,7 +170,7 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
     },
     async byTarget(id) {
       for (const page of pages) if ((await idOf(page)) === id) return page
-      throw new BrowserFailure('command_refused', 'This conversation has no such page. Target.getTargets lists them.')
+      throw new BrowserError('command_refused', 'This conversation has no such page. Target.getTargets lists them.')
     },
     async close() {
       forgetPages()

@@ -42,7 +42,7 @@ export async function readFolder(
   const paths = [...new Set(listed.split('\0').filter((path) => path !== ''))]
   if (paths.length > limits.maxFiles) throw new FolderTooLarge(`more than ${limits.maxFiles} files have changed`)
   const isSecret = await openSecretFilter()
-  const kept: string[] = []
+  const names: string[] = []
   const dropped: string[] = []
   let bytes = 0
   for (let at = 0; at < paths.length; at += batchSize) {
@@ -55,7 +55,7 @@ export async function readFolder(
       if (size === undefined || path.endsWith('/') || isSecret(join(workTree, path))) dropped.push(path)
       else {
         bytes += size
-        kept.push(path)
+        names.push(path)
       }
     }
   }
@@ -63,8 +63,8 @@ export async function readFolder(
   const asInput = (some: readonly string[]) => some.map((path) => `${path}\0`).join('')
   if (dropped.length > 0)
     await git(['update-index', '--force-remove', '-z', '--stdin'], { signal, input: asInput(dropped) })
-  if (kept.length > 0)
-    await git(['update-index', '--add', '--remove', '--replace', '-z', '--stdin'], { signal, input: asInput(kept) })
+  if (names.length > 0)
+    await git(['update-index', '--add', '--remove', '--replace', '-z', '--stdin'], { signal, input: asInput(names) })
   return (await git(['write-tree'], { signal })).trim()
 }
 

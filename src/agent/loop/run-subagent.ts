@@ -216,7 +216,7 @@ function inCallOrder(messages: readonly ChatMessage[]): ChatMessage[] {
   )
   return messages.flatMap((message) => {
     if (message.role !== 'assistant') return []
-    const own = (message.toolCalls ?? []).flatMap(({ id }) => results.get(id) ?? [])
-    return [message, ...own]
+    const answers = (message.toolCalls ?? []).flatMap(({ id }) => results.get(id) ?? [])
+    return [message, ...answers]
   })
 }

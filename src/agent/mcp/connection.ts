@@ -17,7 +17,7 @@ import { checkTools, type ServerCatalogue } from './catalogue.ts'
 import type { McpServerConfig } from './config.ts'
 import type { AnswerElicitation } from './elicitation.ts'
 import { createErrorLines, type ErrorLines } from './error-lines.ts'
-import { McpFailure } from './failure.ts'
+import { McpServerError } from './mcp-server-error.ts'
 import type { AnswerSampling } from './sampling.ts'
 import { toCallFailure, toStartFailure } from './sdk-errors.ts'
 import type { ServerTransport } from './transport.ts'
@@ -46,7 +46,7 @@ export interface ServerRequest {
 export interface ServerConnection {
   /**
    * Starts the server if it does not run. `askUser` asks the person of the call what the server wants to know. Rejects with
-   * `McpFailure`, or with the reason of the signal.
+   * `McpServerError`, or with the reason of the signal.
    */
   request(request: ServerRequest, signal: AbortSignal, askUser?: AskUser): Promise<unknown>
   /** Starts the server if it does not run, and returns what it offers. Rejects as `request`. */
@@ -117,7 +117,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
   const start = async (): Promise<Session> => {
     const wait = retryAt - clock()
     if (wait > 0)
-      throw new McpFailure('unreachable', `${problem} It is tried again in ${Math.ceil(wait / 1_000)} seconds.`)
+      throw new McpServerError('unreachable', `${problem} It is tried again in ${Math.ceil(wait / 1_000)} seconds.`)
     try {
       const started = await startSession(deps, answerElicitation, closing.signal)
       started.client.onclose = () => ended(started)
@@ -147,7 +147,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
 
   const running = async (signal: AbortSignal): Promise<Session> => {
     if (closing.signal.aborted)
-      throw new McpFailure('unreachable', `The MCP server ${name} is not configured any more.`)
+      throw new McpServerError('unreachable', `The MCP server ${name} is not configured any more.`)
     const { max_lifetime_seconds: lifetime } = settings
     if (session !== undefined && lifetime > 0 && active <= 1 && clock() - session.startedAt > lifetime * 1_000)
       await stopSession('max_lifetime_seconds')
@@ -221,7 +221,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
     problem: () => problem,
     isRunning: () => session !== undefined,
     async close() {
-      closing.abort(new McpFailure('unreachable', `The MCP server ${name} was stopped.`))
+      closing.abort(new McpServerError('unreachable', `The MCP server ${name} was stopped.`))
       await starting?.catch(() => undefined)
       await stopSession('closed')
     },

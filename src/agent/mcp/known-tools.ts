@@ -4,7 +4,7 @@
 import type { SelectableTool } from '../toolsets/select-tools.ts'
 import { createCatalogueCache } from './catalogue-cache.ts'
 import { enabledServers, type McpConfig } from './config.ts'
-import { McpFailure } from './failure.ts'
+import { McpServerError } from './mcp-server-error.ts'
 import { toolsetOfServer } from './names.ts'
 import { createServerTools } from './server-tools.ts'
 
@@ -19,7 +19,7 @@ export interface KnownServer {
 export function readKnownServers(cacheDirectory: string, config: McpConfig): readonly KnownServer[] {
   const cache = createCatalogueCache(cacheDirectory)
   const request = async () => {
-    throw new McpFailure('unreachable', 'no server is called here')
+    throw new McpServerError('unreachable', 'no server is called here')
   }
   const enabled = enabledServers(config)
   const servers = enabled.map(([server]) => server)

@@ -11,8 +11,8 @@ import {
   type OAuthDiscoveryState,
 } from '@modelcontextprotocol/client'
 import { raceAbort } from '../../lib/timers.ts'
-import { McpFailure } from './failure.ts'
 import { boundedFetch } from './http-transport.ts'
+import { McpServerError } from './mcp-server-error.ts'
 import { clientMetadata, clientOf, type OAuthDeps, storedParts } from './oauth.ts'
 
 export interface LoginOptions extends Pick<OAuthDeps, 'server' | 'settings' | 'store'> {
@@ -30,7 +30,7 @@ export interface LoginOptions extends Pick<OAuthDeps, 'server' | 'settings' | 's
 /** Limits an answer of the endpoints of a login. */
 const maxAnswerBytes = 1_048_576
 
-/** Resolves when the tokens are stored. Rejects with `McpFailure`, an error of the SDK, or the reason of the signal. */
+/** Resolves when the tokens are stored. Rejects with `McpServerError`, an error of the SDK, or the reason of the signal. */
 export async function login(options: LoginOptions): Promise<void> {
   const { server, url, settings, signal } = options
   const fetch = boundedFetch(options.fetch, maxAnswerBytes)
@@ -81,20 +81,20 @@ async function readChallenge({
   }
 }
 
-/** Throws `McpFailure` when the login was refused, or when it belongs to another one. */
+/** Throws `McpServerError` when the login was refused, or when it belongs to another one. */
 function readReturn(server: string, target: URL, state: string): { readonly code: string; readonly iss?: string } {
   const { searchParams } = target
   const error = searchParams.get('error')
   if (error !== null) {
     const detail = searchParams.get('error_description') ?? ''
-    throw new McpFailure(
+    throw new McpServerError(
       'login_needed',
       `The login at ${server} was refused: ${`${error} ${detail}`.slice(0, 300).trim()}`,
     )
   }
   const code = searchParams.get('code')
   if (code === null || !isEqual(searchParams.get('state') ?? '', state))
-    throw new McpFailure(
+    throw new McpServerError(
       'login_needed',
       `The browser returned without the login that was begun at ${server}. Try again.`,
     )

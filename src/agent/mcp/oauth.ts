@@ -11,8 +11,8 @@ import {
 } from '@modelcontextprotocol/client'
 import { messageOf } from '../../lib/errors.ts'
 import type { McpServerConfig } from './config.ts'
-import { loginNeeded, McpFailure } from './failure.ts'
 import type { LoginStore, StoredClient } from './login-store.ts'
+import { loginNeeded, McpServerError } from './mcp-server-error.ts'
 
 export interface OAuthDeps {
   readonly server: string
@@ -46,7 +46,7 @@ export function createTokenSource({ server, settings, store, withLock }: OAuthDe
 
 type Unauthorized = Parameters<NonNullable<AuthProvider['onUnauthorized']>>[0]
 
-/** Rejects with an `McpFailure`. */
+/** Rejects with an `McpServerError`. */
 async function renew(
   { server, settings, store }: Omit<OAuthDeps, 'withLock'>,
   { response, serverUrl, fetchFn }: Unauthorized,
@@ -64,10 +64,10 @@ async function renew(
     const [outage] = outages
     // After a failed refresh the SDK asks for a person, whatever the reason. It removes a login that was refused.
     const isOutage = outage !== undefined && store.tokens() !== undefined
-    if (error instanceof McpFailure && !isOutage) throw error
+    if (error instanceof McpServerError && !isOutage) throw error
     const cause = isOutage ? outage : error
     const message = `The login at the MCP server ${server} could not be renewed: ${messageOf(cause)}`
-    throw new McpFailure('unreachable', message, { cause })
+    throw new McpServerError('unreachable', message, { cause })
   }
 }
 

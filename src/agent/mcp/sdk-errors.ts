@@ -3,36 +3,40 @@
  */
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from '@modelcontextprotocol/client'
 import { messageOf, systemCode } from '../../lib/errors.ts'
-import { loginNeeded, McpFailure } from './failure.ts'
+import { loginNeeded, McpServerError } from './mcp-server-error.ts'
 import { cleanText } from './names.ts'
 
 const maxReasonChars = 1_000
 
 /** What an error of the SDK means for a request that was sent. */
-export function toCallFailure(server: string, error: unknown, timeoutSeconds: number): McpFailure {
-  if (error instanceof McpFailure) return error
+export function toCallFailure(server: string, error: unknown, timeoutSeconds: number): McpServerError {
+  if (error instanceof McpServerError) return error
   const unknown = 'Whether it had its effect is unknown: find out before you repeat it.'
   if (error instanceof UnauthorizedError) return loginNeeded(server)
   if (error instanceof ProtocolError)
-    return new McpFailure('refused', cleanText(`The MCP server ${server} refused: ${error.message}`, maxReasonChars), {
-      cause: error,
-    })
+    return new McpServerError(
+      'refused',
+      cleanText(`The MCP server ${server} refused: ${error.message}`, maxReasonChars),
+      {
+        cause: error,
+      },
+    )
   if (error instanceof SdkHttpError) {
     const answer = `The MCP server ${server} answered with HTTP ${error.status}.`
     // A proxy that waits no longer, or a failure in the middle of the work.
     const isRefusal = error.status !== 408 && (error.status ?? 0) < 500
     return isRefusal
-      ? new McpFailure('refused', answer, { cause: error })
-      : new McpFailure('closed', `${answer} ${unknown}`, { cause: error })
+      ? new McpServerError('refused', answer, { cause: error })
+      : new McpServerError('closed', `${answer} ${unknown}`, { cause: error })
   }
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
-    return new McpFailure(
+    return new McpServerError(
       'timeout',
       `The MCP server ${server} did not answer within ${timeoutSeconds} seconds. ${unknown}`,
       { cause: error },
     )
   const reason = cleanText(reasonOf(error), maxReasonChars)
-  return new McpFailure(
+  return new McpServerError(
     'closed',
     `The connection to the MCP server ${server} ended during the call: ${reason} ${unknown}`,
     { cause: error },
@@ -51,8 +55,8 @@ export function toStartFailure(
   server: string,
   error: unknown,
   { sandbox, said }: StartDetails = { said: '' },
-): McpFailure {
-  if (error instanceof McpFailure) return error
+): McpServerError {
+  if (error instanceof McpServerError) return error
   if (error instanceof UnauthorizedError) return loginNeeded(server)
   const isUnauthorized = error instanceof SdkHttpError && error.status === 401
   const hint = isUnauthorized ? ' It asks for a login: set its `headers`, or `auth: oauth`.' : ''
@@ -61,7 +65,7 @@ export function toStartFailure(
       ? ''
       : ` It was started in a sandbox (${sandbox}), which hides much of this machine from it; \`mcp_servers.${server}.sandbox: off\` starts it without one.`
   const text = `The MCP server ${server} cannot be reached: ${reasonOf(error)}.${hint}${said}`
-  return new McpFailure('unreachable', `${cleanText(text.replaceAll('..', '.'), maxReasonChars)}${where}`, {
+  return new McpServerError('unreachable', `${cleanText(text.replaceAll('..', '.'), maxReasonChars)}${where}`, {
     cause: error,
   })
 }

@@ -10,7 +10,7 @@ import type { ApprovalNeed, ToolContext, ToolDefinition } from '../tools/tool.ts
 import type { RemoteTool, ServerCatalogue } from './catalogue.ts'
 import type { McpServerConfig } from './config.ts'
 import type { ServerConnection, ServerRequest } from './connection.ts'
-import { McpFailure } from './failure.ts'
+import { McpServerError } from './mcp-server-error.ts'
 import { cleanText, matchesGlob, ownerOfName, toolNameOf, toolsetOfServer } from './names.ts'
 import { hasPictures, type StorePicture, showResultPictures } from './result-pictures.ts'
 import { contentText, resourceText, toolResultJson } from './result-text.ts'
@@ -127,7 +127,7 @@ function notApproved(name: string): string {
   return toErrorJson({ code: 'approval_required', reason: `A user must allow ${name} first. It was not run.` })
 }
 
-/** Never rejects with `McpFailure`: the model is told. */
+/** Never rejects with `McpServerError`: the model is told. */
 async function answer(
   { connection, storePicture, refuse, askUserOf }: ServerToolsDeps,
   context: ToolContext,
@@ -144,7 +144,7 @@ async function answer(
     const shown = canShow ? await showResultPictures(result, storePicture, showPicture) : result
     return toJson(shown, storedCharsOf(limits))
   } catch (error) {
-    if (!(error instanceof McpFailure)) throw error
+    if (!(error instanceof McpServerError)) throw error
     return toErrorJson({ code: error.code, reason: error.message })
   }
 }

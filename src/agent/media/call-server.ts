@@ -3,7 +3,7 @@
  */
 import type { CredentialFailure } from '../models/credentials/cooldown.ts'
 import { ModelError } from '../models/provider.ts'
-import { MediaFailure } from './media-failure.ts'
+import { MediaProviderError } from './media-provider-error.ts'
 
 /** The keys of one provider, for one task. */
 export interface ServerKeys {
@@ -27,7 +27,7 @@ export interface CallOptions {
 const maxTries = 3
 const maxWaitMs = 20_000
 
-/** Rejects with `MediaFailure`, or with the reason of the signal. */
+/** Rejects with `MediaProviderError`, or with the reason of the signal. */
 export async function callServer<T>(
   { keys, sleep, signal, isCostly = false }: CallOptions,
   call: (baseUrl: string, secret: string) => Promise<T>,
@@ -57,14 +57,14 @@ function passes({ kind, maxTries, status }: ModelError, isCostly: boolean): bool
   return maxTries > 1 && (kind === 'rate-limit' || kind === 'overloaded' || kind === 'network')
 }
 
-function toFailure(error: ModelError): MediaFailure {
+function toFailure(error: ModelError): MediaProviderError {
   const { kind, message } = error
   const words = message.charAt(0).toLowerCase() + message.slice(1)
   if (kind === 'content-filter')
-    return new MediaFailure('refused', `the provider refuses it because of its rules for content (${words})`, {
+    return new MediaProviderError('refused', `the provider refuses it because of its rules for content (${words})`, {
       cause: error,
     })
-  if (kind === 'timeout') return new MediaFailure('timeout', words, { cause: error })
-  if (kind === 'context') return new MediaFailure('too-large', `it is too large for the provider (${words})`)
-  return new MediaFailure('failed', words, { cause: error })
+  if (kind === 'timeout') return new MediaProviderError('timeout', words, { cause: error })
+  if (kind === 'context') return new MediaProviderError('too-large', `it is too large for the provider (${words})`)
+  return new MediaProviderError('failed', words, { cause: error })
 }

@@ -6,7 +6,7 @@ import { httpFetch, readBodyPrefix } from '../models/http-fetch.ts'
 import { failureToModelError, mapProviderError, parseProviderFailure } from '../models/map-provider-error.ts'
 import { ModelError } from '../models/provider.ts'
 import { callServer } from './call-server.ts'
-import { MediaFailure } from './media-failure.ts'
+import { MediaProviderError } from './media-provider-error.ts'
 
 export interface FalRequest {
   /** Without a trailing slash. */
@@ -25,7 +25,7 @@ export interface FalRequest {
 
 const sizes = { landscape: 'landscape_16_9', square: 'square_hd', portrait: 'portrait_16_9' } as const
 
-/** Rejects with `MediaFailure`, or with the reason of the signal. */
+/** Rejects with `MediaProviderError`, or with the reason of the signal. */
 export async function drawWithFal(request: FalRequest, signal: AbortSignal): Promise<{ readonly url: string }> {
   const { baseUrl, key, sleep } = request
   const keys = { baseUrl: () => baseUrl, secret: () => key, rotate: () => false, succeeded: () => undefined }
@@ -33,9 +33,9 @@ export async function drawWithFal(request: FalRequest, signal: AbortSignal): Pro
   const { images, has_nsfw_concepts: flags } = asRecord(answer)
   // The picture is black then.
   if (Array.isArray(flags) && flags.includes(true))
-    throw new MediaFailure('refused', 'the provider refuses it because of its rules for content')
+    throw new MediaProviderError('refused', 'the provider refuses it because of its rules for content')
   const url = asString(asRecord(Array.isArray(images) ? images[0] : undefined)['url'])
-  if (url === '') throw new MediaFailure('bad-result', 'the provider answered without a picture')
+  if (url === '') throw new MediaProviderError('bad-result', 'the provider answered without a picture')
   return { url }
 }
 

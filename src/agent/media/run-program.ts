@@ -8,7 +8,7 @@ import { terminateProcessGroup } from '../../lib/process-group.ts'
 import { type SpawnRequest, spawnFailure } from '../../lib/spawn-failure.ts'
 import { stripTerminalEscapes } from '../../lib/visible-text.ts'
 import { type EnvironmentVariables, filterEnvironment } from '../environments/passed-variables.ts'
-import { MediaFailure } from './media-failure.ts'
+import { MediaProviderError } from './media-provider-error.ts'
 
 export interface ProgramOptions {
   readonly argv: readonly string[]
@@ -27,7 +27,7 @@ const graceMs = 1_000
 /** Limits what it writes about an error. */
 const maxErrorChars = 300
 
-/** Resolves with what it printed. Rejects with `MediaFailure`, or with the reason of the signal. */
+/** Resolves with what it printed. Rejects with `MediaProviderError`, or with the reason of the signal. */
 export async function runProgram(
   { argv, input, cwd, env, withheld, timeoutMs, maxOutputBytes }: ProgramOptions,
   signal: AbortSignal,
@@ -46,13 +46,13 @@ export async function runProgram(
   let errors = ''
   const limit = new AbortController()
   const timer = setTimeout(
-    () => limit.abort(new MediaFailure('timeout', `the program was ended after ${timeoutMs / 1_000} s`)),
+    () => limit.abort(new MediaProviderError('timeout', `the program was ended after ${timeoutMs / 1_000} s`)),
     timeoutMs,
   )
   child.stdout.on('data', (chunk: Buffer) => {
     bytes += chunk.length
     if (bytes <= maxOutputBytes) output.push(chunk)
-    else limit.abort(new MediaFailure('bad-result', 'the program printed too much'))
+    else limit.abort(new MediaProviderError('bad-result', 'the program printed too much'))
   })
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     errors = `${errors}${chunk}`.slice(-4 * maxErrorChars)
@@ -64,7 +64,10 @@ export async function runProgram(
     const code = await exitOf(child, { program, cwd }, stop)
     if (code === 0) return Buffer.concat(output)
     const said = stripTerminalEscapes(errors).replace(/\s+/g, ' ').trim().slice(-maxErrorChars)
-    throw new MediaFailure('failed', `the program ended with ${code ?? 'a signal'}${said === '' ? '' : `: ${said}`}`)
+    throw new MediaProviderError(
+      'failed',
+      `the program ended with ${code ?? 'a signal'}${said === '' ? '' : `: ${said}`}`,
+    )
   } finally {
     clearTimeout(timer)
     if (child.pid !== undefined) await terminateProcessGroup(child.pid, graceMs)
@@ -79,6 +82,6 @@ async function exitOf(child: ChildProcess, { program, cwd }: SpawnRequest, stop:
     return typeof code === 'number' ? code : null
   } catch (error) {
     stop.throwIfAborted()
-    throw new MediaFailure('failed', spawnFailure(error, { program, cwd }).message, { cause: error })
+    throw new MediaProviderError('failed', spawnFailure(error, { program, cwd }).message, { cause: error })
   }
 }

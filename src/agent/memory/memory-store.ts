@@ -184,9 +184,10 @@ function fingerprint(path: string): string {
 /** Temporary files of a process that was killed while it wrote. Under the lock no other process writes. */
 async function removeLeftovers(path: string): Promise<void> {
   const [folder, name] = [dirname(path), basename(path)]
-  for (const found of await listNames(folder)) {
-    const isLeftover = found.startsWith(`.${name}.`) && /^\d+\.[0-9a-f]{8}\.tmp$/.test(found.slice(name.length + 2))
-    if (isLeftover) await rm(join(folder, found), { force: true })
+  for (const listName of await listNames(folder)) {
+    const isLeftover =
+      listName.startsWith(`.${name}.`) && /^\d+\.[0-9a-f]{8}\.tmp$/.test(listName.slice(name.length + 2))
+    if (isLeftover) await rm(join(folder, listName), { force: true })
   }
 }
 

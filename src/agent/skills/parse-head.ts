@@ -82,17 +82,18 @@ export function parseHead(text: string, path: string, folder: string): ParsedHea
 type Report = (code: SkillProblem['code'], message: string, isLeftOut?: boolean) => void
 
 function readName(value: unknown, folder: string, report: Report): string | undefined {
-  const own = textOf(value)
-  if (isSkillName(own)) {
-    if (own !== folder) report('invalid-name', `its name is ${own}, but its folder is ${folder}; rename one of them`)
-    return own
+  const itself = textOf(value)
+  if (isSkillName(itself)) {
+    if (itself !== folder)
+      report('invalid-name', `its name is ${itself}, but its folder is ${folder}; rename one of them`)
+    return itself
   }
   const rule = 'at most 64 small letters, digits, ".", "_" and "-"'
   if (!isSkillName(folder)) {
     report('invalid-name', `neither its name nor its folder is a valid name: ${rule}`, true)
     return undefined
   }
-  if (own !== '') report('invalid-name', `its name is invalid (${rule}); the name of its folder is used`)
+  if (itself !== '') report('invalid-name', `its name is invalid (${rule}); the name of its folder is used`)
   return folder
 }
 

@@ -147,9 +147,9 @@ function splitLines(text: string): { start: number; end: number; loose: string }
   let start = 0
   return text.split('\n').map((line) => {
     const end = start + line.length - (line.endsWith('\r') ? 1 : 0)
-    const found = { start, end, loose: collapseWhitespace(line) }
+    const candidate = { start, end, loose: collapseWhitespace(line) }
     start += line.length + 1
-    return found
+    return candidate
   })
 }
 

@@ -15,8 +15,8 @@ interface Match {
 
 /** `matches`: lines as `path:12:text` (`path-12-text` for context), or a list of objects. */
 export function matchParts(matches: unknown, pattern: string, budget: ViewBudget): readonly MatchesPart[] {
-  const found = typeof matches === 'string' ? parseLines(matches) : asArray(matches).flatMap(toMatch)
-  const byPath = Map.groupBy(budget.list(found), ({ path }) => path)
+  const results = typeof matches === 'string' ? parseLines(matches) : asArray(matches).flatMap(toMatch)
+  const byPath = Map.groupBy(budget.list(results), ({ path }) => path)
   const marks = literalsOf(pattern)
   return [...byPath].map(([path, lines]) => ({
     kind: 'matches',

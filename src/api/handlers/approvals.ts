@@ -31,7 +31,7 @@ export async function listPending(
       (chat === undefined || source.chatId === chat) &&
       (session_key === undefined || sessionKey === session_key),
   )
-  return { questions: questions.map((one) => cleanQuestion(outbox.withhold, toQuestion(one))) }
+  return { questions: questions.map((question) => cleanQuestion(outbox.withhold, toQuestion(question))) }
 }
 
 function toQuestion({

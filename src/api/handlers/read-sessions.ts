@@ -93,8 +93,8 @@ const absentSession = { kind: 'absent', what: 'session' } as const
 function* readPage({ filter, before, limit }: SessionsRequest): Transaction<ReadAnswer> {
   const search = filter.search === undefined ? undefined : searchOf(filter.search)
   if (search === 'nothing') return { kind: 'sessions', sessions: [], hasMore: false }
-  const found = yield* listSessions({ ...filter, search }, before, limit + 1)
-  const page = found.slice(0, limit)
+  const listed = yield* listSessions({ ...filter, search }, before, limit + 1)
+  const page = listed.slice(0, limit)
   const hits =
     search === undefined
       ? undefined
@@ -103,9 +103,9 @@ function* readPage({ filter, before, limit }: SessionsRequest): Transaction<Read
           page.map(({ id }) => id),
         )
   const sessions = []
-  for (const one of page) {
-    const session = yield* toSession(one)
-    const hit = hits?.get(one.id)
+  for (const listed of page) {
+    const session = yield* toSession(listed)
+    const hit = hits?.get(listed.id)
     const match =
       hit === undefined
         ? {}
@@ -117,9 +117,9 @@ function* readPage({ filter, before, limit }: SessionsRequest): Transaction<Read
               excerpt: hit.excerpt,
             },
           }
-    sessions.push({ entry: { ...session, ...match }, position: { at: one.updated_at, id: one.id } })
+    sessions.push({ entry: { ...session, ...match }, position: { at: listed.updated_at, id: listed.id } })
   }
-  return { kind: 'sessions', sessions, hasMore: found.length > limit }
+  return { kind: 'sessions', sessions, hasMore: listed.length > limit }
 }
 
 /** Signs alone are searched as they are. */
@@ -166,14 +166,14 @@ const maxArgumentChars = 500
 function* readMessages({ session, filter, from, direction, limit }: MessagesRequest): Transaction<ReadAnswer> {
   if ((yield* findListedSession(session)) === undefined) return absentSession
   const start = from ?? (direction === 'older' ? lastPosition : firstPosition)
-  const found = yield* listMessages(session, filter, start, direction, limit + 1)
+  const listed = yield* listMessages(session, filter, start, direction, limit + 1)
   const outcomes = new Map<string, Map<string, ToolCallOutcome>>()
   const messages = []
-  for (const message of found.slice(0, limit)) {
+  for (const message of listed.slice(0, limit)) {
     const entry = yield* toMessage(session, message, maxTextChars, outcomes)
     messages.push({ entry, position: { ord: message.ord, id: message.id } })
   }
-  return { kind: 'messages', messages, hasMore: found.length > limit }
+  return { kind: 'messages', messages, hasMore: listed.length > limit }
 }
 
 const firstPosition: MessagePosition = { ord: -1, id: 0 }

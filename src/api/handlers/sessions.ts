@@ -111,9 +111,9 @@ export async function openAttachment(
   const { stored } = await read(services, { kind: 'file', ...file }, signal)
   const { media, pictures } = services.home
   const path = stored !== null && 'picture' in stored ? join(pictures, stored.picture) : stored?.path
-  const found = path === undefined ? undefined : await openStoredFile(relative(media, path), { folder: media })
-  if (found === undefined) throw new HermesError('http/not-found', 'The gateway keeps no copy of this file.')
-  const { content, mimeType, bytes } = found
+  const opened = path === undefined ? undefined : await openStoredFile(relative(media, path), { folder: media })
+  if (opened === undefined) throw new HermesError('http/not-found', 'The gateway keeps no copy of this file.')
+  const { content, mimeType, bytes } = opened
   return new Response(ReadableStream.from(content), {
     headers: {
       'content-type': mimeType,
@@ -140,15 +140,15 @@ export async function listMessages(
   const [direction, ord, id] = position ?? [forward]
   const from = ord === undefined || id === undefined ? undefined : { ord, id }
   const filter = { roles, all }
-  const found = await read(services, { kind: 'messages', session, filter, from, direction, limit }, signal)
-  const page = direction === forward ? found.messages : found.messages.toReversed()
+  const result = await read(services, { kind: 'messages', session, filter, from, direction, limit }, signal)
+  const page = direction === forward ? result.messages : result.messages.toReversed()
   // An empty page stays where it is.
   const first = page.at(0)?.position ?? from ?? (order === 'newest' ? { ord: -1, id: 0 } : undefined)
   const last = page.at(-1)?.position ?? from
   const cursorOf = (to: 'older' | 'newer', at: { ord: number; id: number } | undefined) =>
     at === undefined ? null : encodeCursor(list, [to, at.ord, at.id])
-  const hasNext = direction === forward ? found.hasMore : true
-  const hasPrevious = order === 'newest' || (direction === forward ? from !== undefined : found.hasMore)
+  const hasNext = direction === forward ? result.hasMore : true
+  const hasPrevious = order === 'newest' || (direction === forward ? from !== undefined : result.hasMore)
   return {
     session_id: session,
     messages: page.map(({ entry }) => cleanMessage(services.outbox.withhold, entry)),

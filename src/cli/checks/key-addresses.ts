@@ -46,8 +46,8 @@ function isVendor(provider: string): boolean {
 }
 
 function isVendorHost(provider: string, baseUrl: string): boolean {
-  const { baseUrl: own = '', keyAddresses = {} } = findProvider(provider)?.entry ?? {}
-  return [own, ...Object.values(keyAddresses)].some((address) => hostOf(address) === hostOf(baseUrl))
+  const { baseUrl: defaultAddress = '', keyAddresses = {} } = findProvider(provider)?.entry ?? {}
+  return [defaultAddress, ...Object.values(keyAddresses)].some((address) => hostOf(address) === hostOf(baseUrl))
 }
 
 function hostOf(address: string): string {

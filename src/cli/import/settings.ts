@@ -217,9 +217,9 @@ interface Checked {
 const maxRounds = 20
 
 /** Separates what this gateway cannot use. Removing an invalid value can make another one visible, so it runs in rounds. */
-function checkSettings(found: readonly Found[], input: CheckInput): Checked {
+function checkSettings(candidates: readonly Found[], input: CheckInput): Checked {
   const entries: ImportEntry[] = []
-  let settings = splitNested(found)
+  let settings = splitNested(candidates)
   for (let round = 0; round < maxRounds; round++) {
     const evaluation = evaluate(settings, input)
     const rejected = new Map<Found, ConfigIssue>()

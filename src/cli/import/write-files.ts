@@ -66,8 +66,8 @@ function resultOf(change: string): ImportResult {
 function hasSameFiles(existing: ReadonlyMap<string, FolderFile>, files: ReadonlyMap<string, FolderFile>): boolean {
   if (existing.size !== files.size) return false
   return [...files].every(([path, { content }]) => {
-    const found = existing.get(path)?.content
-    return found !== undefined && Buffer.from(content).equals(found)
+    const bytes = existing.get(path)?.content
+    return bytes !== undefined && Buffer.from(content).equals(bytes)
   })
 }
 

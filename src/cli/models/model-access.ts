@@ -41,9 +41,9 @@ export async function openModels(context: CliContext): Promise<ModelAccess> {
     selection,
     settingsFor: (provider, model) => ({ ...selected(provider), model }),
     keyOf(provider) {
-      const found = selected(provider)
-      const source = resolveProvider(found)?.keys[0]?.source
-      return source === undefined ? undefined : (found.label ?? keyName(source))
+      const selection = selected(provider)
+      const source = resolveProvider(selection)?.keys[0]?.source
+      return source === undefined ? undefined : (selection.label ?? keyName(source))
     },
     localServers: () =>
       findLocalServers({

@@ -95,8 +95,8 @@ export function withoutSecrets(hook: KnownHook, redact: Redactor): KnownHook {
 
 /** Throws `cli/not-found`. */
 export function findHook(name: string, hooks: readonly KnownHook[]): KnownHook {
-  const found = hooks.find((hook) => hook.name === name)
-  if (found !== undefined) return found
+  const match = hooks.find((hook) => hook.name === name)
+  if (match !== undefined) return match
   const names = hooks.map((hook) => hook.name).join(', ')
   throw new HermesError(
     'cli/not-found',

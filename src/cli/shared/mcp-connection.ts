@@ -27,7 +27,7 @@ export function findServer(name: string, { config }: Pick<Settings, 'config'>): 
 
 /**
  * Starts the server, reads what it offers and stops it. What it offers is stored, so that the gateway knows it.
- * Rejects with `McpFailure`, or with the reason of the signal.
+ * Rejects with `McpServerError`, or with the reason of the signal.
  */
 export async function askServer(
   context: Pick<CliContext, 'home' | 'version' | 'errors'>,

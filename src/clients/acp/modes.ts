@@ -38,8 +38,8 @@ export type AcpMode = (typeof modes)[number]['id']
 
 /** Throws a `RequestError` for a mode that there is not. */
 export function changeToMode(id: string): WorkspaceChange {
-  const found = modes.find((mode) => mode.id === id)
-  if (found !== undefined) return found.change
+  const known = modes.find((mode) => mode.id === id)
+  if (known !== undefined) return known.change
   throw invalidParams(`There is no mode ${id.slice(0, 100)}: use ${modes.map((mode) => mode.id).join(', ')}.`)
 }
 

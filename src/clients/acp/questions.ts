@@ -39,10 +39,10 @@ export function createSessionQuestions(options: SessionQuestionsOptions): Sessio
       void askPerson(question, AbortSignal.any([signal, answered.signal]))
     },
     async settled(button, text) {
-      const found = [...open.values()].find(({ question }) => question.buttons.some(({ id }) => id === button))
-      if (found === undefined) return
-      await close(found.question, text)
-      found.answered.abort()
+      const pending = [...open.values()].find(({ question }) => question.buttons.some(({ id }) => id === button))
+      if (pending === undefined) return
+      await close(pending.question, text)
+      pending.answered.abort()
     },
   }
 

@@ -31,9 +31,9 @@ export const conversationsList = defineTool({
   async call(gateway, { platform, limit, search }, signal) {
     const wanted = clamp(limit, 50, [1, maxConversations])
     const words = search?.toLowerCase() ?? ''
-    const found: ApiSession[] = []
+    const list: ApiSession[] = []
     let cursor: string | undefined
-    for (let page = 0; page < maxPages && found.length < wanted; page += 1) {
+    for (let page = 0; page < maxPages && list.length < wanted; page += 1) {
       const query = {
         current: 'true' as const,
         platform: platform?.toLowerCase() || undefined,
@@ -42,11 +42,11 @@ export const conversationsList = defineTool({
       }
       const answer: ApiSessions = await callRoute(gateway, listSessions, { query, signal })
       const { sessions, next_cursor: next } = answer
-      found.push(...sessions.filter((session) => words === '' || isNamed(session, words)))
+      list.push(...sessions.filter((session) => words === '' || isNamed(session, words)))
       if (next === null) break
       cursor = next
     }
-    const conversations = found.slice(0, wanted).map(summaryOf)
+    const conversations = list.slice(0, wanted).map(summaryOf)
     return { value: { count: conversations.length, conversations } }
   },
 })

@@ -18,18 +18,18 @@ export const channelsList = defineTool({
   input: z.object({ platform: z.string().max(200).nullish().describe('Only this platform') }),
   annotations: readOnly,
   async call(gateway, { platform }, signal) {
-    const found: ApiChannels['channels'] = []
+    const matching: ApiChannels['channels'] = []
     let cursor: string | undefined
     do {
       const query = { platform: platform?.toLowerCase() || undefined, limit: 200, cursor }
       const page: ApiChannels = await callRoute(gateway, listChannels, { query, signal })
-      found.push(...page.channels)
+      matching.push(...page.channels)
       cursor = page.next_cursor ?? undefined
-    } while (cursor !== undefined && found.length < maxChannels)
-    const channels = found
+    } while (cursor !== undefined && matching.length < maxChannels)
+    const channels = matching
       .slice(0, maxChannels)
       .map(({ name, account: _, ...channel }) => ({ ...channel, name: name ?? '' }))
-    const isCut = cursor !== undefined || found.length > maxChannels
+    const isCut = cursor !== undefined || matching.length > maxChannels
     return { value: { count: channels.length, channels, ...(isCut ? { truncated: true } : {}) } }
   },
 })

@@ -39,9 +39,9 @@ const ownCommands: readonly (readonly [command: string, action: string])[] = [
 
 /** All commands, those of the terminal interface first. */
 export function withOwnCommands(commands: readonly GatewayCommand[]): readonly GatewayCommand[] {
-  const own = ownCommands.map(([command, description]) => ({ name: command.slice(1), description }))
-  const names = new Set(own.map(({ name }) => name))
-  return [...own, ...commands.filter(({ name }) => !names.has(name))]
+  const local = ownCommands.map(([command, description]) => ({ name: command.slice(1), description }))
+  const names = new Set(local.map(({ name }) => name))
+  return [...local, ...commands.filter(({ name }) => !names.has(name))]
 }
 
 /** pi-tui keeps its keys for the process. */

@@ -65,10 +65,10 @@ export async function personality({ sessionKey, args }: CommandContext, choices:
     await choices.change(sessionKey, 'personality', null)
     return `The configured personality applies again, ${nextTime}`
   }
-  const found = personalities.find(({ name }) => name.toLowerCase() === wanted.toLowerCase())
-  if (found === undefined) return 'There is no such personality. `/personality` lists them.'
-  await choices.change(sessionKey, 'personality', found.name)
-  return `I will be **${found.name}** here, ${nextTime}`
+  const match = personalities.find(({ name }) => name.toLowerCase() === wanted.toLowerCase())
+  if (match === undefined) return 'There is no such personality. `/personality` lists them.'
+  await choices.change(sessionKey, 'personality', match.name)
+  return `I will be **${match.name}** here, ${nextTime}`
 }
 
 /** The system prompt of a session is frozen with it. */

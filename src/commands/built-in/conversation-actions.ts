@@ -99,7 +99,7 @@ function undoText(
   requested: number,
 ): string {
   const limit = reachesSummary ? ' What was said before is summarised, and a summary cannot be taken back.' : ''
-  const kept =
+  const heading =
     keptOf === undefined
       ? ''
       : ` The message before is from ${authorName(keptOf)}. Only its author or an owner can take it back.`
@@ -110,7 +110,7 @@ function undoText(
   const of = others.length === 0 ? '' : `${count === 1 ? ' of' : ', also of'} ${others.map(authorName).join(' and ')},`
   const what =
     count === 1 ? `${whose} message${of} and its answer` : `${whose} ${count} messages${of} and their answers`
-  const fewer = count < requested && !reachesSummary && kept === '' ? ' That was everything.' : `${limit}${kept}`
+  const fewer = count < requested && !reachesSummary && heading === '' ? ' That was everything.' : `${limit}${heading}`
   const effects = usedTools ? ' What I did with tools meanwhile stays done.' : ''
   return `↩️ Took back ${what}, from “${excerpt(conversations, text, 100)}” on.${fewer}${effects}`
 }

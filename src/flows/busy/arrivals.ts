@@ -93,9 +93,9 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
     seq: number,
     isUrgent: boolean,
   ): Transaction<ArrivalResult> {
-    const { own } = yield* countWaiting(key, 'control', event.source.userId)
+    const { own: ownCount } = yield* countWaiting(key, 'control', event.source.userId)
     // For `/stop` and answers there is room behind other commands.
-    if (event.internal === true || own <= settings().display.busy_queue_limit * (isUrgent ? 2 : 1)) return 'waits'
+    if (event.internal === true || ownCount <= settings().display.busy_queue_limit * (isUrgent ? 2 : 1)) return 'waits'
     return yield* refuse(key, event, seq)
   }
 

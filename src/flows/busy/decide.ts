@@ -37,8 +37,8 @@ export function isInteractive(event: MessageEvent): boolean {
 export function chosenMode(event: MessageEvent, settings: SessionSettings, config: DisplayConfig): BusyInputMode {
   if (event.busyMode !== undefined) return event.busyMode
   if (!isInteractive(event)) return 'queue'
-  const own = busyInputModes.find((mode) => mode === settings.busy_input_mode)
-  if (own !== undefined) return own
+  const configuredMode = busyInputModes.find((mode) => mode === settings.busy_input_mode)
+  if (configuredMode !== undefined) return configuredMode
   // An adapter may have a mode of its own: the page of the gateway shows what waits, and queues.
   const given = busyInputModes.find((mode) => mode === event.metadata?.['busy'])
   return given ?? config.display.busy_text_mode ?? config.display.busy_input_mode

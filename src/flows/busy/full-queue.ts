@@ -47,8 +47,8 @@ export function createFullQueueNotices({ store, outbox, settings, stopping, cloc
         const refused = yield* takeRefused(key)
         const messages = refused.map(({ seq, payload }) => ({ seq, event: parseStoredEvent(payload) }))
         // In a conversation of several people, each one is told.
-        for (const own of Map.groupBy(messages, ({ event }) => event.source.userId).values()) {
-          const notice = prepareNotice(own)
+        for (const ofSender of Map.groupBy(messages, ({ event }) => event.source.userId).values()) {
+          const notice = prepareNotice(ofSender)
           if (notice !== undefined) yield* enlist(notice, clock())
         }
       })

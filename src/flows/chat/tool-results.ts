@@ -35,13 +35,13 @@ export async function viewToolCall(
   call: { readonly turnId: string; readonly callId: string },
   whole: boolean,
 ): Promise<ToolView | undefined> {
-  const found = await store.run(() => findShownToolCall(chat, call))
-  if (found === undefined) return undefined
-  const path = whole && found.result !== undefined ? fullResultPath(found.result) : undefined
+  const storedCall = await store.run(() => findShownToolCall(chat, call))
+  if (storedCall === undefined) return undefined
+  const path = whole && storedCall.result !== undefined ? fullResultPath(storedCall.result) : undefined
   // A tool may name any path: only a file of this turn is read.
   const isOwn = path !== undefined && dirname(path) === `${resultFolder}/${call.turnId}`
   const fullText = isOwn ? await readResult(`${resultFolder}/${call.turnId}/${basename(path)}`) : undefined
-  return createToolView({ ...found, fullText }, { whole, withhold })
+  return createToolView({ ...storedCall, fullText }, { whole, withhold })
 }
 
 /** A view shows as much. */

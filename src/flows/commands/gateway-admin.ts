@@ -29,8 +29,8 @@ export function createGatewayAdmin(deps: GatewayAdminDeps): GatewayAdmin {
     }),
     clearHome: (source) => ({
       *write() {
-        const found = yield* clearHomeChannel(targetOf(source))
-        return found
+        const isCleared = yield* clearHomeChannel(targetOf(source))
+        return isCleared
           ? `${source.platform} has the home channel of the configuration again, if there is one.`
           : `No chat was chosen as the home channel of ${source.platform}.`
       },

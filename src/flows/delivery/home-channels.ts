@@ -66,11 +66,11 @@ export function* findHomeChannels(accounts: readonly PlatformAccount[]): Transac
   const chosen = yield* rows(selectAll, {})
   return accounts.flatMap(({ platform: { name: platform }, account, homeChannel, blocked }): HomeChannel[] => {
     if (blocked !== undefined) return []
-    const own = chosen.find((channel) => channel.platform === platform && channel.account === account)
-    if (own !== undefined) {
-      const thread = own.thread_id === '' ? {} : { threadId: own.thread_id }
-      const target = { platform, account, chatId: own.chat_id, ...thread }
-      return [{ target, ...(own.name === '' ? {} : { name: own.name }), origin: 'command' }]
+    const selected = chosen.find((channel) => channel.platform === platform && channel.account === account)
+    if (selected !== undefined) {
+      const thread = selected.thread_id === '' ? {} : { threadId: selected.thread_id }
+      const target = { platform, account, chatId: selected.chat_id, ...thread }
+      return [{ target, ...(selected.name === '' ? {} : { name: selected.name }), origin: 'command' }]
     }
     if (homeChannel === undefined) return []
     const { chatId, threadId, name } = homeChannel

@@ -71,7 +71,7 @@ type Pending = NewApiEvent | 'messages'
 export async function openEventLog(deps: EventLogDeps): Promise<EventLog> {
   const { store, events, withhold, onEvent, clock, log, maxKept = 2_000 } = deps
   const pending: Pending[] = []
-  let kept: Kept | undefined
+  let retained: Kept | undefined
   let isDraining = false
   const clean = (text: string) => toVisibleText(withhold(text.toWellFormed()))
   const push = (...items: readonly Pending[]) => {
@@ -90,12 +90,12 @@ export async function openEventLog(deps: EventLogDeps): Promise<EventLog> {
 
   /** One item after the other, because messages are read from the store. Never rejects. */
   async function drain(): Promise<void> {
-    if (kept === undefined || isDraining) return
+    if (retained === undefined || isDraining) return
     isDraining = true
     for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
-      if (next !== 'messages') append(kept, next, placeAfter(kept))
+      if (next !== 'messages') append(retained, next, placeAfter(retained))
       // Several signals in a row are one look.
-      else if (pending[0] !== 'messages') await readMessages(kept)
+      else if (pending[0] !== 'messages') await readMessages(retained)
     }
     isDraining = false
   }
@@ -177,7 +177,7 @@ export async function openEventLog(deps: EventLogDeps): Promise<EventLog> {
     const start = Math.floor(clock()) % maxStart
     const last = message * span + start
     const opened: Kept = { events: [], from: last, last, message, start }
-    kept = opened
+    retained = opened
     void drain()
     return { page: (query) => page(opened, query), last: () => opened.last, close }
   } catch (error) {

@@ -5,14 +5,14 @@
 import { lookup as lookupAddresses } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { createNodeFetch, type NodeFetchOptions } from '../../lib/node-fetch.ts'
-import { MediaError } from '../../media/media-error.ts'
+import { DownloadError } from '../../media/download-error.ts'
 import { type AddressScope, addressScope } from '../../media/public-address.ts'
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 export interface GuardedFetch {
   /**
-   * Follows redirects of requests without a body, unless `redirect` says otherwise. Rejects with a `MediaError` for an address that
+   * Follows redirects of requests without a body, unless `redirect` says otherwise. Rejects with a `DownloadError` for an address that
    * the server may not name, with a system error, or with the reason of the signal.
    */
   readonly fetch: Fetch
@@ -44,15 +44,15 @@ const nearness: Readonly<Record<AddressScope, number>> = { public: 0, private: 1
  */
 export function createGuardedFetch(url: string, options: GuardedFetchOptions = {}): GuardedFetch {
   const { resolve = resolveAll, scopeOf = addressScope } = options
-  const own = new URL(url)
-  const ownName = nameOf(own)
+  const requested = new URL(url)
+  const ownName = nameOf(requested)
   /** How near the server was at its farthest. */
   let limit: number | undefined
 
   const resolveName = async (name: string): Promise<readonly ResolvedAddress[]> => {
     const family = isIP(name)
     const addresses = family === 0 ? await resolve(name) : [{ address: name, family }]
-    if (addresses.length === 0) throw new MediaError('no-address', `${name} has no address`)
+    if (addresses.length === 0) throw new DownloadError('no-address', `${name} has no address`)
     return addresses
   }
   const farthest = (addresses: readonly ResolvedAddress[]) =>
@@ -66,9 +66,9 @@ export function createGuardedFetch(url: string, options: GuardedFetchOptions = {
     const named = limit === nearness.none ? nearness.private : limit
     const allowed = name === ownName ? limit : named
     if (addresses.some(({ address }) => nearness[scopeOf(address)] > allowed))
-      throw new MediaError(
+      throw new DownloadError(
         'url-not-allowed',
-        `${name} is an address of the own network, and the MCP server at ${own.origin} may not name it`,
+        `${name} is an address of the own network, and the MCP server at ${requested.origin} may not name it`,
       )
     return addresses
   }
@@ -90,7 +90,7 @@ export function createGuardedFetch(url: string, options: GuardedFetchOptions = {
   const send = async (target: URL, init: RequestInit): Promise<Response> => {
     checkForm(target)
     if (isIP(nameOf(target)) !== 0) await checked(nameOf(target))
-    return await (target.origin === own.origin ? fetchOwn : fetchOther)(target, init)
+    return await (target.origin === requested.origin ? fetchOwn : fetchOther)(target, init)
   }
 
   return {
@@ -104,10 +104,10 @@ export function createGuardedFetch(url: string, options: GuardedFetchOptions = {
         await response.body?.cancel()
         const method = init.method?.toUpperCase() ?? 'GET'
         if (init.redirect === 'error' || (method !== 'GET' && method !== 'HEAD'))
-          throw new MediaError('http-status', `${target.origin} redirected a request that may not be redirected`)
-        if (hops === maxRedirects) throw new MediaError('too-many-redirects', 'too many redirects')
+          throw new DownloadError('http-status', `${target.origin} redirected a request that may not be redirected`)
+        if (hops === maxRedirects) throw new DownloadError('too-many-redirects', 'too many redirects')
         const next = URL.parse(location, target.href)
-        if (next === null) throw new MediaError('invalid-url', `${target.origin} redirected to an invalid address`)
+        if (next === null) throw new DownloadError('invalid-url', `${target.origin} redirected to an invalid address`)
         // What was meant for one server is not sent to another.
         if (next.origin !== target.origin) headers = withoutSecrets(headers)
         target = next
@@ -123,14 +123,14 @@ export function createGuardedFetch(url: string, options: GuardedFetchOptions = {
 
 function checkForm({ protocol, username, password, hostname }: URL): void {
   if (protocol !== 'http:' && protocol !== 'https:')
-    throw new MediaError('url-not-allowed', `only http and https are supported, not ${protocol}`)
+    throw new DownloadError('url-not-allowed', `only http and https are supported, not ${protocol}`)
   if (username !== '' || password !== '')
-    throw new MediaError('url-not-allowed', `the address of ${hostname} contains credentials`)
+    throw new DownloadError('url-not-allowed', `the address of ${hostname} contains credentials`)
 }
 
 function withoutSecrets(headers: Headers): Headers {
-  const kept = ['accept', 'content-type', 'mcp-protocol-version']
-  return new Headers([...headers].filter(([name]) => kept.includes(name)))
+  const forwardedNames = ['accept', 'content-type', 'mcp-protocol-version']
+  return new Headers([...headers].filter(([name]) => forwardedNames.includes(name)))
 }
 
 function nameOf({ hostname }: URL): string {

@@ -8,8 +8,8 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import type { AgentConfig } from '../../agent/config.ts'
 import { createCatalogueCache } from '../../agent/mcp/catalogue-cache.ts'
 import type { McpConfig, McpServerConfig } from '../../agent/mcp/config.ts'
-import { McpFailure } from '../../agent/mcp/failure.ts'
 import { createLoginStore } from '../../agent/mcp/login-store.ts'
+import { McpServerError } from '../../agent/mcp/mcp-server-error.ts'
 import type { AnswerSampling } from '../../agent/mcp/sampling.ts'
 import { routeSdkWarnings } from '../../agent/mcp/sdk-warnings.ts'
 import { createMcpServers, type McpServers } from '../../agent/mcp/servers.ts'
@@ -135,13 +135,13 @@ export function createServerOpener(deps: ServerOpenerDeps) {
       opening = undefined
       sandboxes = new Map()
     },
-    /** Rejects with `McpFailure`, or with a system error. */
+    /** Rejects with `McpServerError`, or with a system error. */
     async open(server: string, config: McpServerConfig, onErrorLine: (line: string) => void): Promise<ServerTransport> {
       const { url, headers, transport, auth } = config
       if (url === undefined) {
         const sandbox = config.sandbox ? await sandboxOf(server) : undefined
         if (sandbox?.kind === 'none' && isNetworkLimited(settings()))
-          throw new McpFailure('unreachable', networkOpen(server))
+          throw new McpServerError('unreachable', networkOpen(server))
         prepareProcessFolder(home, workingDirectory(deps))
         const { createStdioTransport } = await import('../../agent/mcp/stdio-transport.ts')
         return createStdioTransport({ ...programOf(deps, server, config, sandbox), onErrorLine })
@@ -182,7 +182,7 @@ function sandboxMissing(server: string): string {
 /** Variables without secrets that programs need. */
 const passedVariables = /^(?:PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TERM|TZ|TMPDIR|SHELL)$/
 
-/** How the program is started. Throws `McpFailure` when it cannot be. */
+/** How the program is started. Throws `McpServerError` when it cannot be. */
 function programOf(
   { settings, environment, home }: ServerOpenerDeps,
   server: string,
@@ -202,7 +202,7 @@ function programOf(
   const program = expandHome(command, userHome)
   const searchPath = variables['PATH'] ?? ['/usr/local/bin', '/usr/bin', '/bin'].join(delimiter)
   if (!program.includes('/') && findProgram(program, searchPath) === undefined)
-    throw new McpFailure(
+    throw new McpServerError(
       'unreachable',
       `The MCP server ${server} cannot be started: there is no program ${program} on the PATH.`,
     )
@@ -217,7 +217,7 @@ function programOf(
     .map((candidate) => sandbox?.hiddenReason(candidate))
     .find((reason) => reason !== undefined)
   if (hidden !== undefined)
-    throw new McpFailure(
+    throw new McpServerError(
       'unreachable',
       `The MCP server ${server} was not started: ${hidden} mcp_servers.${server}.sandbox: off starts it without a sandbox.`,
     )

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { McpServerConfig } from '../../agent/mcp/config.ts'
-import { McpFailure } from '../../agent/mcp/failure.ts'
+import { McpServerError } from '../../agent/mcp/mcp-server-error.ts'
 import { systemCode } from '../../lib/errors.ts'
 import type { NodeFetchOptions } from '../../lib/node-fetch.ts'
 
@@ -17,7 +17,7 @@ export interface TlsOptions {
   readonly userHome: string
 }
 
-/** Undefined for the usual checks. Throws `McpFailure` for a file that cannot be read. */
+/** Undefined for the usual checks. Throws `McpServerError` for a file that cannot be read. */
 export function readTls({ server, settings, directory, userHome }: TlsOptions): NodeFetchOptions['tls'] {
   const { ssl_verify: verify, client_cert: given, client_key: keyFile } = settings
   if (verify === true && given === undefined) return undefined
@@ -27,7 +27,7 @@ export function readTls({ server, settings, directory, userHome }: TlsOptions): 
       return readFileSync(path, 'utf8')
     } catch (cause) {
       const text = `mcp_servers.${server}.${key}: the file ${path} cannot be read (${systemCode(cause) ?? 'unknown reason'}).`
-      throw new McpFailure('unreachable', text, { cause })
+      throw new McpServerError('unreachable', text, { cause })
     }
   }
   const [certFile, ownKeyFile = keyFile, passphrase] = typeof given === 'string' ? [given] : (given ?? [])

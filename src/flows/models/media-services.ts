@@ -8,7 +8,7 @@ import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs
 import { basename, join } from 'node:path'
 import { type CallOptions, callServer, type ServerKeys } from '../../agent/media/call-server.ts'
 import { chooseEndpoint, type Endpoint, type MediaTask } from '../../agent/media/endpoint.ts'
-import { MediaFailure } from '../../agent/media/media-failure.ts'
+import { MediaProviderError } from '../../agent/media/media-provider-error.ts'
 import type { ProgramOptions } from '../../agent/media/run-program.ts'
 import type { ProviderSettings } from '../../agent/models/create-provider.ts'
 import type { MediaClient } from '../../agent/models/openai/media-client.ts'
@@ -20,7 +20,7 @@ import type { HomeLayout } from '../../lib/home.ts'
 import { openAtomicFile } from '../../media/atomic-file.ts'
 import type { MediaToolsConfig } from '../../media/config.ts'
 import { detectFileType, inspectedBytes } from '../../media/detect-file-type.ts'
-import { MediaError } from '../../media/media-error.ts'
+import { DownloadError } from '../../media/download-error.ts'
 import type { AddressRules } from '../../media/safe-fetch.ts'
 import type { ModelKeys } from './model-keys.ts'
 
@@ -46,7 +46,7 @@ export interface MadeFile {
   readonly mimeType: string
 }
 
-/** Each method rejects with `MediaFailure`, with a system error, or with the reason of the signal. */
+/** Each method rejects with `MediaProviderError`, with a system error, or with the reason of the signal. */
 export interface MediaServices {
   /** Who does it; `none` says why it cannot be done. */
   endpoint(task: MediaTask): Promise<Endpoint>
@@ -75,7 +75,7 @@ export function createMediaServices(deps: MediaServicesDeps): MediaServices {
   /** The server, or the program, that does the task. */
   async function open(task: MediaTask): Promise<Exclude<Endpoint, { kind: 'none' }>> {
     const resolved = await endpoint(task)
-    if (resolved.kind === 'none') throw new MediaFailure('not-configured', resolved.problem)
+    if (resolved.kind === 'none') throw new MediaProviderError('not-configured', resolved.problem)
     return resolved
   }
 
@@ -125,7 +125,7 @@ export function createMediaServices(deps: MediaServicesDeps): MediaServices {
           const printed = await run({ argv, cwd: folder, input: '', ...limits }, signal)
           return transcriptOf((await readWritten(folder, '.txt')) ?? printed.toString('utf8'))
         })
-      if (chosen.kind !== 'openai') throw new MediaFailure('not-configured', 'it does not transcribe')
+      if (chosen.kind !== 'openai') throw new MediaProviderError('not-configured', 'it does not transcribe')
       const file = new File([await openAsBlob(path, { type: mimeType })], basename(path), { type: mimeType })
       const request = { file, model: chosen.model, language: stt.language }
       return transcriptOf(
@@ -136,7 +136,7 @@ export function createMediaServices(deps: MediaServicesDeps): MediaServices {
     async speak(text, signal) {
       const { tts } = settings()
       const chosen = await open('tts')
-      if (chosen.kind === 'fal') throw new MediaFailure('not-configured', 'it does not speak')
+      if (chosen.kind === 'fal') throw new MediaProviderError('not-configured', 'it does not speak')
       const voice = { voice: tts.voice, speed: tts.speed }
       const name = `speech-${hashOf([text, voice, chosen.kind === 'command' ? chosen.argv : chosen.model])}`
       const known = await findMade(deps, name)
@@ -168,7 +168,8 @@ export function createMediaServices(deps: MediaServicesDeps): MediaServices {
     async draw({ prompt, shape }, signal) {
       const chosen = await open('image')
       const timeoutMs = settings().image_gen.timeout * 1_000
-      if (chosen.kind === 'command') throw new MediaFailure('not-configured', 'pictures cannot be drawn by a program')
+      if (chosen.kind === 'command')
+        throw new MediaProviderError('not-configured', 'pictures cannot be drawn by a program')
       const drawn =
         chosen.kind === 'fal'
           ? await (await import('../../agent/media/fal-client.ts')).drawWithFal(
@@ -195,26 +196,28 @@ const sizes: Readonly<Record<PictureShape, string>> = {
   portrait: '1024x1536',
 }
 
-/** Rejects with `MediaFailure` what no server would take. */
+/** Rejects with `MediaProviderError` what no server would take. */
 async function checkRecording(path: string, { max_mb, max_minutes }: MediaToolsConfig['stt']): Promise<void> {
   const { size } = await stat(path).catch((cause: unknown) => {
-    throw new MediaFailure('failed', `the file cannot be read (${systemCode(cause) ?? 'unknown reason'})`, { cause })
+    throw new MediaProviderError('failed', `the file cannot be read (${systemCode(cause) ?? 'unknown reason'})`, {
+      cause,
+    })
   })
-  if (size === 0) throw new MediaFailure('empty', 'the recording is empty')
+  if (size === 0) throw new MediaProviderError('empty', 'the recording is empty')
   if (size > max_mb * 1_048_576)
-    throw new MediaFailure('too-large', `it is larger than the limit of ${max_mb} MB for transcripts`)
+    throw new MediaProviderError('too-large', `it is larger than the limit of ${max_mb} MB for transcripts`)
   const { readAudioDuration } = await import('../../media/audio-duration.ts')
   const seconds = await readAudioDuration(path)
   if (seconds !== undefined && seconds > max_minutes * 60) {
     const minutes = Math.ceil(seconds / 60)
     const reason = `it lasts ${minutes} minutes, and the limit for transcripts is ${max_minutes}`
-    throw new MediaFailure('too-long', reason)
+    throw new MediaProviderError('too-long', reason)
   }
 }
 
 function transcriptOf(text: string): string {
   const said = text.toWellFormed().trim()
-  if (said === '') throw new MediaFailure('empty', 'no words were understood in it')
+  if (said === '') throw new MediaProviderError('empty', 'no words were understood in it')
   return said
 }
 
@@ -254,7 +257,7 @@ async function readWritten(folder: string, extension: string): Promise<string | 
   if (name === undefined) return undefined
   const path = join(folder, name)
   if ((await stat(path)).size > maxTranscriptBytes)
-    throw new MediaFailure('bad-result', 'the program wrote too long a transcript')
+    throw new MediaProviderError('bad-result', 'the program wrote too long a transcript')
   return await readFile(path, 'utf8')
 }
 
@@ -262,7 +265,7 @@ async function readWritten(folder: string, extension: string): Promise<string | 
 async function readSound(path: string): Promise<Buffer | undefined> {
   try {
     if ((await stat(path)).size > maxSoundBytes)
-      throw new MediaFailure('bad-result', 'the program made too large a sound')
+      throw new MediaProviderError('bad-result', 'the program made too large a sound')
     return await readFile(path)
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
@@ -301,16 +304,17 @@ async function findMade({ home, clock }: MediaServicesDeps, name: string): Promi
 }
 
 async function storeSound(deps: MediaServicesDeps, name: string, bytes: Uint8Array): Promise<MadeFile> {
-  if (bytes.length === 0) throw new MediaFailure('bad-result', 'no sound was made')
+  if (bytes.length === 0) throw new MediaProviderError('bad-result', 'no sound was made')
   const { mimeType } = await detectFileType(bytes.subarray(0, inspectedBytes), { kind: 'voice' })
   const extension = Object.keys(soundTypes).find((key) => soundTypes[key] === mimeType)
-  if (extension === undefined) throw new MediaFailure('bad-result', `what was made is no sound (${mimeType})`)
+  if (extension === undefined) throw new MediaProviderError('bad-result', `what was made is no sound (${mimeType})`)
   return { path: await store(deps, bytes, `${name}.${extension}`), mimeType }
 }
 
 async function storePicture(deps: MediaServicesDeps, bytes: Uint8Array): Promise<MadeFile> {
   const { mimeType, extension } = await detectFileType(bytes.subarray(0, inspectedBytes), { kind: 'photo' })
-  if (!mimeType.startsWith('image/')) throw new MediaFailure('bad-result', `what was made is no picture (${mimeType})`)
+  if (!mimeType.startsWith('image/'))
+    throw new MediaProviderError('bad-result', `what was made is no picture (${mimeType})`)
   const name = `picture-${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}.${extension}`
   return { path: await store(deps, bytes, name), mimeType }
 }
@@ -345,8 +349,8 @@ async function download(
     const request = { url, trusted: [trusted], maxBytes: maxPictureBytes }
     await safeFetch(request, onChunk, signal, { ...downloadTimeouts, ...addresses })
   } catch (error) {
-    if (!(error instanceof MediaError)) throw error
-    throw new MediaFailure('failed', `the picture could not be fetched: ${error.message}`, { cause: error })
+    if (!(error instanceof DownloadError)) throw error
+    throw new MediaProviderError('failed', `the picture could not be fetched: ${error.message}`, { cause: error })
   }
   return Buffer.concat(chunks)
 }

@@ -48,9 +48,9 @@ export function createPlatformAutomation(deps: PlatformAutomationDeps, platform:
     async resolveTargets(names, signal) {
       const targets: Target[] = []
       for (const name of names) {
-        const found = await resolveTargets(deps, name, undefined, signal)
-        if ('problem' in found) return { problem: `${name}: ${found.problem}` }
-        targets.push(...found.targets)
+        const foundTargets = await resolveTargets(deps, name, undefined, signal)
+        if ('problem' in foundTargets) return { problem: `${name}: ${foundTargets.problem}` }
+        targets.push(...foundTargets.targets)
       }
       return { targets: distinctTargets(targets) }
     },

@@ -2,8 +2,8 @@
  * The files of messages, for adapters and for uploads. Loaded with the first file.
  */
 import { HermesError } from '../../lib/errors.ts'
+import { DownloadError } from '../../media/download-error.ts'
 import { type FileStoreDeps, openStoredFile, storeFile, withFullDisk } from '../../media/file-store.ts'
-import { MediaError } from '../../media/media-error.ts'
 import { maxPictureBytes, PictureRefused, picturePath, storePicture } from '../../media/pictures.ts'
 import type { AddressRules } from '../../media/safe-fetch.ts'
 import { createUploads, type Uploads } from '../../media/uploads.ts'
@@ -73,7 +73,7 @@ function named(source: FileSource, about: FileToStore): FileToStore {
 }
 
 function toFetchError(error: unknown): unknown {
-  if (!(error instanceof MediaError)) return error
+  if (!(error instanceof DownloadError)) return error
   const code = error.code === 'too-large' ? 'media/too-large' : 'media/not-fetched'
   return new HermesError(code, sentence(error.message), { cause: error })
 }

@@ -73,17 +73,17 @@ export function createRequestedTasks({
     },
     async stop(by, id) {
       const subagent = running.get(id)
-      const found = tasks.details().find((task) => task.id === id)
-      if (found === undefined) {
+      const detail = tasks.details().find((task) => task.id === id)
+      if (detail === undefined) {
         if (subagent === undefined || !(isOwnSubagent(subagent, by.source) || by.authority.role === 'owner'))
           return false
         subagent.stop()
         return true
       }
-      if (!(isOwn(found, by.source) || by.authority.role === 'owner')) return false
-      await stopEvent(found.seq)
+      if (!(isOwn(detail, by.source) || by.authority.role === 'owner')) return false
+      await stopEvent(detail.seq)
       // One that has begun ends with a result of its own.
-      const { delegation, authority } = found
+      const { delegation, authority } = detail
       if (delegation !== undefined && authority !== undefined && subagent === undefined)
         await handInUnstarted({ id, delegation, authority })
       return true

@@ -4,9 +4,9 @@
  */
 import { lookup } from 'node:dns/promises'
 import { join } from 'node:path'
+import { BrowserError } from '../../agent/browser/browser-error.ts'
 import { startBrowser } from '../../agent/browser/browser-process.ts'
 import type { BrowserAccess } from '../../agent/browser/contract.ts'
-import { BrowserFailure } from '../../agent/browser/failure.ts'
 import { findBrowser } from '../../agent/browser/find-browser.ts'
 import { notAllowed } from '../../agent/browser/navigate.ts'
 import { type BrowserPool, createBrowserPool } from '../../agent/browser/pool.ts'
@@ -15,7 +15,7 @@ import { createNetworkProxy } from '../../agent/sandbox/network-proxy.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import type { Logger } from '../../lib/log.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
-import { MediaError } from '../../media/media-error.ts'
+import { DownloadError } from '../../media/download-error.ts'
 import { PictureRefused, picturePath, storePicture } from '../../media/pictures.ts'
 import { isReadableAddress } from '../../media/public-address.ts'
 import { checkAddress } from '../../media/safe-fetch.ts'
@@ -61,7 +61,7 @@ export function createBrowsers(deps: BrowserDeps): Browsers {
 
   function checkText(text: string): void {
     if (deps.redact(text) !== text)
-      throw new BrowserFailure('url_not_allowed', 'The text contains a secret, which must not reach a page.')
+      throw new BrowserError('url_not_allowed', 'The text contains a secret, which must not reach a page.')
   }
 
   async function checkUrl(url: string, signal: AbortSignal): Promise<void> {
@@ -70,13 +70,13 @@ export function createBrowsers(deps: BrowserDeps): Browsers {
     try {
       await checkAddress(url, signal, { resolve, isAllowed, allowsLocalNames: allowsPrivate() })
     } catch (error) {
-      if (!(error instanceof MediaError)) throw error
+      if (!(error instanceof DownloadError)) throw error
       if (error.code === 'unreachable' || error.code === 'no-address')
-        throw new BrowserFailure('unreachable', 'The server cannot be reached: its name is not known.', {
+        throw new BrowserError('unreachable', 'The server cannot be reached: its name is not known.', {
           cause: error,
         })
       if (/^https?:/i.test(url)) throw notAllowed()
-      throw new BrowserFailure('url_not_allowed', 'Only http and https addresses can be opened.', { cause: error })
+      throw new BrowserError('url_not_allowed', 'Only http and https addresses can be opened.', { cause: error })
     }
   }
 
@@ -88,7 +88,7 @@ export function createBrowsers(deps: BrowserDeps): Browsers {
     startBrowser() {
       const { values, process: variables } = environment()
       const browser = findBrowser(settings().browser, values['PATH'] ?? '')
-      if (browser === undefined) throw new BrowserFailure('browser_not_started', 'There is no browser on this machine.')
+      if (browser === undefined) throw new BrowserError('browser_not_started', 'There is no browser on this machine.')
       return startBrowser({
         browser,
         directory: join(home.cache, 'browser'),
@@ -136,7 +136,7 @@ export function createBrowsers(deps: BrowserDeps): Browsers {
         return { path: picturePath(home.pictures, await storePicture(home.pictures, bytes)) }
       } catch (error) {
         if (!(error instanceof PictureRefused)) throw error
-        throw new BrowserFailure('not_possible', `The screenshot cannot be used: ${error.message}`, { cause: error })
+        throw new BrowserError('not_possible', `The screenshot cannot be used: ${error.message}`, { cause: error })
       }
     },
   }

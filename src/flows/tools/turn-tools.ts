@@ -182,10 +182,10 @@ export function createSessionToolSnapshots(): (session: SessionTools, tools: Age
     if (schemas === undefined) {
       const names = toolNames === undefined ? await select() : new Set(toolNames)
       const selected = names === undefined ? current : current.filter(({ name }) => names.has(name))
-      const kept = selected.some(({ name }) => name === 'delegate_task')
+      const withoutDelegation = selected.some(({ name }) => name === 'delegate_task')
         ? withoutLoneDelegation(selected, tools.factsOf)
         : selected
-      schemas = kept.length === current.length ? current : kept
+      schemas = withoutDelegation.length === current.length ? current : withoutDelegation
       // A plugin may not have registered its tools yet.
       if (toolNames === undefined || toolNames.length === schemas.length) offered.set(sessionId, schemas)
     }
@@ -228,8 +228,8 @@ export async function selectSessionTools(
   { authority: { platform }, event, declared }: ToolRequest,
 ): Promise<ReadonlySet<string> | undefined> {
   const configured = Object.hasOwn(platform_toolsets, platform) ? platform_toolsets[platform] : undefined
-  const own = declared.get(platform)
-  const list = event?.toolsets ?? configured ?? (own === undefined ? toolsets : [own])
+  const platformToolset = declared.get(platform)
+  const list = event?.toolsets ?? configured ?? (platformToolset === undefined ? toolsets : [platformToolset])
   const all = tools.schemas().map(({ name }) => resolve(name)?.facts ?? { name, toolset: '' })
   if (list.length === 1 && list[0] === 'all' && !all.some(({ isOptional }) => isOptional)) return undefined
   const { selectTools } = await import('../../agent/toolsets/select-tools.ts')

@@ -6,7 +6,7 @@ import type { Auxiliary, AuxiliaryCaller } from '../../agent/models/auxiliary.ts
 import type { WebAccess, WebPage } from '../../agent/tools/web-search.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
-import { MediaError } from '../../media/media-error.ts'
+import { DownloadError } from '../../media/download-error.ts'
 import { isReadableAddress } from '../../media/public-address.ts'
 import { type AddressRules, checkAddress, safeFetch } from '../../media/safe-fetch.ts'
 import { extractBy, searchBy, WebError } from '../../web/call-service.ts'
@@ -85,7 +85,7 @@ async function readHere(
         return await toPage(await fetchPage(deps, url, signal), url, signal)
       } catch (error) {
         signal.throwIfAborted()
-        if (error instanceof MediaError || error instanceof WebError) return failed(url, error)
+        if (error instanceof DownloadError || error instanceof WebError) return failed(url, error)
         throw error
       }
     }),
@@ -119,7 +119,7 @@ async function readThere(
       try {
         await checkAddress(withoutSecret(deps, url, 'address'), signal, addressRules(deps))
       } catch (error) {
-        if (!(error instanceof MediaError || error instanceof WebError)) throw error
+        if (!(error instanceof DownloadError || error instanceof WebError)) throw error
         problems.set(url, failed(url, error))
       }
     }),

@@ -3,7 +3,7 @@
  * ends here costs the voice alone. Loaded with the first one.
  */
 import { extname } from 'node:path'
-import { MediaFailure } from '../../agent/media/media-failure.ts'
+import { MediaProviderError } from '../../agent/media/media-provider-error.ts'
 import { toSpeech } from '../../agent/media/speech-text.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -60,7 +60,7 @@ async function makeVoice(
     return { key: `turn:${turnId}`, kind: 'reply', text: '', voice }
   } catch (error) {
     if (signal.aborted) return undefined
-    const code = error instanceof MediaFailure ? error.code : 'failed'
+    const code = error instanceof MediaProviderError ? error.code : 'failed'
     log.warn({ event: 'tts.failed', turn: turnId, code, err: error }, 'an answer is sent without its voice')
     const reason = toMarkdownLabel(outbox.withhold(messageOf(error)), 300)
     return { key: `turn:${turnId}:voice`, kind: 'notice', text: `*(I could not speak this: ${reason})*` }

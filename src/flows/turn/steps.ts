@@ -16,7 +16,7 @@ import { StopRequested, TurnInterrupted, TurnPaused } from '../../sessions/runni
 import type { TranscriptEntry } from '../../sessions/transcript.ts'
 import { isFirstTurn, type Turn, turnStartIndex } from '../../sessions/turn.ts'
 import type { TransactionPart } from '../../store/transaction-part.ts'
-import type { SessionCompression } from '../compression/session-compression.ts'
+import type { CompressionPolicy } from '../compression/compression-policy.ts'
 import type { TurnAttempt, TurnEnding, TurnStep } from './attempt.ts'
 import type { TurnJournal } from './journal.ts'
 import type { ModelOutages } from './model-outages.ts'
@@ -132,7 +132,7 @@ export interface KnownConversation {
 }
 
 export function compressBefore(
-  compression: Pick<SessionCompression, 'beforeTurn'>,
+  compression: Pick<CompressionPolicy, 'beforeTurn'>,
   journal: Pick<TurnJournal, 'journalOf'>,
 ): TurnStep<KnownRole & KnownModel & KnownPrompt, KnownConversation> {
   return {
@@ -154,7 +154,7 @@ export interface AgentPorts {
   readonly agent: Pick<Agent, 'runTurn'>
   readonly models: TurnModels
   readonly tools: TurnTools
-  readonly compression: Omit<SessionCompression, 'beforeTurn' | 'compressOnRequest' | 'compressSession'>
+  readonly compression: Omit<CompressionPolicy, 'beforeTurn' | 'compressOnRequest' | 'compressSession'>
   readonly delegation: Delegation
   readonly plugins: TurnPlugins
 }

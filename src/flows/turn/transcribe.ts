@@ -1,7 +1,7 @@
 /**
  * Transcribes the recordings of a message before its turn (contract §3.8). Loaded with the first recording.
  */
-import { MediaFailure } from '../../agent/media/media-failure.ts'
+import { MediaProviderError } from '../../agent/media/media-provider-error.ts'
 import { formatDuration } from '../../lib/duration.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -92,7 +92,7 @@ async function transcribe(
     return { ...file, transcript: `${said.slice(0, Math.max(0, maxChars)).toWellFormed()} … (the rest is left out)` }
   } catch (error) {
     signal.throwIfAborted()
-    const code = error instanceof MediaFailure ? error.code : 'failed'
+    const code = error instanceof MediaProviderError ? error.code : 'failed'
     log.warn({ event: 'stt.failed', seq, code, err: error }, 'a recording was not transcribed')
     return { ...file, untranscribed: redact(messageOf(error)) }
   }

@@ -107,8 +107,8 @@ export function createActiveProvider(deps: ActiveProviderDeps): ActiveProviders 
   }
 }
 
-function activate(deps: ActiveProviderDeps, found: RegisteredProvider, schemas: unknown): ActiveProvider {
-  const { owner, provider, calls } = found
+function activate(deps: ActiveProviderDeps, registered: RegisteredProvider, schemas: unknown): ActiveProvider {
+  const { owner, provider, calls } = registered
   const conversations = createMemoryConversations({
     hermesHome: deps.home,
     async initialize(context) {
@@ -124,7 +124,7 @@ function activate(deps: ActiveProviderDeps, found: RegisteredProvider, schemas: 
     { event: 'plugin.memory_active', plugin: owner, provider: provider.name, tools: tools.length },
     'the memory provider is in use',
   )
-  return { ...found, conversations, tools }
+  return { ...registered, conversations, tools }
 }
 
 /** A turn waits for it, behind calls that may take minutes. */

@@ -209,9 +209,9 @@ function findHits({ query, sort }: Extract<Request, { kind: 'discover' }>, value
   const direction = sort === 'oldest' ? 'asc' : 'desc'
   let isPartial = false
   for (const match of expressions) {
-    const found = allInTime(indexHits(direction), { ...values, match })
-    isPartial = found.isPartial
-    const hits = found.rows.map((row) => toHit(row, match))
+    const matches = allInTime(indexHits(direction), { ...values, match })
+    isPartial = matches.isPartial
+    const hits = matches.rows.map((row) => toHit(row, match))
     if (hits.length > 0) return { hits: sort === 'relevance' ? byScore(hits, match) : hits, isPartial }
   }
   if (texts.length === 0) return { hits: [], isPartial }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { checkTools } from '../../../src/agent/mcp/catalogue.ts'
 import type { ServerRequest } from '../../../src/agent/mcp/connection.ts'
-import { McpFailure } from '../../../src/agent/mcp/failure.ts'
+import { McpServerError } from '../../../src/agent/mcp/mcp-server-error.ts'
 import { toolNameOf } from '../../../src/agent/mcp/names.ts'
 import { toolResultJson } from '../../../src/agent/mcp/result-text.ts'
 import { createServerTools, type ServerToolsDeps } from '../../../src/agent/mcp/server-tools.ts'
@@ -167,7 +167,7 @@ test('a failure of the server is told to the model with a code', async () => {
   const given = create({
     connection: {
       request: async () => {
-        throw new McpFailure('timeout', 'it did not answer')
+        throw new McpServerError('timeout', 'it did not answer')
       },
     },
   })

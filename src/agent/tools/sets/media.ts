@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { TransactionPart } from '../../../store/transaction-part.ts'
-import { MediaFailure } from '../../media/media-failure.ts'
+import { MediaProviderError } from '../../media/media-provider-error.ts'
 import { toSpeech } from '../../media/speech-text.ts'
 import { toErrorJson } from '../../support/result-json.ts'
 import { defineToolCode, type ToolCaller, type ToolCode, type ToolContext } from '../tool.ts'
@@ -14,7 +14,7 @@ export interface MediaMaker {
   makes(task: 'tts' | 'image'): Promise<boolean>
   /** The longest text that is spoken, in UTF-16 units. */
   maxSpeechChars(): number
-  /** Both resolve with the path of a file; they reject with `MediaFailure`, or with the reason of the signal. */
+  /** Both resolve with the path of a file; they reject with `MediaProviderError`, or with the reason of the signal. */
   speak(text: string, signal: AbortSignal): Promise<{ readonly path: string }>
   draw(
     request: { readonly prompt: string; readonly shape: 'landscape' | 'square' | 'portrait' },
@@ -87,7 +87,7 @@ async function make(work: () => Promise<object>): Promise<string> {
   try {
     return JSON.stringify({ success: true, ...(await work()) })
   } catch (error) {
-    if (!(error instanceof MediaFailure)) throw error
+    if (!(error instanceof MediaProviderError)) throw error
     return toErrorJson({ code: error.code, reason: error.message })
   }
 }

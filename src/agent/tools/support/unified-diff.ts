@@ -128,14 +128,14 @@ function* hunksOf(lines: readonly DiffLine[]): Generator<string> {
 }
 
 function boundLines(lines: Iterable<string>, maxChars: number): string {
-  const kept: string[] = []
+  const context: string[] = []
   let chars = 0
   let left = 0
   for (const line of lines) {
     chars += line.length + 1
-    if (left === 0 && chars <= maxChars - 60) kept.push(line)
+    if (left === 0 && chars <= maxChars - 60) context.push(line)
     else left += 1
   }
-  if (left > 0) kept.push(`[${left} more lines of the diff left out]`)
-  return kept.map((line) => `${line}\n`).join('')
+  if (left > 0) context.push(`[${left} more lines of the diff left out]`)
+  return context.map((line) => `${line}\n`).join('')
 }

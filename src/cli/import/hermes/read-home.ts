@@ -22,9 +22,9 @@ export interface HermesOptions extends ConversationOptions {
 
 /** Never throws for what is in the home. */
 export function readHermesHome(source: SourceHome, options: HermesOptions): Findings {
-  const { settings: found, entries: noted } = readHermesSettings(source, options.platforms)
+  const { settings: translated, entries: noted } = readHermesSettings(source, options.platforms)
   const entries = [...noted]
-  const { settings, files: prefill } = takePrefill(source, found, entries)
+  const { settings, files: prefill } = takePrefill(source, translated, entries)
   const files = [
     ...findFile(source, 'persona', 'SOUL.md', entries),
     ...findFile(source, 'persona', 'BOOT.md', entries),

@@ -43,8 +43,8 @@ function readPlatform(platform: string, channel: JsonObject, context: ChannelCon
   const named = Object.entries(asRecord(accounts)).filter(([, account]) => isRecord(account))
   const [first] = named.length === 1 ? named : []
   const main = asString(defaultAccount) || (named.some(([name]) => name === 'default') ? 'default' : (first?.[0] ?? ''))
-  const own = { ...shared, ...asRecord(asRecord(accounts)[main]) }
-  const access = [readAccount(platform, own, { ...context, path: ['platforms', platform], account: '' })]
+  const merged = { ...shared, ...asRecord(asRecord(accounts)[main]) }
+  const access = [readAccount(platform, merged, { ...context, path: ['platforms', platform], account: '' })]
   for (const [name, account] of named) {
     if (name === main) continue
     const path: FoundSetting['path'] = ['platforms', platform, 'accounts', name.replaceAll(/[^\w-]/g, '-')]

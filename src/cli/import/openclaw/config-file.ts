@@ -36,8 +36,8 @@ export function readOpenclawConfig(source: SourceHome, entries: ImportEntry[]): 
   function resolveIncludes(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(resolveIncludes)
     if (!isRecord(value)) return value
-    const { $include: include, ...own } = value
-    const rest = Object.fromEntries(Object.entries(own).map(([key, inner]) => [key, resolveIncludes(inner)]))
+    const { $include: include, ...beside } = value
+    const rest = Object.fromEntries(Object.entries(beside).map(([key, inner]) => [key, resolveIncludes(inner)]))
     const paths = typeof include === 'string' ? [include] : Array.isArray(include) ? include : []
     const parts = paths.map((path) => {
       included += 1

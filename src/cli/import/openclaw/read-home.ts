@@ -69,11 +69,11 @@ function readPeople(source: SourceHome, options: PeopleOptions, entries: ImportE
     const groups = /^(?<channel>[a-z0-9]+)(?:-(?<account>.+))?-allowFrom\.json$/.exec(file)?.groups
     const channel = groups?.['channel']
     const path = `credentials/${file}`
-    const found = channel === undefined ? undefined : readJsonFile(source, path)
-    if (channel === undefined || found === undefined) return []
-    const list = 'value' in found ? asRecord(found.value)['allowFrom'] : undefined
+    const allowList = channel === undefined ? undefined : readJsonFile(source, path)
+    if (channel === undefined || allowList === undefined) return []
+    const list = 'value' in allowList ? asRecord(allowList.value)['allowFrom'] : undefined
     if (!Array.isArray(list)) {
-      const problem = 'problem' in found ? found.problem : 'it is damaged'
+      const problem = 'problem' in allowList ? allowList.problem : 'it is damaged'
       entries.push(failed('people', path, `${problem}; no person of it was taken`))
       return []
     }

@@ -3,7 +3,7 @@
  */
 import { stripVTControlCharacters } from 'node:util'
 
-export type BrowserFailureCode =
+export type BrowserErrorCode =
   | 'no_page'
   | 'url_not_allowed'
   | 'unreachable'
@@ -21,17 +21,17 @@ export type BrowserFailureCode =
   | 'command_refused'
   | 'command_failed'
 
-export class BrowserFailure extends Error {
-  readonly code: BrowserFailureCode
+export class BrowserError extends Error {
+  readonly code: BrowserErrorCode
 
-  constructor(code: BrowserFailureCode, message: string, options?: ErrorOptions) {
+  constructor(code: BrowserErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'BrowserFailure'
+    this.name = 'BrowserError'
     this.code = code
   }
 }
 
-const reasons: readonly (readonly [RegExp, BrowserFailureCode, string])[] = [
+const reasons: readonly (readonly [RegExp, BrowserErrorCode, string])[] = [
   [/crashed/i, 'page_crashed', 'The page crashed. Call browser_navigate to open it again.'],
   [
     /(?:page|context|browser)[^.]* (?:has been )?closed|Target closed|Connection closed/i,
@@ -47,14 +47,14 @@ const reasons: readonly (readonly [RegExp, BrowserFailureCode, string])[] = [
 ]
 
 /** Describes an error of Playwright. `otherwise` is the code of an error that is none of the known ones. */
-export function toBrowserFailure(error: unknown, otherwise: BrowserFailureCode): BrowserFailure {
-  if (error instanceof BrowserFailure) return error
+export function toBrowserError(error: unknown, otherwise: BrowserErrorCode): BrowserError {
+  if (error instanceof BrowserError) return error
   const message = firstLine(error)
   const known = reasons.find(([pattern]) => pattern.test(message))
-  if (known === undefined) return new BrowserFailure(otherwise, message, { cause: error })
+  if (known === undefined) return new BrowserError(otherwise, message, { cause: error })
   const [, code, text] = known
   const [network = ''] = /net::\w+/.exec(message) ?? []
-  return new BrowserFailure(code, network === '' ? text : `${text} (${network})`, { cause: error })
+  return new BrowserError(code, network === '' ? text : `${text} (${network})`, { cause: error })
 }
 
 /** Playwright adds a log of many lines, with colours. */

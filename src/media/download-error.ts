@@ -2,7 +2,7 @@
  * Why a file could not be downloaded: a code, and a text for users. The text never contains a URL, because URLs may contain
  * tokens.
  */
-export type MediaErrorCode =
+export type DownloadErrorCode =
   | 'address-failed'
   | 'credentials-rejected'
   | 'http-status'
@@ -16,12 +16,12 @@ export type MediaErrorCode =
   | 'unreachable'
   | 'url-not-allowed'
 
-export class MediaError extends Error {
-  readonly code: MediaErrorCode
+export class DownloadError extends Error {
+  readonly code: DownloadErrorCode
 
-  constructor(code: MediaErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: DownloadErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'MediaError'
+    this.name = 'DownloadError'
     this.code = code
   }
 }

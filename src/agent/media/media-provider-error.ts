@@ -2,7 +2,7 @@
  * Why a recording was not transcribed, a text not spoken, or a picture not drawn. The message is for people: it has no secrets and
  * begins in lower case.
  */
-export type MediaFailureCode =
+export type MediaProviderErrorCode =
   | 'not-configured'
   | 'not-audio'
   | 'empty'
@@ -13,12 +13,12 @@ export type MediaFailureCode =
   | 'failed'
   | 'bad-result'
 
-export class MediaFailure extends Error {
-  readonly code: MediaFailureCode
+export class MediaProviderError extends Error {
+  readonly code: MediaProviderErrorCode
 
-  constructor(code: MediaFailureCode, message: string, options?: ErrorOptions) {
+  constructor(code: MediaProviderErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'MediaFailure'
+    this.name = 'MediaProviderError'
     this.code = code
   }
 }

@@ -35,7 +35,7 @@ import { applyCompression, type CompressionEdits } from '../../sessions/transcri
 import { type Turn, turnStartIndex } from '../../sessions/turn.ts'
 import type { Store } from '../../store/store.ts'
 
-export interface SessionCompressionDeps {
+export interface CompressionPolicyDeps {
   readonly auxiliary: Auxiliary
   /** ms */
   readonly clock: () => number
@@ -87,13 +87,13 @@ export type SessionCompressionResult =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'failed'; readonly error: unknown }
 
-export interface CompressSessionDeps extends SessionCompressionDeps {
+export interface RunCompressionDeps extends CompressionPolicyDeps {
   readonly cooldown: SummaryCooldown
   /** The calibration factor: tokens that the provider counts per estimated token. */
   readonly ratio: number
 }
 
-export type CompressSession = (request: CompressionRequest, signal: AbortSignal) => Promise<SessionCompressionResult>
+export type RunCompression = (request: CompressionRequest, signal: AbortSignal) => Promise<SessionCompressionResult>
 
 /**
  * In a running turn: results are cleared and the conversation before the turn is summarised; if that is not enough, the older
@@ -101,7 +101,7 @@ export type CompressSession = (request: CompressionRequest, signal: AbortSignal)
  * changes nothing there but the results.
  */
 export async function compressSession(
-  deps: CompressSessionDeps,
+  deps: RunCompressionDeps,
   request: CompressionRequest,
   signal: AbortSignal,
 ): Promise<SessionCompressionResult> {
@@ -126,7 +126,7 @@ export async function compressSession(
 
 /** Whatever became of the summary, the next request fits into the window: the oldest part is left out, and newest results are shortened. */
 async function fitIntoWindow(
-  deps: CompressSessionDeps,
+  deps: RunCompressionDeps,
   request: CompressionRequest,
   result: SessionCompressionResult,
 ): Promise<SessionCompressionResult> {
@@ -140,7 +140,7 @@ async function fitIntoWindow(
   return await shortenIfNeeded(deps, request, fitting)
 }
 
-function excessAfter(deps: CompressSessionDeps, request: CompressionRequest, result: SessionCompressionResult): number {
+function excessAfter(deps: RunCompressionDeps, request: CompressionRequest, result: SessionCompressionResult): number {
   // A window that is smaller than the configured one is unknown: the request with a summary shows whether it fits.
   const isSummarized = result.kind === 'done' && result.compressed.summary !== undefined
   const trigger = isSummarized && request.trigger === 'overflow' ? 'long' : request.trigger
@@ -150,7 +150,7 @@ function excessAfter(deps: CompressSessionDeps, request: CompressionRequest, res
 
 /** Undefined when nothing of this part can be left out. */
 async function leaveOut(
-  deps: CompressSessionDeps,
+  deps: RunCompressionDeps,
   request: CompressionRequest,
   result: SessionCompressionResult,
   part: 'history' | 'turn',
@@ -170,7 +170,7 @@ async function leaveOut(
 
 /** The tokens of the next request after a compression, estimated. */
 function remainingTokens(
-  { ratio }: CompressSessionDeps,
+  { ratio }: RunCompressionDeps,
   { entries, tokens }: CompressionRequest,
   result: SessionCompressionResult,
 ): number {
@@ -181,7 +181,7 @@ function remainingTokens(
 }
 
 async function shortenIfNeeded(
-  deps: CompressSessionDeps,
+  deps: RunCompressionDeps,
   request: CompressionRequest,
   result: SessionCompressionResult,
 ): Promise<SessionCompressionResult> {
@@ -202,7 +202,7 @@ async function shortenIfNeeded(
 }
 
 async function compressOnce(
-  deps: CompressSessionDeps,
+  deps: RunCompressionDeps,
   request: CompressionRequest,
   summarizes: CompressionOptions['summarizes'],
   signal: AbortSignal,
@@ -227,7 +227,7 @@ async function compressOnce(
 }
 
 async function storeCompression(
-  deps: CompressSessionDeps,
+  deps: RunCompressionDeps,
   { turn, entries, trigger, isRunning }: CompressionRequest,
   compressed: CompressionResult,
 ): Promise<SessionCompressionResult> {
@@ -242,7 +242,7 @@ async function storeCompression(
 
 /** `compression.in_place: false` */
 async function storeInNewSession(
-  deps: CompressSessionDeps,
+  deps: RunCompressionDeps,
   { turn, entries, trigger }: Pick<CompressionRequest, 'turn' | 'entries' | 'trigger'>,
   edits: CompressionEdits,
   compressed: CompressionResult,
@@ -266,7 +266,7 @@ function turnOfSummary(turn: Turn, entries: readonly TranscriptEntry[], { summar
 }
 
 function report(
-  deps: CompressSessionDeps,
+  deps: RunCompressionDeps,
   turn: Turn,
   trigger: string,
   { tokensBefore, tokensAfter }: CompressionResult,
@@ -286,7 +286,7 @@ function report(
 }
 
 function rulesOf(
-  { settings, ratio }: CompressSessionDeps,
+  { settings, ratio }: RunCompressionDeps,
   { turn, trigger }: CompressionRequest,
   entries: readonly TranscriptEntry[],
   summarizes: CompressionOptions['summarizes'],
@@ -301,7 +301,7 @@ function rulesOf(
 }
 
 async function summarizeConversation(
-  deps: CompressSessionDeps,
+  deps: RunCompressionDeps,
   request: CompressionRequest,
   summarizes: CompressionOptions['summarizes'],
   signal: AbortSignal,
@@ -319,7 +319,7 @@ const maxFlushMs = 10_000
 
 /** The memories save what they want first. Background tasks are not part of any user's memory. */
 async function prepareMemory(
-  deps: CompressSessionDeps,
+  deps: RunCompressionDeps,
   turn: Turn,
   messages: readonly ChatMessage[],
   signal: AbortSignal,
@@ -340,7 +340,7 @@ async function prepareMemory(
 
 /** What takes too long is ended, so that it writes nothing when the turn goes on. Rejects with the reason of the signal only. */
 async function flushInTime(
-  { flushMemory, log }: CompressSessionDeps,
+  { flushMemory, log }: RunCompressionDeps,
   turn: Turn,
   messages: readonly ChatMessage[],
   signal: AbortSignal,

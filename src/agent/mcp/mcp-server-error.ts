@@ -5,20 +5,20 @@
  * `unreachable`: it cannot be started or asked, and nothing was done. `login_needed`: as that, until a person logs in. `timeout`,
  * `closed`: it may have done the work. `refused`: it answered with an error.
  */
-export type McpFailureCode = 'unreachable' | 'login_needed' | 'timeout' | 'closed' | 'refused'
+export type McpServerErrorCode = 'unreachable' | 'login_needed' | 'timeout' | 'closed' | 'refused'
 
-export class McpFailure extends Error {
-  readonly code: McpFailureCode
+export class McpServerError extends Error {
+  readonly code: McpServerErrorCode
 
-  constructor(code: McpFailureCode, message: string, options?: ErrorOptions) {
+  constructor(code: McpServerErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'McpFailure'
+    this.name = 'McpServerError'
     this.code = code
   }
 }
 
-export function loginNeeded(server: string): McpFailure {
-  return new McpFailure(
+export function loginNeeded(server: string): McpServerError {
+  return new McpServerError(
     'login_needed',
     `The MCP server ${server} needs a login: run \`hermes mcp login ${server}\` on the machine of the gateway.`,
   )

@@ -24,10 +24,10 @@ import { createLruCache } from '../../lib/lru-cache.ts'
 import { type ChatMessage, withoutImages } from '../../message/transcript.ts'
 import { readTranscript, type TranscriptEntry } from '../../sessions/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'
-import type { CompressSession, SessionCompressionDeps } from './compress-session.ts'
+import type { CompressionPolicyDeps, RunCompression } from './run-compression.ts'
 
 /** All reject with the signal's reason, with `store/fenced` and as the store does. A failed summary changes nothing. */
-export interface SessionCompression {
+export interface CompressionPolicy {
   /** For `/compress`. */
   readonly compressSession: SessionCompressor['compress']
   /**
@@ -67,7 +67,7 @@ const maxRemembered = 1_000
 /** No tokenizer counts more than twice the estimate of a whole conversation. */
 const maxLearnedRatio = 2
 
-export function createSessionCompression(deps: SessionCompressionDeps): SessionCompression {
+export function createCompressionPolicy(deps: CompressionPolicyDeps): CompressionPolicy {
   const { store, clock, settings } = deps
   const cooldown = createSummaryCooldown()
   /** What the provider counted at the end of the latest turn of a session. */
@@ -83,8 +83,8 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
     provider.sees?.(model) === true ? messages : withoutImages(messages)
   const isUrgent = (tokens: number, chosen: ChosenModel) => tokens > settingsOf(chosen).context_length * urgentShare
 
-  const compress: CompressSession = async (request, signal) => {
-    const { compressSession } = await import('./compress-session.ts')
+  const compress: RunCompression = async (request, signal) => {
+    const { compressSession } = await import('./run-compression.ts')
     const { chosen } = request
     const parts = { cooldown, ratio: ratioOf(chosen), settings: () => settingsOf(chosen) }
     const result = await compressSession({ ...deps, ...parts }, request, signal)
@@ -168,7 +168,7 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
 
     async compressOnRequest(turn, focus, choose, signal) {
       const chosen = await choose().catch((error: unknown) => ({ error }))
-      const { failureText, resultText } = await import('./compress-session.ts')
+      const { failureText, resultText } = await import('./run-compression.ts')
       if ('error' in chosen) return failureText(chosen.error)
       const entries = turn.transcript
       return resultText(await compress({ turn, entries, chosen, trigger: 'requested', tokens: 0, focus }, signal))
