@@ -103,8 +103,8 @@ function build(options: GatewayOptions, infrastructure: Infrastructure): Parts {
   }
   const commands = composeCommandRegistry(context, () => commandRuntime.gateway)
   const core = composeCore(context, commands, {
-    auxiliary: (task) => agentRuntime.agentServices.auxiliary(task),
-    sandbox: () => agentRuntime.agentServices.sandbox(),
+    auxiliary: (task) => agentRuntime.agentServices.models.auxiliary(task),
+    sandbox: () => agentRuntime.agentServices.environments.sandbox(),
   })
   const agentRuntime = composeAgent(context, core, (...call) => commandRuntime.runAgentCommand(...call))
   const commandRuntime = composeCommandRuntime(context, core, agentRuntime)
@@ -243,7 +243,7 @@ function messageServices({ lifecycle, context, core, agentRuntime, runCommand, e
           announceRefused: async (key) => (await core.busyArrivals()).announceRefused(key),
           async reportLostWork() {
             if (mode.staysUp) await backgroundTasks.recover()
-            await agentServices.reportLostCommands()
+            await agentServices.environments.reportLostCommands()
           },
         }),
     },
@@ -395,7 +395,7 @@ async function checkSandbox({ context, agentRuntime }: Parts): Promise<void> {
   const { settings, config, lifecycle, log } = context
   try {
     const isLikely = await isSandboxLikely(settings().terminal, config.environment().values['PATH'] ?? '')
-    if (!isLikely && lifecycle.isOpen()) await agentRuntime.agentServices.sandbox()
+    if (!isLikely && lifecycle.isOpen()) await agentRuntime.agentServices.environments.sandbox()
   } catch (error) {
     log.error({ event: 'sandbox.check_failed', err: error }, 'the sandbox could not be checked')
   }
@@ -408,7 +408,7 @@ async function checkEnvironment({ context, agentRuntime }: Parts): Promise<void>
   if (/^(?:local|bwrap|none)$/.test(settings().terminal.backend)) return
   try {
     const { reviewEnvironment } = await import('./flows/environments/review-environment.ts')
-    const { openEnvironments } = agentRuntime.agentServices
+    const { openRemote: openEnvironments } = agentRuntime.agentServices.environments
     await reviewEnvironment({
       settings,
       openEnvironments,

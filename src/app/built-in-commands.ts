@@ -139,7 +139,7 @@ export function builtInCommands(gateway: () => CommandGateway): readonly Command
     bindCommand(commandsCommand, list),
     bindCommand(whoamiCommand, async () => {
       const { createAccessReport } = await import('../flows/access/access-report.ts')
-      return createAccessReport(gateway().context.accountDirectory, gateway().agent.agentServices)
+      return createAccessReport(gateway().context.accountDirectory, gateway().agent.agentServices.tools)
     }),
     bindCommand(versionCommand, () => gateway().context.options.version),
     bindCommand(updateCommand, installation),
@@ -189,7 +189,8 @@ async function busyOf({ context, core }: CommandGateway): Promise<BusyServices> 
 async function choicesOf({ context, core, agent }: CommandGateway): Promise<ConversationChoices> {
   const { createConversationChoices } = await import('../flows/commands/conversation-choices.ts')
   const { store, settings, platforms } = context
-  const { describe, media } = agent.agentServices
+  const { models, media } = agent.agentServices
+  const { describe } = models
   return createConversationChoices({ store, settings, platforms, outbox: core.outbox, models: { describe, media } })
 }
 
@@ -213,12 +214,13 @@ async function conversationsOf({ context, core, models, visibleSessions }: Comma
 
 async function checkpointsOf({ context, core, agent: { agentServices } }: CommandGateway): Promise<CheckpointServices> {
   const { createCheckpointServices } = await import('../flows/environments/checkpoints.ts')
-  const checkpoints = await agentServices.checkpoints()
+  const checkpoints = await agentServices.environments.checkpoints()
   const { settings, secrets } = context
   return createCheckpointServices({
     checkpoints,
     settings,
-    agentServices,
+    openShell: agentServices.environments.openShell,
+    toolListOf: agentServices.tools.toolListOf,
     redact: secrets.redact,
     withhold: core.outbox.withhold,
   })
@@ -227,7 +229,7 @@ async function checkpointsOf({ context, core, agent: { agentServices } }: Comman
 function gatewayStatusOf({ context, core, agent }: CommandGateway): GatewayStatus {
   const { lifecycle, clock, platforms, problems } = context
   return {
-    ...agent.agentServices.describe(),
+    ...agent.agentServices.models.describe(),
     uptimeMs: clock() - lifecycle.startedAt,
     platforms: platforms.health(),
     degraded: problems.degraded(),
@@ -251,7 +253,7 @@ function statusOf(gateway: CommandGateway): StatusReport {
     async modelKeys() {
       const { reportKeys } = await import('../flows/models/key-status.ts')
       const { fallback_providers: fallbacks } = settings()
-      const selection = agent.agentServices.selection()
+      const selection = agent.agentServices.models.selection()
       return reportKeys({ path: options.home.authFile, selection, fallbacks, now: clock() }).lines.map(
         ({ text }) => text,
       )

@@ -77,8 +77,8 @@ export function composeAgent(context: AppContext, core: Core, runAgentCommand: R
   const compression = composeCompression(context, core, agentServices, ownMemory)
   const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
   const agent = createAgent({
-    auxiliary: agentServices.auxiliary,
-    subagentModel: agentServices.subagentModel,
+    auxiliary: agentServices.models.auxiliary,
+    subagentModel: agentServices.models.subagentModel,
     runningSubagents,
     middleware,
     agentHooks,
@@ -131,7 +131,7 @@ export function composeAgent(context: AppContext, core: Core, runAgentCommand: R
     knownTools,
     async previewPrompt(platform) {
       const { previewPrompt } = await import('../flows/prompt/prompt-preview.ts')
-      return await previewPrompt(promptDeps, platform, await agentServices.ephemeralPrompt(noChat(platform)))
+      return await previewPrompt(promptDeps, platform, await agentServices.prompt.at(noChat(platform)))
     },
   }
 }
@@ -143,7 +143,7 @@ function noChat(platform: string): SessionSource {
 function composeAgentCheck(
   { mode, settings, log }: AppContext,
   { plugins, mcp }: Pick<AgentRuntime, 'plugins' | 'mcp'>,
-  { ephemeralPrompt, ephemeralProblem, recoverEnvironments }: AgentServices,
+  { prompt, environments }: AgentServices,
 ): ToolsetCheck {
   const ofServers = async () => [
     ...(await mcp.knownTools()),
@@ -152,16 +152,16 @@ function composeAgentCheck(
   const toolsets = createToolsetCheck(settings, plugins.tools, ofServers)
   const problems = () => [
     ...toolsets.problems(),
-    ...(ephemeralProblem() === '' ? [] : [ephemeralProblem()]),
+    ...(prompt.problem() === '' ? [] : [prompt.problem()]),
     ...mcp.problems(),
   ]
   return {
     async review() {
       try {
         await toolsets.review()
-        await ephemeralPrompt(noChat('cli'))
+        await prompt.at(noChat('cli'))
         // A process for one command asks a server when it needs it.
-        if (mode.staysUp) await Promise.all([mcp.discover(), recoverEnvironments()])
+        if (mode.staysUp) await Promise.all([mcp.discover(), environments.recover()])
         if (problems().length > 0)
           log.warn({ event: 'agent.settings_unusable', problems: problems() }, 'settings of the agent have no effect')
       } catch (error) {

@@ -89,14 +89,14 @@ function composeModelAccess(
 ): ModelAccess {
   const services = lazy(async () => {
     const { createModelServices } = await import('../flows/commands/model-commands.ts')
-    return createModelServices({ store, models: agentServices, home: options.home, settings, withhold })
+    return createModelServices({ store, models: agentServices.models, home: options.home, settings, withhold })
   })
   return {
     services,
     async modelOf({ sessionKey, source }) {
       const chosen = await store.run(() => readSessionSettings(sessionKey))
       const isConfigured = chosen.model === undefined && accountDirectory.policyOf(source).models === undefined
-      if (isConfigured) return { ...agentServices.describe(), contextLength: settings().context_length }
+      if (isConfigured) return { ...agentServices.models.describe(), contextLength: settings().context_length }
       return await (await services()).current({ sessionKey, source })
     },
   }
@@ -115,7 +115,7 @@ export function composeCommandRegistry(
     async run(command, call) {
       const { runQuickCommand } = await import('../flows/commands/quick-command.ts')
       const { core, agent } = gateway()
-      const { openShell } = agent.agentServices
+      const { openShell } = agent.agentServices.environments
       const { commandDecisions } = core
       return await runQuickCommand({ store, commands, commandDecisions, openShell, redact, log }, command, call)
     },

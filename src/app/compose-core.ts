@@ -17,7 +17,7 @@ import type { PauseDeps } from '../flows/lifecycle/pause.ts'
 import { createHookServices, type HookServicesDeps } from '../flows/plugins/hook-host-api.ts'
 import { createSessionServices } from '../flows/sessions/session-services.ts'
 import { createBackgroundTasks } from '../flows/tasks/background-tasks.ts'
-import type { AgentServices } from '../flows/tools/agent-services.ts'
+import type { AgentEnvironments } from '../flows/tools/agent-services.ts'
 import { createTurnNotices } from '../flows/turn/turn-notices.ts'
 import { createTurnWait } from '../flows/turn/waiting.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
@@ -40,7 +40,7 @@ import type { AppContext } from './context.ts'
 import type { Core, PauseControl } from './core.ts'
 
 /** Parts of the agent, which is composed later. They are called after the composition. */
-export interface LaterParts extends Pick<AgentServices, 'sandbox'> {
+export interface LaterParts extends Pick<AgentEnvironments, 'sandbox'> {
   readonly auxiliary: Auxiliary
 }
 

@@ -60,10 +60,10 @@ export function composeCron(
     opened = await openCron({
       ...{ home: options.home, settings, store, accountDirectory, adapter: platforms.adapter },
       ...{ inbox, turnResults, outbox, stopping, clock, random: systemRandom, log, failpoint, setTimer },
-      openShell: agentServices.openShell,
+      openShell: agentServices.environments.openShell,
       stopTurn: sessionServices.stopEvent,
       onFired: events.jobFired,
-      usualProvider: () => agentServices.describe().provider,
+      usualProvider: () => agentServices.models.describe().provider,
       sleep,
       currentAuthority: (authority) => accountDirectory.lowerAuthority(authority, causedBy(authority)),
       hasLostAccess: (authority) => accountDirectory.isRevoked({ ...causedBy(authority), authority }),

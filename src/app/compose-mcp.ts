@@ -33,7 +33,7 @@ export interface McpAccess {
 
 export function composeMcp(
   { options, settings, config, secrets, clock, random, log }: AppContext,
-  services: () => Pick<AgentServices, 'auxiliary' | 'openProxy' | 'toolsChanged'>,
+  services: () => Pick<AgentServices, 'models' | 'environments' | 'tools'>,
   askUserOf: NonNullable<McpRuntimeDeps['askUserOf']>,
 ): McpAccess {
   let loading: Promise<McpRuntime> | undefined
@@ -43,7 +43,8 @@ export function composeMcp(
   let openingForSessions: Promise<SessionServers> | undefined
 
   const runtimeDeps = () => {
-    const { auxiliary, openProxy } = services()
+    const { auxiliary } = services().models
+    const { openProxy } = services().environments
     const { home, version } = options
     return {
       home,
@@ -61,7 +62,7 @@ export function composeMcp(
   }
   const create = async (): Promise<McpRuntime> => {
     const { openMcpServers } = await import('../flows/mcp/mcp-servers.ts')
-    loaded = openMcpServers({ ...runtimeDeps(), onToolsChanged: services().toolsChanged })
+    loaded = openMcpServers({ ...runtimeDeps(), onToolsChanged: services().tools.changed })
     return loaded
   }
   const openSessionServers = async (): Promise<SessionServers> => {

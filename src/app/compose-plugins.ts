@@ -79,7 +79,7 @@ export function composePluginManager(context: AppContext, core: Core, parts: Plu
         rejectionReason: rejectionReasonOf,
         retry: () => retryRulesOf(settings().agent),
         pause: core.pauseTurn,
-        toolsChanged: agentServices.toolsChanged,
+        toolsChanged: agentServices.tools.changed,
         loadPython: createPythonLoader({ home, config, clock, random, sleep }),
         onPluginCall,
         runAsPlugin,

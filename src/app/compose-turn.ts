@@ -26,7 +26,7 @@ import type { Core } from './core.ts'
 export function composeTurnJournal(
   { settings, accountDirectory, store, lifecycle: { stopping }, secrets, clock, failpoint }: AppContext,
   { outbox, engine, sessionServices, endRevokedMessage }: Core,
-  { hasRunningCommand }: AgentServices,
+  { environments: { hasRunningCommand } }: AgentServices,
   preparation: () => Pick<MessagePreparation, 'prepareSteered'>,
 ): TurnJournal {
   const { isShared, routeOf, authorityOf, lowerAuthority, isRevoked } = accountDirectory
@@ -61,7 +61,10 @@ export function composeMessagePreparation(
   {
     journal,
     skills,
-    agentServices: { toolListOf, media: openMedia },
+    agentServices: {
+      tools: { toolListOf },
+      media: openMedia,
+    },
   }: { readonly journal: TurnJournal; readonly skills: SkillRuntime; readonly agentServices: AgentServices },
 ): MessagePreparation {
   const { options, settings, accountDirectory, platforms, store, clock, log, failpoint } = context
@@ -114,7 +117,7 @@ export function composeMessagePreparation(
 export function composeCompression(
   context: AppContext,
   core: Core,
-  { auxiliary, model, tools, renameSession }: AgentServices,
+  { models: { auxiliary, model }, tools, environments }: AgentServices,
   ownMemory: () => Promise<OwnMemory>,
 ): CompressionPolicy {
   const { settings, accountDirectory, store, clock, log, failpoint } = context
@@ -129,14 +132,20 @@ export function composeCompression(
     emit: core.events.emit,
     emitsEvents: accountDirectory.emitsEvents,
     sessionContinued({ turn: { sessionId: oldSessionId, sessionKey, event }, newSessionId }) {
-      renameSession(oldSessionId, newSessionId)
+      environments.renameSession(oldSessionId, newSessionId)
       const { source } = event
       core.pluginRegistries.notifyMemory({ sessionKey, source, oldSessionId, newSessionId, reason: 'compression' })
     },
     partLeftOut: ({ event, id }) => core.turnNotices.partLeftOut(event, id),
     async flushMemory(turn, messages, signal) {
       const { flushTurnMemory } = await import('../flows/prompt/memory-flush.ts')
-      const deps = { ...shared, ownMemory: await ownMemory(), model, tools, isShared: accountDirectory.isShared }
+      const deps = {
+        ...shared,
+        ownMemory: await ownMemory(),
+        model,
+        tools: tools.forTurn,
+        isShared: accountDirectory.isShared,
+      }
       return await flushTurnMemory(deps, turn, messages, signal)
     },
   })
@@ -159,7 +168,7 @@ export function composeDelegation(
 export function composeTitles(
   { mode, settings, store, lifecycle: { stopping }, log }: AppContext,
   { outbox, turnInfoOf }: Core,
-  { auxiliary, model, conversationModel }: AgentServices,
+  { models: { auxiliary, model, conversationModel } }: AgentServices,
 ): TurnTitles {
   return createTitles(
     {
@@ -188,7 +197,7 @@ export function composeTurnRunner(context: AppContext, core: Core, parts: TurnPa
   const { settings, platforms, store, secrets, lifecycle, clock, random, log, failpoint } = context
   const { outbox, turnNotices: notices, runningTurns: running, events, approvals, engine } = core
   const { agent, agentServices, journal, compression, delegation, titles } = parts
-  const { model, tools, openSubagentWorkspace, toolContext, media } = agentServices
+  const { models, tools, media } = agentServices
   const { isDraining } = lifecycle
   const { adapter } = platforms
   const outages = createModelOutages({ store, notices, settings, clock, sleep, log })
@@ -199,9 +208,9 @@ export function composeTurnRunner(context: AppContext, core: Core, parts: TurnPa
       announcePause: core.pause.announce,
     }),
     ...{ journal, running, agent, compression, delegation, outages, events, random, log, failpoint },
-    conversation: { model, tools, freezePrompt: parts.freezePrompt },
-    models: createTurnModels({ models: agentServices, notices, settings, log }),
-    tools: { toolContext, openSubagentWorkspace },
+    conversation: { model: models.model, tools: tools.forTurn, freezePrompt: parts.freezePrompt },
+    models: createTurnModels({ models, prompt: agentServices.prompt, notices, settings, log }),
+    tools,
     plugins: { turnInfoOf: core.turnInfoOf, errorOrigin: core.pluginRegistries.middleware.errorOrigin },
     progress: {
       ...{ outbox, events, outages, settings, adapter, sleep, clock, log, redact: secrets.redact },

@@ -224,7 +224,7 @@ function composeAutomation(
     return createPlatformAutomation(
       {
         ...deps,
-        openShell: agentServices.openShell,
+        openShell: agentServices.environments.openShell,
         openCron: cron.open,
         readSkills: async (names) => (await skills.load()).expand(names.map((name) => `/${name}`).join(' ')),
         host: () => settings().http.host,
@@ -267,7 +267,7 @@ function platformContextDepsOf(
       open: async (name) => (await files()).open(name),
     },
     gatewayFor: (platform) => ({
-      info: () => ({ version, ...agentServices.describe(), degraded: problems.degraded() }),
+      info: () => ({ version, ...agentServices.models.describe(), degraded: problems.degraded() }),
       modelOf: (source) => models.modelOf({ source, sessionKey: accountDirectory.sessionKey(source) }),
       automation: () => automation(platform),
     }),

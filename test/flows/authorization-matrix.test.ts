@@ -138,7 +138,7 @@ function gatewayWith(home: string, changes: object = {}) {
       return refuseCommand(command, authority, directoryOfAccounts.commandTiersOf(source)) === undefined
     }
     const event = { source, text: 'hello', messageType: 'text', timestamp: 0 } as const
-    const tools = await agentServices.tools({ sessionId: JSON.stringify(source), authority, event })
+    const tools = await agentServices.tools.forTurn({ sessionId: JSON.stringify(source), authority, event })
     const prepared = tools.prepare({ name: action, arguments: toolArguments[action] ?? '{}' })
     const isOffered = tools.schemas().some(({ name }) => name === action)
     assert.equal(isOffered, prepared.kind === 'ready' || directoryOfAccounts.isShared(source), 'the schema is filtered')

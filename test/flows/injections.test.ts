@@ -60,7 +60,7 @@ async function servicesIn(t: TestContext, role: Role) {
   t.after(services.close)
   const authority: Authority = { role, platform: 'telegram', chatType: 'group', userId: 'u', chatId: 'group' }
   const sessionId = brand<SessionId>('s')
-  const tools = await services.tools({ sessionId, authority, event: base })
+  const tools = await services.tools.forTurn({ sessionId, authority, event: base })
   const turn = { sessionId, id: brand<TurnId>('t'), transcript: [], authority }
 
   /** Runs a turn in which the model obeys. Resolves with the result of its call. */
@@ -99,7 +99,7 @@ async function servicesIn(t: TestContext, role: Role) {
         tools,
         transcript,
         system,
-        toolContextFor: (of) => services.toolContext(turn, of, AbortSignal.timeout(30_000)),
+        toolContextFor: (of) => services.tools.toolContext(turn, of, AbortSignal.timeout(30_000)),
       },
     )
     await result

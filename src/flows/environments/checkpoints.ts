@@ -87,24 +87,22 @@ export async function checkpointBefore(
 export interface RollbackDeps {
   readonly checkpoints: Checkpoints
   readonly settings: () => CheckpointsConfig & { readonly terminal: { readonly backend: string } }
-  readonly agentServices: {
-    toolListOf(authority: Authority): readonly string[]
-    openShell(): Promise<{ readonly environment: Pick<Environment, 'files'> }>
-  }
+  toolListOf(authority: Authority): readonly string[]
+  openShell(): Promise<{ readonly environment: Pick<Environment, 'files'> }>
   redact(text: string): string
   withhold(text: string): string
 }
 
 /** What `/rollback` may do. Methods reject `checkpoints/...`. */
 export function createCheckpointServices(deps: RollbackDeps): CheckpointServices {
-  const { checkpoints, settings, agentServices } = deps
+  const { checkpoints, settings, openShell, toolListOf } = deps
   const find = async (session: string, number: number, signal: AbortSignal): Promise<FolderCheckpoint> => {
     const checkpoint = (await checkpoints.list({ session }, signal))[number - 1]
     if (checkpoint === undefined) throw new HermesError('checkpoints/unknown', `(number ${number})`)
     return checkpoint
   }
   const checkOf = async (authority: Authority, intent: 'read' | 'write', signal: AbortSignal): Promise<CheckPath> => {
-    const { environment } = await agentServices.openShell()
+    const { environment } = await openShell()
     const access = { isOwner: authority.role === 'owner', signal }
     return async (path) => {
       const allowed = await environment.files.check(path, intent, access)
@@ -116,7 +114,7 @@ export function createCheckpointServices(deps: RollbackDeps): CheckpointServices
       const { backend } = settings().terminal
       if (!runsOnThisMachine(backend))
         return `Checkpoints are only taken on this machine; commands and files of the agent are elsewhere (\`terminal.backend: ${backend}\`).`
-      const tools = agentServices.toolListOf(authority)
+      const tools = toolListOf(authority)
       const changing = [
         { name: 'patch', toolset: 'file', mode: 'effect' },
         { name: 'terminal', toolset: 'terminal', mode: 'effect' },

@@ -59,7 +59,7 @@ export interface StatusDeps {
   readonly clock: () => number
   /** When the start began. */
   readonly startedAt: number
-  readonly agentServices: Pick<AgentServices, 'describe'>
+  readonly agentServices: Pick<AgentServices, 'models'>
   readonly supervisor: Pick<Supervisor, 'health'>
   degraded(): readonly string[]
   readonly middleware: Pick<Middleware, 'eventCounts'>
@@ -78,7 +78,7 @@ export interface StatusDeps {
 export function createStatus(deps: StatusDeps): () => GatewayStatusReport {
   const { redact } = deps
   return () => {
-    const { model, provider } = deps.agentServices.describe()
+    const { model, provider } = deps.agentServices.models.describe()
     return {
       version: deps.version,
       pid: process.pid,

@@ -28,7 +28,7 @@ import type { AgentServices } from '../tools/agent-services.ts'
 export interface PluginHostApiDeps
   extends Pick<ToolCallDeps, 'agentHooks' | 'approve' | 'rejectionReason'>,
     CompletionDeps {
-  readonly agents: Pick<AgentServices, 'model' | 'tools' | 'toolContext'>
+  readonly agents: Pick<AgentServices, 'models' | 'tools'>
   readonly inbox: Pick<Inbox, 'accept'>
   readonly store: Store
   /** Whether a user may talk to the agent. */
@@ -50,7 +50,7 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
   const withRecursionGuard = createRecursionGuard()
 
   async function createDetachedTurn(owner: string, id: string): Promise<CurrentTurn> {
-    const turn = turnInfoOf(owner, id, await agents.model().catch(() => undefined))
+    const turn = turnInfoOf(owner, id, await agents.models.model().catch(() => undefined))
     const turnRef = {
       sessionId: brand<SessionId>(turn.sessionId),
       id: brand<TurnId>(id),
@@ -59,10 +59,10 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
     }
     return {
       turn,
-      tools: await agents.tools({ sessionId: turn.sessionId, authority: pluginAuthority }),
+      tools: await agents.tools.forTurn({ sessionId: turn.sessionId, authority: pluginAuthority }),
       approve: deps.approve,
       signal: stopping,
-      toolContextFor: (call) => agents.toolContext(turnRef, call, stopping),
+      toolContextFor: (call) => agents.tools.toolContext(turnRef, call, stopping),
     }
   }
 
@@ -102,7 +102,7 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
   return {
     complete: (owner, prompt, options = {}) =>
       withRecursionGuard(owner, async () => {
-        const chosen = await agents.model()
+        const chosen = await agents.models.model()
         const { model = chosen.model, system = '', maxOutputTokens, signal } = options
         if (model !== chosen.model && !entry(owner).llm.allow_model_override) {
           throw new HermesError('plugins/not-allowed', `(plugins.entries.${owner}.llm.allow_model_override)`)

@@ -18,8 +18,8 @@ export interface MemoryFlushDeps {
   readonly log: Logger
   readonly settings: () => AgentConfig
   readonly ownMemory: OwnMemory
-  readonly model: AgentServices['model']
-  readonly tools: AgentServices['tools']
+  readonly model: AgentServices['models']['model']
+  readonly tools: AgentServices['tools']['forTurn']
   readonly turnInfoOf: TurnInfoFactory
   readonly isShared: AccountDirectory['isShared']
 }

@@ -49,7 +49,7 @@ export async function previewPrompt(
     settings: {},
   }
   const layers = await readPromptLayers(deps, turn)
-  const schemas = (await deps.agentServices.tools(turn)).schemas()
+  const schemas = (await deps.agentServices.tools.forTurn(turn)).schemas()
   return {
     platform,
     layers: layers.map(({ name, text }) => ({ name, text, ...sizeOf(text) })),

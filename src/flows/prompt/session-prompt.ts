@@ -41,7 +41,7 @@ export interface SessionPromptDeps {
   readonly store: Store
   readonly settings: () => Pick<AgentConfig, 'personality' | 'personalities' | 'security' | 'terminal' | 'timezone'>
   readonly accountDirectory: AccountDirectory
-  readonly agentServices: AgentServices
+  readonly agentServices: Pick<AgentServices, 'tools' | 'environments'>
   /** Takes the gateway's own secrets out of files. */
   redact(text: string): string
   /** What the last scan of a file found; empty for a harmless file. */
@@ -68,7 +68,7 @@ export type PromptTurn = Pick<Turn, 'sessionId' | 'sessionKey' | 'event' | 'auth
 export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Promise<string> {
   return async (turn) => {
     const text = joinLayers(await readPromptLayers(deps, turn))
-    const toolNames = await deps.agentServices.sessionToolNames(turn)
+    const toolNames = await deps.agentServices.tools.namesForSession(turn)
     await deps.store.run(() => freezePrompt(turn.sessionId, { text, toolNames }))
     return text
   }
@@ -81,7 +81,7 @@ export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn
   const { source, seed, task } = turn.event
   const { platform, userId = '' } = source
   const manifest = accountDirectory.platform(platform)
-  const toolNames = (await agentServices.tools(turn)).schemas().map(({ name }) => name)
+  const toolNames = (await agentServices.tools.forTurn(turn)).schemas().map(({ name }) => name)
   const isShared = accountDirectory.isShared(source)
   const isBackground = task !== undefined
   const facts = {
@@ -92,7 +92,7 @@ export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn
     isShared,
     isBackground,
     toolNames,
-    tools: () => agentServices.withToolsets(toolNames),
+    tools: () => agentServices.tools.withToolsets(toolNames),
   }
   const [ownMemory, providerMemory, skills, pluginSections] = await Promise.all([
     knowledge.memory(facts),
@@ -117,7 +117,7 @@ export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn
     chatName: source.chatType === 'dm' ? '' : (source.chatName ?? ''),
     background: isBackground,
     shared: isShared,
-    cwd: placeOf(deps.settings().terminal, turn.settings.workspace ?? agentServices.cwd()),
+    cwd: placeOf(deps.settings().terminal, turn.settings.workspace ?? agentServices.environments.cwd()),
     hasTools: toolNames.length > 0,
     memory: [ownMemory, providerMemory].filter((text) => text !== '').join('\n\n'),
     skills,
@@ -203,5 +203,5 @@ async function readProjectFiles(
 ) {
   if (!isHere(settings().terminal)) return []
   const { readContextFiles } = await import('../../agent/context-files/read-context-files.ts')
-  return await readContextFiles(workspace ?? agentServices.cwd(), { redact, onScanned, log })
+  return await readContextFiles(workspace ?? agentServices.environments.cwd(), { redact, onScanned, log })
 }

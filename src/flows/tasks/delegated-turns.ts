@@ -24,7 +24,7 @@ import { type HandedInTask, type HandInDeps, outcomeOf, prepareHandIn } from './
 
 export interface DelegatedTurnsDeps extends HandInDeps {
   readonly store: Store
-  readonly agentServices: Pick<AgentServices, 'model' | 'subagentModel' | 'tools' | 'cwd' | 'openSubagentWorkspace'>
+  readonly agentServices: Pick<AgentServices, 'models' | 'tools' | 'environments'>
 }
 
 export interface DelegatedTurns {
@@ -42,6 +42,7 @@ export interface DelegatedTurns {
 
 export function createDelegatedTurns(deps: DelegatedTurnsDeps): DelegatedTurns {
   const { store, agentServices, log } = deps
+  const { models } = agentServices
 
   /** The conversation that waits for the result decides about the model. */
   async function parentTurn(turn: Turn): Promise<ModelTurn> {
@@ -58,14 +59,14 @@ export function createDelegatedTurns(deps: DelegatedTurnsDeps): DelegatedTurns {
       return { id, parent: parentOf(info, delegation), outputSchema }
     },
     async model(turn) {
-      const chosen = (await agentServices.subagentModel()) ?? (await agentServices.model(await parentTurn(turn)))
+      const chosen = (await models.subagentModel()) ?? (await models.model(await parentTurn(turn)))
       return { ...chosen, model: delegationIn(turn).model ?? chosen.model }
     },
-    tools: async (turn) => onlyTools(new Set(delegationIn(turn).tools), await agentServices.tools(turn)),
+    tools: async (turn) => onlyTools(new Set(delegationIn(turn).tools), await agentServices.tools.forTurn(turn)),
     async freezePrompt(turn) {
       const { sessionId, tools: toolNames } = delegationIn(turn)
       const parentPrompt = await store.run(() => readFrozenPrompt(sessionId))
-      const text = subagentSystemPrompt(agentServices.cwd(), parentPrompt?.text ?? '')
+      const text = subagentSystemPrompt(agentServices.environments.cwd(), parentPrompt?.text ?? '')
       await store.run(() => freezePrompt(turn.sessionId, { text, toolNames }))
       return text
     },
@@ -78,7 +79,7 @@ export function createDelegatedTurns(deps: DelegatedTurnsDeps): DelegatedTurns {
         write: (now) => enlist(prepared, now),
         committed() {
           // What it has left running ends with it.
-          agentServices
+          agentServices.tools
             .openSubagentWorkspace(turn.sessionId, turn.id, turn)
             .close()
             .catch((error: unknown) =>

@@ -85,53 +85,70 @@ export interface AgentServicesDeps
   readonly turnAccess?: Omit<TurnAccessDeps, 'directory' | 'log'>
 }
 
-export interface AgentServices extends AgentModels {
+/** What turns, commands and plugins need of the agent, in five parts. */
+export interface AgentServices {
+  readonly models: AgentModels
+  readonly tools: ToolOffers
+  readonly environments: AgentEnvironments
+  readonly prompt: EphemeralTexts
+  /** Who transcribes, speaks and draws. Loaded with the first call. */
+  media(): Promise<MediaServices>
+  /** The configuration has changed: the next turn reads it. */
+  reconfigured(): void
+  close(): Promise<void>
+}
+
+/** The tools of turns. */
+export interface ToolOffers {
   /**
    * A session keeps the tool list with which it started; each call checks whether the tool still exists, and whether the role
    * of the person who caused the turn may use it.
    */
-  tools(turn: ToolTurn): Promise<AgentTools>
+  forTurn(turn: ToolTurn): Promise<AgentTools>
   /** The toolset of each of these tools, as the tool says. */
   withToolsets(names: readonly string[]): Promise<readonly SelectableTool[]>
   /** The names of the tools that the session is offered, before the role of a person takes any away. */
-  sessionToolNames(turn: ToolTurn): Promise<readonly string[]>
-  /** The provider as the requests of this turn are sent: with text that is stored nowhere, if some is configured. */
-  senderOf(turn: Pick<Turn, 'event'>, provider: Provider): Promise<Provider>
-  /** The text that is added to each request at this source. Undefined if there is none. */
-  ephemeralPrompt(source: SessionSource): Promise<EphemeralPrompt | undefined>
-  /** Why a configured file is not used; '' if it is, or if it was not read yet. */
-  ephemeralProblem(): string
+  namesForSession(turn: ToolTurn): Promise<readonly string[]>
+  /** The tools that the configuration permits to this person in this chat: names, toolsets, modes, `*`, `-name`. */
+  toolListOf(authority: Authority): readonly string[]
   toolContext(turn: CallingTurn, call: ToolCall, signal: AbortSignal): ToolContext
   /** A separate terminal and todo list for the tools of a sub-agent of this turn. */
   openSubagentWorkspace(sessionId: string, turnId: string, turn: CallingTurn): SubagentWorkspace
+  /** Plugins or MCP servers have other tools: new sessions get them. */
+  changed(): void
+}
+
+/** Where commands run and files are. */
+export interface AgentEnvironments {
+  cwd(): string
+  /** Opens the sandbox with the first call. Undefined when none is configured. `workspace`: a folder in place of `cwd`. */
+  sandbox(workspace?: string): Promise<Sandbox | undefined>
+  /** Opens the proxy for programs in a sandbox that reach listed hosts only. Rejects with a system error. */
+  openProxy(directory: string): Promise<void>
   /** A shell outside of sessions, for a command of the operator. Rejects where commands do not run on this machine. */
   openShell(): Promise<Pick<ToolRuntime, 'commandPolicy'> & { readonly environment: Environment }>
   /** The files of folders before changes. Loaded with the first call. */
   checkpoints(): Promise<Checkpoints>
-  /** Who transcribes, speaks and draws. Loaded with the first call. */
-  media(): Promise<MediaServices>
   /** Reports the background commands of the last process as lost. Rejects `store/...`. */
   reportLostCommands(): Promise<void>
   /** Whether a command of the session runs in the background. */
   hasRunningCommand(sessionId: string): boolean
   /** The terminal and the commands of a session go on in the session that continues it. */
   renameSession(from: string, to: string): void
-  cwd(): string
-  /** Opens the sandbox with the first call. Undefined when none is configured. `workspace`: a folder in place of `cwd`. */
-  sandbox(workspace?: string): Promise<Sandbox | undefined>
-  /** Opens the proxy for programs in a sandbox that reach listed hosts only. Rejects with a system error. */
-  openProxy(directory: string): Promise<void>
-  /** The tools that the configuration permits to this person in this chat: names, toolsets, modes, `*`, `-name`. */
-  toolListOf(authority: Authority): readonly string[]
-  /** The configuration has changed: the next turn reads it. */
-  reconfigured(): void
   /** Finds or removes what an earlier process has left in the environment in which commands run. Never rejects. */
-  recoverEnvironments(): Promise<void>
+  recover(): Promise<void>
   /** The configured environment, if that is not this machine. Undefined if it is not offered. */
-  openEnvironments(): Promise<RemoteEnvironments | undefined>
-  /** Plugins or MCP servers have other tools: new sessions get them. */
-  toolsChanged(): void
-  close(): Promise<void>
+  openRemote(): Promise<RemoteEnvironments | undefined>
+}
+
+/** Text that is added to requests and stored nowhere. */
+export interface EphemeralTexts {
+  /** The provider as the requests of this turn are sent: with such text, if some is configured. */
+  senderOf(turn: Pick<Turn, 'event'>, provider: Provider): Promise<Provider>
+  /** The text that is added to each request at this source. Undefined if there is none. */
+  at(source: SessionSource): Promise<EphemeralPrompt | undefined>
+  /** Why a configured file is not used; '' if it is, or if it was not read yet. */
+  problem(): string
 }
 
 type TurnElsewhere = Pick<Turn, 'id' | 'event'>
@@ -152,7 +169,6 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   let isSandboxMissing = false
   const sockets = createSandboxSockets(deps)
   const snapshotTools = createSessionToolSnapshots()
-  const ephemeral = createEphemeralText(deps)
   const { resources, browser } = withBrowser(deps, {
     createEnvironment: (...session) => requireRuntime().createEnvironment(...session),
     createProcessTable: () => requireRuntime().createProcessTable(),
@@ -227,29 +243,24 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     return withSessionTools(offered, sessionTools, createAgentTools(sessionTools, deps, { sandbox: sandboxOf }))
   }
 
-  return {
-    ...ephemeral,
-    ...models,
-    async tools(turn) {
+  const tools: ToolOffers = {
+    async forTurn(turn) {
       const { authority, event } = turn
       if (isSandboxMissing) await deps.announceMissingSandbox(turn)
       const { all, resolve } = await openSessionTools(turn)
-      return await belowCeiling(withoutUseless(all, turnKindsOf(event, settings())), {
-        isShared,
-        resolve,
-        authority,
-        event,
-        list: toolListOf(settings().roles, authority),
-      })
+      const list = toolListOf(settings().roles, authority)
+      const useful = withoutUseless(all, turnKindsOf(event, settings()))
+      return await belowCeiling(useful, { isShared, resolve, authority, event, list })
     },
     async withToolsets(names) {
       const { resolve } = await agentTools.get()
       return names.map((name) => ({ name, toolset: resolve(name)?.facts.toolset ?? '' }))
     },
-    async sessionToolNames(turn) {
+    async namesForSession(turn) {
       const { all } = await openSessionTools(turn)
       return all.schemas().map(({ name }) => name)
     },
+    toolListOf: (authority) => toolListOf(settings().roles, authority),
     toolContext(turn, call, signal) {
       const { sessionId, id: turnId, transcript } = turn
       return toolContextFor({ sessionId, turnId, turn }, () => transcript.map(({ message }) => message), call, signal)
@@ -258,17 +269,26 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       toolContextFor: (call, signal) => toolContextFor({ sessionId, turnId, turn }, () => [], call, signal),
       close: () => resources.dispose(sessionId),
     }),
-    async openShell() {
-      requireMachine(settings().terminal)
-      await agentTools.get()
-      const { commandPolicy, createEnvironment } = requireRuntime()
-      return { commandPolicy, environment: createEnvironment('operator') }
+    changed: () => agentTools.reset(),
+  }
+
+  return {
+    models,
+    tools,
+    environments: {
+      ...{ cwd, sandbox: sandboxOf, openProxy: sockets.openProxy, checkpoints: checkpoints.get },
+      ...{ hasRunningCommand: resources.hasRunningCommand, renameSession: resources.rename },
+      ...createEnvironmentAccess(deps),
+      async openShell() {
+        requireMachine(settings().terminal)
+        await agentTools.get()
+        const { commandPolicy, createEnvironment } = requireRuntime()
+        return { commandPolicy, environment: createEnvironment('operator') }
+      },
+      reportLostCommands: async () => deps.commandReports?.reportLost(),
     },
-    reportLostCommands: async () => deps.commandReports?.reportLost(),
-    ...{ hasRunningCommand: resources.hasRunningCommand, renameSession: resources.rename },
-    ...{ cwd, sandbox: sandboxOf, openProxy: sockets.openProxy, ...createEnvironmentAccess(deps) },
-    ...{ media: media.get, checkpoints: checkpoints.get },
-    toolListOf: (authority) => toolListOf(settings().roles, authority),
+    prompt: createEphemeralTexts(deps),
+    media: media.get,
     reconfigured() {
       models.reconfigured()
       agentTools.reset()
@@ -277,7 +297,6 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       isSandboxMissing = false
       deps.onSandbox(undefined)
     },
-    toolsChanged: () => agentTools.reset(),
     async close() {
       // What is killed now is reported by the next start.
       deps.commandReports?.close()
@@ -306,17 +325,15 @@ function createEnvironmentNotices({ announceEnvironment, log }: AgentServicesDep
   }
 }
 
-function createEnvironmentAccess(
-  deps: AgentServicesDeps,
-): Pick<AgentServices, 'recoverEnvironments' | 'openEnvironments'> {
+function createEnvironmentAccess(deps: AgentServicesDeps): Pick<AgentEnvironments, 'recover' | 'openRemote'> {
   return {
-    async recoverEnvironments() {
+    async recover() {
       const isHere = /^(?:local|bwrap|none)$/.test(deps.settings().terminal.backend)
       if (isHere && !existsSync(join(deps.home.root, 'sandboxes'))) return
       const environments = await import('../environments/remote-environments.ts')
       await environments.recoverEnvironments(deps)
     },
-    async openEnvironments() {
+    async openRemote() {
       const { openRemoteEnvironments } = await import('../environments/remote-environments.ts')
       return await openRemoteEnvironments(deps)
     },
@@ -380,14 +397,8 @@ async function openMedia(deps: AgentServicesDeps, { servers }: AgentModels): Pro
   return createMediaServices({ ...deps, servers, clock: Date.now, sleep })
 }
 
-/** Text that is added to requests and stored nowhere. Its code is loaded where some is configured. */
-function createEphemeralText({
-  home,
-  log,
-  settings,
-  environment,
-  policyOf,
-}: AgentServicesDeps): Pick<AgentServices, 'senderOf' | 'ephemeralPrompt' | 'ephemeralProblem'> {
+/** Its code is loaded where some text is configured. */
+function createEphemeralTexts({ home, log, settings, environment, policyOf }: AgentServicesDeps): EphemeralTexts {
   let problem = ''
   async function ephemeralPrompt(source: SessionSource): Promise<EphemeralPrompt | undefined> {
     const { agent, prefill_messages_file: prefillFile } = settings()
@@ -415,8 +426,8 @@ function createEphemeralText({
       const { withEphemeralPrompt } = await import('../../agent/models/ephemeral-prompt.ts')
       return withEphemeralPrompt(provider, prompt)
     },
-    ephemeralPrompt,
-    ephemeralProblem: () => problem,
+    at: ephemeralPrompt,
+    problem: () => problem,
   }
 }
 

@@ -19,15 +19,16 @@ import type { TurnModels } from './steps.ts'
 import type { TurnNotices } from './turn-notices.ts'
 
 export interface TurnModelsDeps {
-  readonly models: Pick<AgentModels, 'fallback'> & Pick<TurnModels, 'senderOf'>
+  readonly models: Pick<AgentModels, 'fallback'>
+  readonly prompt: Pick<TurnModels, 'senderOf'>
   readonly notices: Pick<TurnNotices, 'fellBack'>
   readonly settings: () => Pick<AgentConfig, 'fallback_providers'>
   readonly log: Logger
 }
 
-export function createTurnModels({ models, notices, settings, log }: TurnModelsDeps): TurnModels {
+export function createTurnModels({ models, prompt, notices, settings, log }: TurnModelsDeps): TurnModels {
   return {
-    senderOf: models.senderOf,
+    senderOf: prompt.senderOf,
     async fallback(turn, failed, failure) {
       if (settings().fallback_providers.length === 0) return null
       const { fallBack } = await import('./fall-back.ts')
