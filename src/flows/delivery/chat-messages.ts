@@ -5,6 +5,7 @@
 import type { ChatMessages, MessageTarget } from '../../agent/tools/send-message.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { HomeLayout } from '../../lib/home.ts'
+import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import { type Target, targetOf } from '../../message/source.ts'
@@ -16,7 +17,7 @@ import { chatOf } from '../../outbox/queries.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import { afterCommit, enlist, type TransactionPart } from '../../store/transaction-part.ts'
 import { mediaProblem, prepareDelivery } from './deliver.ts'
-import { type ListedTarget, type ListTargetsDeps, listAllTargets } from './list-targets.ts'
+import { type ListedTarget, listAllTargets } from './list-targets.ts'
 import { writeLocalOutput } from './local-output.ts'
 import {
   type PermittedChat,
@@ -27,7 +28,8 @@ import {
 } from './permitted-chats.ts'
 import { formatTarget } from './resolve-target.ts'
 
-export interface ChatMessagesDeps extends PermittedChatsDeps, Pick<ListTargetsDeps, 'log'> {
+export interface ChatMessagesDeps extends PermittedChatsDeps {
+  readonly log: Logger
   readonly outbox: Pick<Outbox, 'prepare' | 'fileProblem'>
   readonly home: HomeLayout
   readonly clock: () => number

@@ -17,16 +17,12 @@ export interface ListedTarget {
   readonly name?: string
 }
 
-export interface ListTargetsDeps extends ResolveTargetDeps {
-  readonly log: Logger
-}
-
 const maxNameChars = 200
 const lookupTimeoutMs = 10_000
 
 /** Each target once. A platform that does not answer has no channels, and the log says so. Rejects `store/…`. */
 export async function listAllTargets(
-  deps: ListTargetsDeps,
+  deps: ResolveTargetDeps & { readonly log: Logger },
   { platform }: { readonly platform?: string | undefined },
   signal: AbortSignal,
 ): Promise<readonly ListedTarget[]> {
@@ -57,7 +53,7 @@ export async function listAllTargets(
 }
 
 async function findChannels(
-  { adapter, log }: ListTargetsDeps,
+  { adapter, log }: Pick<ResolveTargetDeps, 'adapter'> & { readonly log: Logger },
   of: Pick<Target, 'platform' | 'account'>,
   signal: AbortSignal,
 ): Promise<readonly FoundChat[]> {
