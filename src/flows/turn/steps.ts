@@ -43,20 +43,17 @@ export interface TurnPlugins {
 }
 
 export interface TurnSteps<Known> {
-  /** The names of the steps in their order. */
-  readonly names: readonly string[]
   next<Added>(step: TurnStep<Known, Added>): TurnSteps<Known & Added>
   run(attempt: TurnAttempt): Promise<Known>
 }
 
 /** The beginning of a list of steps, each of which knows what those before it have found out. */
-export const firstStep: TurnSteps<object> = stepsOf([], async () => ({}))
+export const firstStep: TurnSteps<object> = stepsOf(async () => ({}))
 
-function stepsOf<Known>(names: readonly string[], run: TurnSteps<Known>['run']): TurnSteps<Known> {
+function stepsOf<Known>(run: TurnSteps<Known>['run']): TurnSteps<Known> {
   return {
-    names,
     next: (step) =>
-      stepsOf([...names, step.name], async (attempt) => {
+      stepsOf(async (attempt) => {
         const known = await run(attempt)
         attempt.step = step.name
         return { ...known, ...(await step.run(attempt, known)) }
