@@ -5,11 +5,11 @@ import { createOpenApi } from '../api/describe-routes.ts'
 import { apiRoutes } from '../api/routes.ts'
 import { serveRoute } from '../api/serve-route.ts'
 import type { ApiServices, GatewayLifecycle } from '../api/services.ts'
-import type { EventFeed } from '../flows/events/event-feed.ts'
 import type { FileServices } from '../flows/platform/platform-files.ts'
 import { HermesError } from '../lib/errors.ts'
+import { lazy } from '../lib/lazy.ts'
 import type { HttpRoute, PlatformMenu } from '../platforms/adapter.ts'
-import { createReaderThread, type ReaderThread } from '../store/sqlite/reader-thread.ts'
+import { createReaderThread } from '../store/sqlite/reader-thread.ts'
 import type { AgentRuntime } from './compose-agent.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
@@ -78,27 +78,19 @@ function openServices(
   { events, outbox, pairing }: Core,
   { agent, files }: ApiParts,
 ): ApiServices['opened'] {
-  let reader: ReaderThread | undefined
-  let feed: Promise<EventFeed> | undefined
-  const openFeed = async () =>
-    (await import('../flows/events/event-feed.ts')).createEventFeed({
-      ...{ store, events, withhold: outbox.withhold, clock, stopping, log },
-      setTimer(call, ms) {
-        const timer = setTimeout(call, ms).unref()
-        return () => clearTimeout(timer)
-      },
-    })
   return {
     cron: agent.cron.open,
     files,
     pairing: pairing.admin,
-    reader() {
-      reader ??= createReaderThread(new URL('../api/handlers/read-sessions-thread.ts', import.meta.url))
-      return reader
-    },
-    events() {
-      feed ??= openFeed()
-      return feed
-    },
+    reader: lazy(() => createReaderThread(new URL('../api/handlers/read-sessions-thread.ts', import.meta.url))),
+    events: lazy(async () =>
+      (await import('../flows/events/event-feed.ts')).createEventFeed({
+        ...{ store, events, withhold: outbox.withhold, clock, stopping, log },
+        setTimer(call, ms) {
+          const timer = setTimeout(call, ms).unref()
+          return () => clearTimeout(timer)
+        },
+      }),
+    ),
   }
 }

@@ -8,6 +8,7 @@ import { createPlatformContext, type PlatformContextDeps } from '../flows/platfo
 import type { FileServices } from '../flows/platform/platform-files.ts'
 import { openGatewayToken } from '../http/gateway-token.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
+import { lazy } from '../lib/lazy.ts'
 import type { Log } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
@@ -123,8 +124,7 @@ interface HttpParts {
 
 /** Loads the files of messages with the first call. */
 function composeFiles({ options, settings, clock }: AppContext): () => Promise<FileServices> {
-  let loading: Promise<FileServices> | undefined
-  const load = async () => {
+  return lazy(async () => {
     const { createFileServices } = await import('../flows/platform/platform-files.ts')
     return createFileServices({
       folder: options.home.media,
@@ -132,11 +132,7 @@ function composeFiles({ options, settings, clock }: AppContext): () => Promise<F
       clock,
       maxBytes: () => maxFileBytes(settings()),
     })
-  }
-  return () => {
-    loading ??= load()
-    return loading
-  }
+  })
 }
 
 function maxFileBytes({ media }: ReturnType<AppContext['settings']>): number {
@@ -151,13 +147,11 @@ function composeHttp(
 ): HttpServer {
   const { options, mode, settings, platforms, lifecycle, problems, secrets, log } = context
   const { version } = options
-  let routes: Promise<readonly HttpRoute[]> | undefined
-  const loadRoutes = () => {
-    routes ??= import('./compose-api.ts').then(({ composeApi }) =>
-      composeApi(context, core, { agent, menu: menuOf(core, agent.skills), files, status, routes: server.routes }),
-    )
-    return routes
-  }
+  const loadRoutes = lazy(async () => {
+    const { composeApi } = await import('./compose-api.ts')
+    const menu = menuOf(core, agent.skills)
+    return composeApi(context, core, { agent, menu, files, status, routes: server.routes })
+  })
   const server: HttpServer = createHttpServer({
     allowed: () => settings().http,
     settings: { ...settings().http, ...mode.address },
@@ -183,15 +177,11 @@ function mcpRoutes(
   { version, log }: { readonly version: string; readonly log: Log },
   loadRoutes: () => Promise<readonly HttpRoute[]>,
 ): readonly HttpRoute[] {
-  let endpoint: Promise<HttpRoute['handle']> | undefined
-  const open = async () => {
+  const open = lazy(async () => {
     const [{ composeMcpEndpoint }, routes] = await Promise.all([import('./compose-mcp-endpoint.ts'), loadRoutes()])
     return composeMcpEndpoint({ routes, version, log })
-  }
-  const handle: HttpRoute['handle'] = async (request) => {
-    endpoint ??= open()
-    return await (await endpoint)(request)
-  }
+  })
+  const handle: HttpRoute['handle'] = async (request) => await (await open())(request)
   const methods = ['GET', 'POST', 'DELETE'] as const
   return methods.map((method) => ({ method, path: '/mcp', access: 'token' as const, handle }))
 }

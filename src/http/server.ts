@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HermesError, messageOf } from '../lib/errors.ts'
+import { lazy } from '../lib/lazy.ts'
 import type { Logger } from '../lib/log.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
 import { type AddressCheck, createAddressCheck, isBearerToken } from './access.ts'
@@ -95,22 +96,15 @@ function createRouteLoader(
   { lazyRoutes }: HttpServerDeps,
   table: RouteTable,
 ): (target: string) => Promise<void> | undefined {
-  let state: 'absent' | 'present' | Promise<void> = lazyRoutes === undefined ? 'present' : 'absent'
-  async function load(): Promise<void> {
-    try {
-      for (const route of (await lazyRoutes?.load()) ?? []) table.add({ route, alwaysAvailable: true })
-      state = 'present'
-    } catch (error) {
-      state = 'absent'
-      throw error
-    }
-  }
+  if (lazyRoutes === undefined) return () => undefined
+  let isLoaded = false
+  const load = lazy(async () => {
+    for (const route of await lazyRoutes.load()) table.add({ route, alwaysAvailable: true })
+    isLoaded = true
+  })
   return (target) => {
-    if (state === 'present') return undefined
-    const path = URL.parse(target, 'http://gateway.invalid')?.pathname
-    if (path === undefined || lazyRoutes === undefined || !path.startsWith(lazyRoutes.prefix)) return undefined
-    if (state === 'absent') state = load()
-    return state
+    const path = isLoaded ? undefined : URL.parse(target, 'http://gateway.invalid')?.pathname
+    return path?.startsWith(lazyRoutes.prefix) === true ? load() : undefined
   }
 }
 

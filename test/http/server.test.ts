@@ -549,3 +549,32 @@ describe('starting and stopping', () => {
     }).stop()
   })
 })
+
+it('routes are loaded with the first request for one of them, and again when that failed', async (t) => {
+  let loads = 0
+  const { port } = await runServer(t, {
+    lazyRoutes: {
+      prefix: '/api/',
+      async load() {
+        loads += 1
+        if (loads === 1) throw new Error('the code cannot be read')
+        return [{ method: 'GET', path: '/api/late', access: 'token', handle: () => Response.json({ late: true }) }]
+      },
+    },
+  })
+  const ask = async (path: string, headers = withToken()) => {
+    const { status, code, headers: answered } = await sendRequest(port, { path, headers })
+    return [status, code, answered['allow']]
+  }
+  assert.deepEqual(await ask('/token'), [200, undefined, undefined])
+  assert.equal(loads, 0)
+  assert.deepEqual(await ask('/api/late'), [500, 'http/internal', undefined])
+  assert.deepEqual(await Promise.all([ask('/api/late'), ask('/./api/late')]), [
+    [200, undefined, undefined],
+    [200, undefined, undefined],
+  ])
+  assert.deepEqual(await ask('/api/none'), [404, 'http/not-found', undefined])
+  assert.deepEqual(await ask('/api/none', {}), [401, 'http/unauthorised', undefined])
+  const { status, headers } = await sendRequest(port, { method: 'DELETE', path: '/api/late', headers: withToken() })
+  assert.deepEqual([status, headers.allow, loads], [405, 'GET, HEAD', 2])
+})
