@@ -13,17 +13,19 @@ export interface SessionLimit {
   readonly reset_after: number
 }
 
-export interface IdentifyThrottlerDeps {
+const minWaitMs = 1_000
+
+export function createIdentifyThrottler({
+  gapMs,
+  fetchLimit,
+  onLimit,
+}: {
   readonly gapMs: number
   /** Undefined when it cannot be determined: then the session is started. Must not reject. */
   fetchLimit(): Promise<SessionLimit | undefined>
   /** Called before waiting for the limit to be reset. */
   onLimit(reason: string): void
-}
-
-const minWaitMs = 1_000
-
-export function createIdentifyThrottler({ gapMs, fetchLimit, onLimit }: IdentifyThrottlerDeps): IIdentifyThrottler {
+}): IIdentifyThrottler {
   let lastAt: number | undefined
   return {
     /** Rejects only when the signal aborts: after another rejection discord.js would identify twice. */

@@ -20,14 +20,6 @@ import { createSentMessageSearch, lookupError } from './sent-message-search.ts'
 import type { ThreadOpener } from './threads.ts'
 import { parseVoice } from './voice.ts'
 
-export interface SenderDeps {
-  readonly api: Api
-  readonly threads: ThreadOpener
-  readonly options: DiscordOptions
-  /** The bot's user id; undefined before it is known. */
-  botId(): string | undefined
-}
-
 export type ResolveUnknownResult = { sent: true; messageId?: string } | { sent: false } | 'unknown'
 
 export interface Sender {
@@ -50,7 +42,18 @@ const voiceNotAllowedCodes: ReadonlySet<number | undefined> = new Set([50013, 50
 /** Upload limit of a bot on a server without boosts, for error texts. */
 const defaultUploadLimitMb = 10
 
-export function createSender({ api, threads, options, botId }: SenderDeps): Sender {
+export function createSender({
+  api,
+  threads,
+  options,
+  botId,
+}: {
+  readonly api: Api
+  readonly threads: ThreadOpener
+  readonly options: DiscordOptions
+  /** The bot's user id; undefined before it is known. */
+  botId(): string | undefined
+}): Sender {
   /** By nonce: the id of the message. */
   const echoes = createLruCache<string>(maxEchoes)
   const { findDraft, findInChannel } = createSentMessageSearch({ api, options, botId })

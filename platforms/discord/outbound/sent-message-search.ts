@@ -8,13 +8,6 @@ import { idAt, isRecord, type JsonRecord, recordAt, textAt } from '../inbound/pa
 import type { DiscordOptions } from '../options.ts'
 import { renderMessage } from './render.ts'
 
-interface SentMessageSearchDeps {
-  readonly api: Pick<Api, 'newestMessages'>
-  readonly options: Pick<DiscordOptions, 'allowedMentions'>
-  /** The bot's user id; undefined before it is known. */
-  botId(): string | undefined
-}
-
 /** How many messages are searched for one whose response was lost. */
 const maxLookback = 100
 /** The default of `streaming.cursor`. Only drafts end with it. */
@@ -25,7 +18,16 @@ const unknownChannelCode = 10003
 const missingAccessCode = 50001
 
 /** The functions reject, with a sentence for users, when Discord cannot be asked. */
-export function createSentMessageSearch({ api, options, botId: ownId }: SentMessageSearchDeps) {
+export function createSentMessageSearch({
+  api,
+  options,
+  botId: ownId,
+}: {
+  readonly api: Pick<Api, 'newestMessages'>
+  readonly options: Pick<DiscordOptions, 'allowedMentions'>
+  /** The bot's user id; undefined before it is known. */
+  botId(): string | undefined
+}) {
   return { findDraft, findInChannel }
 
   /** The newest unfinished draft that refers to the same question. */

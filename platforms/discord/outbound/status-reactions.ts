@@ -8,18 +8,21 @@ import { describeError, toSendResult } from '../errors.ts'
 import { isSnowflake } from '../inbound/payload.ts'
 import { channelOfMessage } from './render.ts'
 
-export interface StatusReactionDeps {
-  readonly api: Pick<Api, 'react' | 'unreact'>
-  readonly rateLimited: PlatformContext['rateLimited']
-  readonly signal: AbortSignal
-  readonly log: Logger
-}
-
 const workingEmoji = '👀'
 const resultEmojis = { done: '✅', failed: '❌', stopped: undefined, interrupted: undefined } as const
 
 /** Returns at once. Never throws; a reaction that cannot be set is only logged. */
-export function createStatusReactions({ api, rateLimited, signal, log }: StatusReactionDeps) {
+export function createStatusReactions({
+  api,
+  rateLimited,
+  signal,
+  log,
+}: {
+  readonly api: Pick<Api, 'react' | 'unreact'>
+  readonly rateLimited: PlatformContext['rateLimited']
+  readonly signal: AbortSignal
+  readonly log: Logger
+}) {
   /** By message: the last queued call, so that calls run in order. */
   const lastCalls = new Map<string, Promise<void>>()
 

@@ -22,14 +22,6 @@ export interface ThreadOpener {
   channelIdsOf(target: Target): readonly string[]
 }
 
-export interface ThreadOpenerDeps {
-  readonly api: Pick<Api, 'startThread' | 'message'>
-  /** Called for each thread that was opened. */
-  onOpened(channel: unknown): void
-  /** Called when Discord refuses to open a thread. */
-  onRefused(error: unknown): void
-}
-
 const unknownChannelCode = 10003
 const unknownMessageCode = 10008
 const threadExistsCode = 160004
@@ -37,7 +29,17 @@ const maxThreadNameChars = 100
 /** Limit of remembered threads that were not opened yet. The names of others are fetched. */
 const maxRemembered = 1_000
 
-export function createThreadOpener({ api, onOpened, onRefused }: ThreadOpenerDeps): ThreadOpener {
+export function createThreadOpener({
+  api,
+  onOpened,
+  onRefused,
+}: {
+  readonly api: Pick<Api, 'startThread' | 'message'>
+  /** Called for each thread that was opened. */
+  onOpened(channel: unknown): void
+  /** Called when Discord refuses to open a thread. */
+  onRefused(error: unknown): void
+}): ThreadOpener {
   /** By thread id: the text that the name is made of. */
   const expected = createLruCache<string>(maxRemembered)
   /** Threads that the bot may not open. */

@@ -33,19 +33,21 @@ export interface SignatureFailures {
   recordValid(): void
 }
 
-export interface SignatureFailuresDeps {
-  readonly clock: () => number
-  readonly log: Logger
-  readonly health: PlatformContext['connection']['health']
-}
-
 const logIntervalMs = 3_600_000
 
 /**
  * Logs refused requests at most once an hour, because anyone can send them. They affect the health only until a valid
  * signature has shown that `signing_secret` is correct, and only if they are signed at all.
  */
-export function createSignatureFailures({ clock, log, health }: SignatureFailuresDeps): SignatureFailures {
+export function createSignatureFailures({
+  clock,
+  log,
+  health,
+}: {
+  readonly clock: () => number
+  readonly log: Logger
+  readonly health: PlatformContext['connection']['health']
+}): SignatureFailures {
   let loggedAt = Number.NEGATIVE_INFINITY
   /** Since the last log entry. */
   let count = 0

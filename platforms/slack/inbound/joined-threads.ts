@@ -16,18 +16,20 @@ export interface JoinedThreads {
   lastAuthorOf(channel: string, threadTs: string): string | undefined
 }
 
-export interface JoinedThreadsDeps {
-  history(chatId: string, query: { readonly limit: number }): Promise<readonly ChatEntry[]>
-  /** Cursor keys: `channel` or `channel:thread_ts`. */
-  readonly cursorKeys: Iterable<string>
-  readonly log: Logger
-}
-
 const maxRemembered = 2_000
 /** How many stored messages are searched for a thread. */
 const maxLookback = 200
 
-export function createJoinedThreads({ history, cursorKeys, log }: JoinedThreadsDeps): JoinedThreads {
+export function createJoinedThreads({
+  history,
+  cursorKeys,
+  log,
+}: {
+  history(chatId: string, query: { readonly limit: number }): Promise<readonly ChatEntry[]>
+  /** Cursor keys: `channel` or `channel:thread_ts`. */
+  readonly cursorKeys: Iterable<string>
+  readonly log: Logger
+}): JoinedThreads {
   const joined = createLruCache<boolean>(maxRemembered)
   const lastAuthors = createLruCache<string>(maxRemembered)
   for (const key of cursorKeys) if (key.includes(':')) joined.set(key, true)

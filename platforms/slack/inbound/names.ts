@@ -15,19 +15,21 @@ export interface Names {
   resolveMentions(payload: unknown): Promise<void>
 }
 
-export interface NamesDeps {
-  readonly call: ApiCall
-  readonly log: Logger
-  readonly signal: AbortSignal
-}
-
 const maxNames = 2_000
 /** Replies need the rate limit, too. */
 const maxPendingLookups = 20
 /** Slack expects the acknowledgement of an event within three seconds. */
 const resolveTimeoutMs = 1_000
 
-export function createNames({ call, log, signal }: NamesDeps): Names {
+export function createNames({
+  call,
+  log,
+  signal,
+}: {
+  readonly call: ApiCall
+  readonly log: Logger
+  readonly signal: AbortSignal
+}): Names {
   /** '' during a lookup, and for ids without a name. */
   const names = createLruCache<string>(maxNames)
   let isUsersScopeMissing = false

@@ -13,15 +13,18 @@ export interface Edits {
   remove(channel: string, ts: string, signal: AbortSignal): Promise<SendResult>
 }
 
-export interface EditDeps {
+export function createEdits({
+  call,
+  streams,
+  richBlocks,
+  onDraftEdited,
+}: {
   readonly call: ApiCall
   readonly streams: Streams
   readonly richBlocks: boolean
   /** A growing reply was edited. */
   onDraftEdited(ts: string): void
-}
-
-export function createEdits({ call, streams, richBlocks, onDraftEdited }: EditDeps): Edits {
+}): Edits {
   /** Slack has rejected the text of an edit as too long. */
   let editsAreShort = false
 

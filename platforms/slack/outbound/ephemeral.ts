@@ -6,15 +6,17 @@ import type { ApiCall } from '../connection/api.ts'
 import { toSendResult } from '../errors.ts'
 import { renderPlainText } from './render.ts'
 
-export interface EphemeralDeps {
-  readonly call: ApiCall
-  readonly context: Pick<PlatformContext, 'rateLimited' | 'log'>
-  readonly signal: AbortSignal
-}
-
 /** Sends a text that only the author of `source` sees. Never rejects. */
 export async function sendEphemeral(
-  { call, context, signal: stopping }: EphemeralDeps,
+  {
+    call,
+    context,
+    signal: stopping,
+  }: {
+    readonly call: ApiCall
+    readonly context: Pick<PlatformContext, 'rateLimited' | 'log'>
+    readonly signal: AbortSignal
+  },
   source: SessionSource,
   text: string,
 ): Promise<void> {

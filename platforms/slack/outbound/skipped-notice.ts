@@ -4,17 +4,19 @@
 import type { PlatformAdapter, PlatformContext, SendResult, Target } from '#sdk'
 import { type Place, placeKeyOf } from '../inbound/catch-up-targets.ts'
 
-export interface SkippedNoticeDeps {
-  readonly context: Pick<PlatformContext, 'platform' | 'account' | 'rateLimited' | 'log' | 'clock'>
-  readonly send: PlatformAdapter['send']
-  readonly signal: AbortSignal
-}
-
 const maxAttempts = 3
 
 /** Never rejects. */
 export async function reportSkipped(
-  { context, send, signal: stopping }: SkippedNoticeDeps,
+  {
+    context,
+    send,
+    signal: stopping,
+  }: {
+    readonly context: Pick<PlatformContext, 'platform' | 'account' | 'rateLimited' | 'log' | 'clock'>
+    readonly send: PlatformAdapter['send']
+    readonly signal: AbortSignal
+  },
   place: Place,
   { read, skipped }: { readonly read: number; readonly skipped: number },
 ): Promise<void> {

@@ -5,15 +5,16 @@ import type { AttachmentAddress } from '#sdk'
 import type { BotApi } from '../connection/api.ts'
 import { asRecord, asText } from './payload.ts'
 
-export interface AttachmentUrlDeps {
-  readonly api: BotApi
-  /** The origin of a configured `api_root`; absent for Telegram's own server. */
-  readonly trusted?: string
-}
-
 /** Throws `ApiError` (`file is too big`: bots can download up to 20 MB), or `Error` for a path that cannot be fetched. */
 export async function resolveAttachmentUrl(
-  { api, trusted }: AttachmentUrlDeps,
+  {
+    api,
+    trusted,
+  }: {
+    readonly api: BotApi
+    /** The origin of a configured `api_root`; absent for Telegram's own server. */
+    readonly trusted?: string
+  },
   ref: string,
   signal: AbortSignal,
 ): Promise<AttachmentAddress> {

@@ -21,15 +21,17 @@ import {
 
 export type Sender = Required<Pick<PlatformAdapter, 'send' | 'albums' | 'edit' | 'remove' | 'typing' | 'nativeDrafts'>>
 
-export interface SenderDeps {
+export function createSender({
+  api,
+  maxUploadBytes,
+  now,
+}: {
   readonly api: BotApi
   /** The largest file that may be uploaded. */
   readonly maxUploadBytes: number
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number
-}
-
-export function createSender({ api, maxUploadBytes, now }: SenderDeps): Sender {
+}): Sender {
   const rateLimits = createRateLimitScope(now)
   const migratedChats: MigratedChats = new Map()
 
@@ -100,17 +102,18 @@ export function createSender({ api, maxUploadBytes, now }: SenderDeps): Sender {
 const draftIntervalMs = 300
 const maxRefusedChats = 1_000
 
-interface NativeDraftsDeps {
-  /** Sends a draft. Rejects with `ApiError`. */
-  send(draftId: number, message: OutboundMessage, signal: AbortSignal): Promise<unknown>
-  toResult(work: () => Promise<SendResult>): Promise<SendResult>
-}
-
 /**
  * Shows a growing reply with `sendMessageDraft` (Bot API 9.5), in private chats only. Telegram removes a draft after 30 seconds,
  * or when the bot sends the message. Older servers and some chats refuse drafts; the reply is then streamed by edits.
  */
-function createNativeDrafts({ send, toResult }: NativeDraftsDeps): NonNullable<PlatformAdapter['nativeDrafts']> {
+function createNativeDrafts({
+  send,
+  toResult,
+}: {
+  /** Sends a draft. Rejects with `ApiError`. */
+  send(draftId: number, message: OutboundMessage, signal: AbortSignal): Promise<unknown>
+  toResult(work: () => Promise<SendResult>): Promise<SendResult>
+}): NonNullable<PlatformAdapter['nativeDrafts']> {
   const refusedChats = createLruCache<true>(maxRefusedChats)
   let hasMethod = true
 

@@ -17,12 +17,6 @@ export interface PlatformRoles {
   lookUp(source: SessionSource, names: readonly string[]): Promise<void>
 }
 
-export interface PlatformRolesDeps {
-  adapter(of: Pick<SessionSource, 'platform' | 'account'>): Pick<PlatformAdapter, 'heldRoles'> | undefined
-  readonly clock: () => number
-  readonly log: Logger
-}
-
 const maxKnown = 5_000
 /** How long a role that was taken away on the platform still counts. */
 const knownMs = 300_000
@@ -37,7 +31,15 @@ interface Known {
   readonly until: number
 }
 
-export function createPlatformRoles({ adapter, clock, log }: PlatformRolesDeps): PlatformRoles {
+export function createPlatformRoles({
+  adapter,
+  clock,
+  log,
+}: {
+  adapter(of: Pick<SessionSource, 'platform' | 'account'>): Pick<PlatformAdapter, 'heldRoles'> | undefined
+  readonly clock: () => number
+  readonly log: Logger
+}): PlatformRoles {
   const known = createLruCache<Known>(maxKnown)
   const pending = new Map<string, Promise<void>>()
 

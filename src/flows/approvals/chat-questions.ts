@@ -7,14 +7,17 @@ import { findOpenTurn, sessionKeyOfOpenTurn } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
 
-interface ChatQuestionsDeps {
+export function createChatQuestions({
+  store,
+  clock,
+  press,
+  owner,
+}: {
   readonly store: Store
   readonly clock: () => number
   readonly press: PlatformQuestions['press']
   readonly owner: { readonly platform: string; readonly account: string }
-}
-
-export function createChatQuestions({ store, clock, press, owner }: ChatQuestionsDeps): PlatformQuestions {
+}): PlatformQuestions {
   function* list(chatId: string, now: number): Transaction<Awaited<ReturnType<PlatformQuestions['list']>>> {
     const questions = []
     for (const {

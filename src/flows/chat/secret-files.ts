@@ -7,11 +7,6 @@ import { relative, sep } from 'node:path'
 import type { HomeLayout } from '../../lib/home.ts'
 import { locateProfile } from '../../lib/profiles.ts'
 
-export interface SecretFilesDeps {
-  readonly home: Pick<HomeLayout, 'root' | 'logs' | 'envFile' | 'tokenFile' | 'databaseFile' | 'configFile'>
-  readonly userHome: string
-}
-
 /** Secrets of containers. */
 const secretDirectories = ['/run/secrets', '/var/run/secrets']
 /** Hidden files in the user's home are settings, keys and histories, except caches. */
@@ -29,7 +24,10 @@ const inspectedBytes = 4_096
 export function createSecretFileCheck({
   home,
   userHome,
-}: SecretFilesDeps): (path: string, content: string) => Promise<boolean> {
+}: {
+  readonly home: Pick<HomeLayout, 'root' | 'logs' | 'envFile' | 'tokenFile' | 'databaseFile' | 'configFile'>
+  readonly userHome: string
+}): (path: string, content: string) => Promise<boolean> {
   const root = locateProfile(home.root).rootHome
   const secretPaths = [home.envFile, home.tokenFile, home.databaseFile, home.configFile]
   return async (path, content) => {

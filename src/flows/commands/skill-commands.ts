@@ -37,16 +37,17 @@ export async function listSkillCommands(
     }))
 }
 
-export interface MessageSkillsDeps {
-  readonly skills: Pick<Skills, 'expand'>
-  /** What the configuration permits to this person: names of tools, toolsets and modes. */
-  toolListOf(authority: Authority): readonly string[]
-  commandTiersOf(source: MessageEvent['source']): CommandTiers | undefined
-  authorityOf(source: MessageEvent['source']): Authority
-}
-
 /** The text of the skills that a message names; '' if it names none, or none that its sender may use. Rejects with system errors. */
-export async function readMessageSkills(deps: MessageSkillsDeps, event: MessageEvent): Promise<string> {
+export async function readMessageSkills(
+  deps: {
+    readonly skills: Pick<Skills, 'expand'>
+    /** What the configuration permits to this person: names of tools, toolsets and modes. */
+    toolListOf(authority: Authority): readonly string[]
+    commandTiersOf(source: MessageEvent['source']): CommandTiers | undefined
+    authorityOf(source: MessageEvent['source']): Authority
+  },
+  event: MessageEvent,
+): Promise<string> {
   const authority = event.authority ?? deps.authorityOf(event.source)
   const mayRead = permitsTool(deps.toolListOf(authority), { name: 'skill_view', toolset: 'skills', mode: 'pure' })
   const command = parseCommand(event)
