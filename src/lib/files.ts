@@ -20,7 +20,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { type FileHandle, lstat, open, readdir, readlink, realpath, rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, sep } from 'node:path'
 import { systemCode } from './errors.ts'
 
 /**
@@ -179,4 +179,9 @@ export async function listNames(directory: string): Promise<string[]> {
     if (systemCode(error) === 'ENOENT') return []
     throw error
   }
+}
+
+/** Whether a path lies in a directory, or is the directory. Both are absolute, without `.` and `..`; links are not followed. */
+export function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : `${directory}${sep}`)
 }

@@ -5,6 +5,7 @@ import { realpath, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { systemCode } from '../../lib/errors.ts'
+import { isWithin } from '../../lib/files.ts'
 
 export interface FolderRules {
   /** The directory of the gateway. */
@@ -76,10 +77,6 @@ async function repositoryAround(directory: string): Promise<string | undefined> 
 async function existingDirectory(path: string): Promise<string> {
   const real = await realpath(path).catch(undefinedIfUnreachable)
   return real ?? (path === dirname(path) ? path : await existingDirectory(dirname(path)))
-}
-
-function isWithin(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`)
 }
 
 function undefinedIfUnreachable(error: unknown): undefined {

@@ -4,7 +4,7 @@
  */
 import { lstat, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path'
-import { undefinedIfMissing } from '../../lib/files.ts'
+import { isWithin, undefinedIfMissing } from '../../lib/files.ts'
 import {
   codeDirectories,
   contextFileNames,
@@ -231,10 +231,6 @@ function outsideSandbox(path: string): FileGuardResult {
 }
 
 const refuse = (code: FileDenialCode, reason: string): FileGuardResult => ({ ok: false, code, reason })
-
-function isWithin(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep)
-}
 
 /** The path relative to the directory; undefined when it is not below it. */
 function relativeTo(path: string, directory: string): string | undefined {

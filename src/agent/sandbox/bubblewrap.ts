@@ -3,12 +3,12 @@
  */
 import { accessSync, constants } from 'node:fs'
 import { dirname } from 'node:path'
+import { isWithin } from '../../lib/files.ts'
 import {
   accessOf,
   directoriesAround,
   findEntry,
   isTemporary,
-  isWithin,
   realPath,
   type SandboxView,
   type WrapOptions,

@@ -2,7 +2,7 @@
  * The paths that hold secrets, or that other programs load as code or settings. Relative paths belong to a home directory.
  */
 
-import { isWithin } from './sandbox.ts'
+import { isWithin } from '../../lib/files.ts'
 
 /**
  * Keys, credentials, browser profiles, password stores and histories. A home is hidden as a whole; these paths stay hidden also in a

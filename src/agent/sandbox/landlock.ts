@@ -4,7 +4,8 @@
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { findEntry, isWithin, listDirectory, type SandboxView, type WrapOptions } from './sandbox.ts'
+import { isWithin } from '../../lib/files.ts'
+import { findEntry, listDirectory, type SandboxView, type WrapOptions } from './sandbox.ts'
 import { unixSocketFilter } from './socket-filter.ts'
 
 const script = fileURLToPath(new URL('landlock.pl', import.meta.url))

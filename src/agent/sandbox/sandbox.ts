@@ -3,6 +3,7 @@
  */
 import { lstatSync, readdirSync, realpathSync, type Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { isWithin } from '../../lib/files.ts'
 
 export type SandboxKind = 'bwrap' | 'seatbelt' | 'landlock' | 'none'
 
@@ -160,10 +161,6 @@ export function directoriesAround(view: SandboxView): ReadonlySet<string> {
 
 const isAroundTemporary = (path: string) =>
   temporaryDirectories.some((temporaryDirectory) => isWithin(temporaryDirectory, path))
-
-export function isWithin(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`)
-}
 
 /** What the path names, without following a link. Undefined for one that does not exist or cannot be reached. */
 export function findEntry(path: string): Stats | undefined {

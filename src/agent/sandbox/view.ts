@@ -6,13 +6,13 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isWithin } from '../../lib/files.ts'
 import { locateProfile } from '../../lib/profiles.ts'
 import { isSystemDirectory, privatePaths, resolverPaths, startupDirectories, systemSecrets } from './hidden-paths.ts'
 import {
   accessOf,
   findEntry,
   isTemporary,
-  isWithin,
   listDirectory,
   realPath,
   type SandboxLink,

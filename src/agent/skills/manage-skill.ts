@@ -5,6 +5,7 @@
 import { mkdir, realpath, rename, rm, rmdir, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { isHermesError, systemCode } from '../../lib/errors.ts'
+import { isWithin } from '../../lib/files.ts'
 import { scanLongText } from '../context-files/scan.ts'
 import { readTextFile, writeFileAtomic } from '../support/files.ts'
 import { replaceText } from '../support/replace-text.ts'
@@ -257,10 +258,6 @@ async function removeLinkedFile(skill: Skill, { file_path: filePath = '' }: Skil
     return refused('not_found', `${filePath} is not a file of ${skill.name}.`)
   }
   return { ok: true, path: target.path, warnings: [] }
-}
-
-function isWithin(path: string, directory: string): boolean {
-  return path === directory || isInside(path, directory)
 }
 
 function linkedPath(

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { mcpConfig } from '../../agent/mcp/config.ts'
 import { dropSessionGrants, isYolo, toggleYolo } from '../../approvals/queries.ts'
 import { HermesError, messageOf, systemCode } from '../../lib/errors.ts'
+import { isWithin } from '../../lib/files.ts'
 import { sessionIdAt } from '../../lib/ids.ts'
 import { parseInput } from '../../lib/parse-input.ts'
 import type { SessionKey } from '../../message/ids.ts'
@@ -86,10 +87,6 @@ async function checkFolder({ home, settings }: ApiServices, directory: string): 
     const reason = systemCode(cause) === 'ENOENT' ? 'does not exist' : `cannot be read (${messageOf(cause)})`
     throw new HermesError('terminal/no-folder', `${path} ${reason}.`, { cause })
   }
-}
-
-function isWithin(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(`${directory}/`)
 }
 
 function* readWorkspace({ settings }: ApiServices, key: SessionKey): Transaction<ApiWorkspace> {
