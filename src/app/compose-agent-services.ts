@@ -1,6 +1,7 @@
 /**
  * Composes what a turn needs besides the loop: models, tools and their services.
  */
+
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
@@ -11,15 +12,14 @@ import type { ChatMessages } from '../agent/tools/send-message.ts'
 import type { ToolCaller, ToolContext } from '../agent/tools/tool.ts'
 import type { Approvals } from '../flows/approvals/approvals.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
-import type { CommandReports } from '../flows/environments/command-reports.ts'
 import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
 import type { ModelKeys } from '../flows/models/model-keys.ts'
 import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
 import type { OwnMemory } from '../flows/prompt/own-memory.ts'
-import type { SessionRecallService } from '../flows/sessions/session-recall.ts'
 import { type AgentServices, type CommandReportAccess, createAgentServices } from '../flows/tools/agent-services.ts'
 import type { ResultFiles } from '../flows/tools/result-files.ts'
 import { findAttachmentPaths } from '../inbox/queries.ts'
+import { lazy } from '../lib/lazy.ts'
 import { sleep } from '../lib/timers.ts'
 import { isAttended } from '../message/event.ts'
 import { declaredToolsets } from '../platforms/registry.ts'
@@ -137,17 +137,14 @@ export function createAskUserOf({ askUserFor }: Pick<Approvals, 'askUserFor'>) {
 
 /** Loaded with the first search. */
 function composeRecall({ options, store }: AppContext): NonNullable<ToolServices['recallOf']> {
-  let loading: Promise<SessionRecallService> | undefined
-  const load = async () => {
+  const load = lazy(async () => {
     const { createSessionRecall } = await import('../flows/sessions/session-recall.ts')
     return createSessionRecall(options.home.databaseFile, store)
-  }
+  })
   return ({ sessionId, sessionKey, event, authority }) => {
     if (sessionKey === undefined || event === undefined) return undefined
-    return async (request, signal) => {
-      loading ??= load()
-      return (await loading).forTurn({ sessionId, sessionKey, event, authority })(request, signal)
-    }
+    return async (request, signal) =>
+      (await load()).forTurn({ sessionId, sessionKey, event, authority })(request, signal)
   }
 }
 
@@ -167,18 +164,16 @@ function composeCommandReports(
   { settings, accountDirectory, store, clock, log, failpoint }: AppContext,
   core: Core,
 ): CommandReportAccess & Required<Pick<ToolServices, 'watchesOf'>> {
-  let loaded: Promise<CommandReports> | undefined
-  const load = () => {
-    loaded ??= import('../flows/environments/command-reports.ts').then(({ createCommandReports }) =>
+  const load = lazy(() =>
+    import('../flows/environments/command-reports.ts').then(({ createCommandReports }) =>
       createCommandReports({
         ...{ store, settings, clock, sleep, log, failpoint, withhold: core.outbox.withhold },
         isShared: accountDirectory.isShared,
         hasAccess: ({ source }) => accountDirectory.access({ source }).allowed,
         wake: (key) => core.engine.wake(key, 'turn'),
       }),
-    )
-    return loaded
-  }
+    ),
+  )
   return {
     watchesOf({ sessionId, callId, turn: { sessionId: ofTurn, id, sessionKey, event, authority } }) {
       // The commands of a sub-agent end with it.
@@ -187,14 +182,14 @@ function composeCommandReports(
       const turn = { id, sessionKey, event, authority }
       return {
         start: async (entry, wanted) => (await load()).start(turn, callId, entry, wanted),
-        claim: async (entry) => (await loaded)?.claim(entry),
+        claim: async (entry) => (await load.made())?.claim(entry),
       }
     },
     async reportLost() {
       const keys = await store.run(() => sessionsWithSetting('commands'))
       if (keys.length > 0) await (await load()).reportLost(keys)
     },
-    close: () => void loaded?.then((reports) => reports.close()),
+    close: () => void load.made()?.then((reports) => reports.close()),
   }
 }
 

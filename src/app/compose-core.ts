@@ -9,7 +9,6 @@ import { createTurnInfoFactory } from '../agent/models/turn-info.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import { createEmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Approvals } from '../flows/approvals/approvals.ts'
-import type { BusyArrivals } from '../flows/busy/arrivals.ts'
 import { createAttachmentPolicy } from '../flows/chat/attachment-policy.ts'
 import { createCommandDecisions } from '../flows/commands/command-decision.ts'
 import { createGatewayEvents, type GatewayEvents } from '../flows/events/gateway-events.ts'
@@ -24,6 +23,7 @@ import type { HookRegistry } from '../hooks/registry.ts'
 import { createEventResults } from '../inbox/event-results.ts'
 import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { brand } from '../lib/ids.ts'
+import { lazy } from '../lib/lazy.ts'
 import { createSecretFilter } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { type MessageEvent, parseCommand, withResetTrigger } from '../message/event.ts'
@@ -189,9 +189,8 @@ function composeBusyArrivals(
   { settings, store, lifecycle: { stopping }, clock, log, failpoint }: AppContext,
   { engine, runningTurns, turnResults, outbox }: Pick<Core, 'engine' | 'runningTurns' | 'turnResults' | 'outbox'>,
 ): Core['busyArrivals'] {
-  let arrivals: Promise<BusyArrivals> | undefined
-  return () => {
-    arrivals ??= import('../flows/busy/arrivals.ts').then(({ createBusyArrivals }) =>
+  return lazy(() =>
+    import('../flows/busy/arrivals.ts').then(({ createBusyArrivals }) =>
       createBusyArrivals({
         store,
         outbox,
@@ -204,9 +203,8 @@ function composeBusyArrivals(
         log,
         failpoint,
       }),
-    )
-    return arrivals
-  }
+    ),
+  )
 }
 
 /** Pages, terminals and clients of the API see that a request was refused, and send it again. */

@@ -1,12 +1,14 @@
 /**
  * Composes the MCP servers. Their code is imported when one is configured and a turn, a status or a command needs it.
  */
+
 import type { ServerReport } from '../agent/mcp/servers.ts'
 import type { ToolDefinition } from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import type { McpRuntime, McpRuntimeDeps } from '../flows/mcp/mcp-servers.ts'
 import type { SessionServerConfig, SessionServers } from '../flows/mcp/session-servers.ts'
 import type { AgentServices } from '../flows/tools/agent-services.ts'
+import { lazy } from '../lib/lazy.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { AppContext } from './context.ts'
 
@@ -36,11 +38,9 @@ export function composeMcp(
   services: () => Pick<AgentServices, 'models' | 'environments' | 'tools'>,
   askUserOf: NonNullable<McpRuntimeDeps['askUserOf']>,
 ): McpAccess {
-  let loading: Promise<McpRuntime> | undefined
   let loaded: McpRuntime | undefined
   let isClosed = false
   const sessionServers: McpAccess['sessionServers'] = {}
-  let openingForSessions: Promise<SessionServers> | undefined
 
   const runtimeDeps = () => {
     const { auxiliary } = services().models
@@ -60,25 +60,21 @@ export function composeMcp(
       log,
     }
   }
-  const create = async (): Promise<McpRuntime> => {
+  const create = lazy(async (): Promise<McpRuntime> => {
     const { openMcpServers } = await import('../flows/mcp/mcp-servers.ts')
     loaded = openMcpServers({ ...runtimeDeps(), onToolsChanged: services().tools.changed })
     return loaded
-  }
-  const openSessionServers = async (): Promise<SessionServers> => {
+  })
+  const openSessionServers = lazy(async (): Promise<SessionServers> => {
     const { createSessionServers } = await import('../flows/mcp/session-servers.ts')
     const opened = createSessionServers(runtimeDeps())
     sessionServers.opened = opened
     return opened
-  }
+  })
   /** Undefined where no server is configured. */
   const load = async (): Promise<McpRuntime | undefined> => {
-    if (isClosed || (loading === undefined && Object.keys(settings().mcp_servers).length === 0)) return undefined
-    loading ??= create().catch((error: unknown) => {
-      loading = undefined
-      throw error
-    })
-    return await loading
+    if (isClosed || (create.made() === undefined && Object.keys(settings().mcp_servers).length === 0)) return undefined
+    return await create()
   }
 
   return {
@@ -97,12 +93,8 @@ export function composeMcp(
     },
     discover: async () => (await load())?.discover(),
     async setSessionServers(key, servers, directory) {
-      if (isClosed || (openingForSessions === undefined && Object.keys(servers).length === 0)) return
-      openingForSessions ??= openSessionServers().catch((error: unknown) => {
-        openingForSessions = undefined
-        throw error
-      })
-      await (await openingForSessions).set(key, servers, directory)
+      if (isClosed || (openSessionServers.made() === undefined && Object.keys(servers).length === 0)) return
+      await (await openSessionServers()).set(key, servers, directory)
     },
     sessionServers,
     problems: () => loaded?.problems() ?? [],
@@ -111,8 +103,8 @@ export function composeMcp(
     async close() {
       isClosed = true
       // The callers that wait for code that cannot be loaded get its error.
-      await (await loading?.catch(() => undefined))?.close()
-      await (await openingForSessions?.catch(() => undefined))?.close()
+      await (await create.made()?.catch(() => undefined))?.close()
+      await (await openSessionServers.made()?.catch(() => undefined))?.close()
     },
   }
 }

@@ -1,7 +1,9 @@
 /**
  * Composes the memory of the agent.
  */
+
 import type { OwnMemory } from '../flows/prompt/own-memory.ts'
+import { lazy } from '../lib/lazy.ts'
 import { createRedactor } from '../lib/redact.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import type { AppContext } from './context.ts'
@@ -13,7 +15,6 @@ export function composeOwnMemory(
 ): () => Promise<OwnMemory> {
   const { options, settings, secrets, problems, accountDirectory, clock, log, failpoint } = context
   const redactAll = createRedactor({ secrets: secrets.distinctive })
-  let loaded: Promise<OwnMemory> | undefined
   const load = async () => {
     const { createOwnMemory } = await import('../flows/prompt/own-memory.ts')
     return createOwnMemory({
@@ -35,8 +36,5 @@ export function composeOwnMemory(
       failpoint,
     })
   }
-  return () => {
-    loaded ??= load()
-    return loaded
-  }
+  return lazy(load)
 }

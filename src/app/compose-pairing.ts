@@ -5,6 +5,7 @@
 import type { HandleRefusal } from '../flows/access/access-refusals.ts'
 import type { PairingAdmin } from '../flows/access/pairing-admin.ts'
 import { isHermesError } from '../lib/errors.ts'
+import { lazy } from '../lib/lazy.ts'
 import { defaultProfile, locateProfile } from '../lib/profiles.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
@@ -24,7 +25,6 @@ export function composePairing(
   endRevoked: (before: readonly PlatformAccount[]) => Promise<void>,
 ): PairingControl {
   const { options, config, accountDirectory, store, clock, log, failpoint } = context
-  let opened: Promise<{ readonly admin: PairingAdmin; readonly refused: HandleRefusal }> | undefined
 
   async function open() {
     const { createPairingAdmin } = await import('../flows/access/pairing-admin.ts')
@@ -59,10 +59,7 @@ export function composePairing(
     return { admin, refused }
   }
 
-  function load() {
-    opened ??= open()
-    return opened
-  }
+  const load = lazy(open)
 
   return {
     admin: async () => (await load()).admin,

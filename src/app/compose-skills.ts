@@ -1,6 +1,7 @@
 /**
  * Composes the skills. Their code is imported with the first session, message or menu that needs them.
  */
+
 import { fileURLToPath } from 'node:url'
 import type { Skill, SkillProblem } from '../agent/skills/skill.ts'
 import type { Skills } from '../agent/skills/skills.ts'
@@ -8,6 +9,7 @@ import { findSecrets } from '../config/secrets.ts'
 import type { MenuEntry } from '../flows/commands/skill-commands.ts'
 import type { PromptFacts } from '../flows/prompt/session-prompt.ts'
 import { asRecord } from '../lib/json.ts'
+import { lazy } from '../lib/lazy.ts'
 import type { PlatformCatalogue } from '../platforms/registry.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
@@ -35,15 +37,14 @@ export function composeSkills(
   { options, settings, config, platforms, log, failpoint }: AppContext,
   { commands, pluginRegistries }: Pick<Core, 'commands' | 'pluginRegistries'>,
 ): SkillRuntime {
-  let loading: Promise<Skills> | undefined
   let problems: readonly SkillProblem[] = []
   let menu: readonly MenuEntry[] = []
   /** What the last look at the files found. */
   let listed: string | undefined
   let onMenuChange: () => void = () => undefined
 
-  const load = (): Promise<Skills> => {
-    loading ??= import('../agent/skills/skills.ts').then(({ createSkills }) =>
+  const load = lazy(() =>
+    import('../agent/skills/skills.ts').then(({ createSkills }) =>
       createSkills({
         root: options.home.skills,
         home: options.home.root,
@@ -64,9 +65,8 @@ export function composeSkills(
         log,
         failpoint,
       }),
-    )
-    return loading
-  }
+    ),
+  )
 
   return {
     load,

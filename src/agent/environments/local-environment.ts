@@ -4,11 +4,13 @@
  * that group too, so SIGKILL to the group ends everything in the namespace. That process also keeps the output open until
  * the namespace is empty. It may stay a zombie for a while, so the existence of the group says nothing.
  */
+
 import { spawn } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { delimiter, isAbsolute, resolve } from 'node:path'
 import { HermesError, messageOf } from '../../lib/errors.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { signalProcessGroup, terminateProcessGroup } from '../../lib/process-group.ts'
 import { withTimeout } from '../../lib/timers.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -119,11 +121,7 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): Enviro
 
 function deferFiles({ cwd, env, openFiles }: LocalEnvironmentOptions): EnvironmentFiles {
   const resolvePath = (path: string) => absolutePath(path, cwd, env['HOME'] ?? cwd)
-  let opened: Promise<EnvironmentFiles> | undefined
-  const open = () => {
-    opened ??= openFiles?.(resolvePath) ?? Promise.reject(new Error('This environment has no files.'))
-    return opened
-  }
+  const open = lazy(() => openFiles?.(resolvePath) ?? Promise.reject(new Error('This environment has no files.')))
   return {
     resolve: resolvePath,
     check: async (...args) => (await open()).check(...args),

@@ -1,6 +1,7 @@
 /**
  * A connection whose code is loaded with the first request: the SDK costs time and memory.
  */
+import { lazy } from '../../lib/lazy.ts'
 import type { ConnectionDeps, ServerConnection } from './connection.ts'
 
 type ConnectionCode = Pick<typeof import('./connection.ts'), 'createServerConnection'>
@@ -10,22 +11,14 @@ export function lazyConnection(
   deps: ConnectionDeps,
   loadCode: () => Promise<ConnectionCode> = () => import('./connection.ts'),
 ): ServerConnection {
-  let loading: Promise<ServerConnection> | undefined
   let loaded: ServerConnection | undefined
   let isClosed = false
-  const create = async () => {
+  const load = lazy(async () => {
     const { createServerConnection } = await loadCode()
     loaded = createServerConnection(deps)
     if (isClosed) await loaded.close()
     return loaded
-  }
-  const load = () => {
-    loading ??= create().catch((error: unknown) => {
-      loading = undefined
-      throw error
-    })
-    return loading
-  }
+  })
   return {
     request: async (request, signal, askUser) => (await load()).request(request, signal, askUser),
     catalogue: async (signal) => (await load()).catalogue(signal),
@@ -34,7 +27,7 @@ export function lazyConnection(
     async close() {
       isClosed = true
       // The callers that wait for code that cannot be loaded get its error.
-      await (await loading?.catch(() => undefined))?.close()
+      await (await load.made()?.catch(() => undefined))?.close()
     },
   }
 }

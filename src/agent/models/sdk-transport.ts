@@ -5,6 +5,7 @@
 
 import type { JsonObject } from '../../lib/json.ts'
 import { isRecord } from '../../lib/json.ts'
+import { lazy } from '../../lib/lazy.ts'
 import type { ModelRequest } from '../support/model-request.ts'
 import { ModelError } from './provider.ts'
 import type { PictureOptions } from './provider-options.ts'
@@ -46,10 +47,9 @@ export function createSdkTransport(
   loadClient: () => Promise<SdkClient>,
   pictures: PictureOptions | undefined,
 ): ModelTransport {
-  let client: Promise<SdkClient> | undefined
+  const client = lazy(loadClient)
   return async ({ body, headers, query }, { signal, timeoutMs }) => {
-    client ??= loadClient()
-    const sdk = await client
+    const sdk = await client()
     // `post` instead of the typed methods, which remove fields from the body and write warnings to the console.
     // Redirects are not followed: a redirect would turn the POST into a GET or send the key to another host.
     const options = { query, signal, timeout: timeoutMs, fetchOptions: { redirect: 'manual' } } as const

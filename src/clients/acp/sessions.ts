@@ -1,6 +1,7 @@
 /**
  * The open sessions of an editor, and the gateway behind them.
  */
+
 import { isAbsolute, resolve } from 'node:path'
 import type { AgentContext, McpServer, SessionInfo } from '@agentclientprotocol/sdk'
 import { type ApiAccess, callRoute } from '../../api/client.ts'
@@ -8,6 +9,7 @@ import type { Endpoint } from '../../api/endpoint.ts'
 import { deleteSession, forkSession } from '../../api/routes/sessions.ts'
 import type { ApiSession } from '../../api/shapes/sessions.ts'
 import { messageOf } from '../../lib/errors.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { createChatClient } from '../chat/chat-client.ts'
 import type { Editor } from './editor.ts'
 import { introduce, refresh } from './introduce.ts'
@@ -85,7 +87,7 @@ interface Gateway {
 export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
   const { editorOf, warn } = options
   const sessions = new Map<string, OpenSession>()
-  let opening: Promise<Gateway> | undefined
+  const connect = lazy(() => openGateway(options))
   let isClosed = false
   const report = (text: string) => {
     if (!isClosed) warn(text)
@@ -93,11 +95,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
 
   async function gateway(): Promise<Gateway> {
     if (isClosed) throw new Error('The editor has gone.')
-    opening ??= openGateway(options).catch((error: unknown) => {
-      opening = undefined
-      throw error
-    })
-    return await opening
+    return await connect()
   }
 
   return {
@@ -155,7 +153,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
     async close() {
       if (isClosed) return
       const open = [...sessions.values()]
-      const gateway = await opening?.catch(() => undefined)
+      const gateway = await connect.made()?.catch(() => undefined)
       isClosed = true
       sessions.clear()
       // No one would answer the questions of a turn in this process, which ends.

@@ -1,6 +1,7 @@
 /**
  * Connects the approvals with the inbox, the outbox, the accounts and the turns.
  */
+
 import type { ApproveTool } from '../../agent/loop/tool-approval.ts'
 import type { Auxiliary } from '../../agent/models/auxiliary.ts'
 import type { AskUser } from '../../agent/tools/clarify.ts'
@@ -13,6 +14,7 @@ import { createSlashConfirm, type SlashConfirm } from '../../approvals/slash-con
 import type { Engine } from '../../engine/engine.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import { uuid7 } from '../../lib/ids.ts'
+import { lazy } from '../../lib/lazy.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Redactor } from '../../lib/redact.ts'
 import { sleep } from '../../lib/timers.ts'
@@ -88,8 +90,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     failpoint,
   })
   const waiting = { ...deps, questions, completionSignals }
-  let approveTool: Promise<ApproveTool> | undefined
-  async function loadApproval(): Promise<ApproveTool> {
+  const approveTool = lazy(async () => {
     const { createCommandApproval } = await import('./command-approval.ts')
     return createCommandApproval({
       ...waiting,
@@ -100,14 +101,11 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
         void deps.stopTurn(sessionKey)
       },
     })
-  }
+  })
   return {
     questions,
     confirmCommand: createSlashConfirm(store, questions, settings),
-    async approveTool(request, signal) {
-      approveTool ??= loadApproval()
-      return (await approveTool)(request, signal)
-    },
+    approveTool: async (request, signal) => (await approveTool())(request, signal),
     askUserFor: (call) => async (question, signal) => {
       const { createAskUser } = await import('../../approvals/clarify.ts')
       return createAskUser(waiting, call)(question, signal)

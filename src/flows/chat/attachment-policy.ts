@@ -1,11 +1,13 @@
 /**
  * Decides which files of this machine may be sent to a chat: files that tools may read, except secrets and system files.
  */
+
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import type { FileGuard, GuardedView } from '../../agent/command-policy/file-guard.ts'
 import type { Environment } from '../../config/environment.ts'
 import type { HomeLayout } from '../../lib/home.ts'
+import { lazy } from '../../lib/lazy.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { SecretFilter } from '../../lib/redact.ts'
 import type { Authority } from '../../message/authority.ts'
@@ -33,7 +35,6 @@ export function createAttachmentPolicy({
 }: AttachmentPolicyDeps): AttachmentPolicy {
   const userHome = environment().values['HOME'] || home.root
   const mayHoldSecrets = createSecretFileCheck({ home, userHome })
-  let loading: Promise<FileGuard> | undefined
 
   /** Imported with the first file. */
   async function loadGuard(): Promise<FileGuard> {
@@ -46,10 +47,7 @@ export function createAttachmentPolicy({
     return createFileGuard({ home: home.root, userHome, sandbox: places })
   }
 
-  function fileGuard(): Promise<FileGuard> {
-    loading ??= loadGuard()
-    return loading
-  }
+  const fileGuard = lazy(loadGuard)
 
   /** The `/tmp` of commands lies in a directory that tools may not write otherwise. */
   async function asSeenByCommands(path: string): Promise<string> {

@@ -1,14 +1,16 @@
 /**
  * The services of `/model`. Loaded with the command, and with `/status` where a conversation may have a model of its own.
  */
+
 import type { CurrentModel, ListedProvider, ModelPlace, ModelServices } from '../../commands/model.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { HomeLayout } from '../../lib/home.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { changeSessionSetting, readSessionSettings } from '../../sessions/session-state.ts'
 import type { Store } from '../../store/store.ts'
 import type { AgentModels } from '../models/agent-models.ts'
 import { type ConversationModel, formatModelChoice } from '../models/conversation-model.ts'
-import type { FoundModel, ModelDirectory, ProviderModels } from '../models/model-directory.ts'
+import type { FoundModel, ProviderModels } from '../models/model-directory.ts'
 
 export interface ModelCommandDeps {
   readonly store: Pick<Store, 'run'>
@@ -20,14 +22,10 @@ export interface ModelCommandDeps {
 
 export function createModelServices(deps: ModelCommandDeps): ModelServices {
   const { store, models } = deps
-  let directory: Promise<ModelDirectory> | undefined
 
-  function openDirectory(): Promise<ModelDirectory> {
-    directory ??= import('../models/model-directory.ts').then(({ createModelDirectory }) =>
-      createModelDirectory(models),
-    )
-    return directory
-  }
+  const openDirectory = lazy(() =>
+    import('../models/model-directory.ts').then(({ createModelDirectory }) => createModelDirectory(models)),
+  )
 
   async function resolve({ sessionKey, source }: ModelPlace): Promise<ConversationModel> {
     const settings = await store.run(() => readSessionSettings(sessionKey))

@@ -2,8 +2,10 @@
  * Loads, reconfigures and stops plugins. While the configuration names no plugin, no plugin code is loaded and no
  * directory is read.
  */
+
 import type { EnvironmentKind } from '../../agent/environments/kind.ts'
 import type { Environment } from '../../config/environment.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { raceAbort, withTimeout } from '../../lib/timers.ts'
 import type { Middleware } from '../../middleware/managed-call.ts'
 import type { PluginsConfig } from '../../plugins/config.ts'
@@ -30,7 +32,7 @@ export interface PluginManagerDeps {
   readonly roots: readonly PluginRoot[]
   readonly settings: () => PluginsConfig
   readonly environment: () => Environment
-  /** Imports the code that loads plugins. Called at most once. */
+  /** Imports the code that loads plugins. Called again only after a failure. */
   openRuntime(): Promise<PluginRuntime>
   readonly hooks: Pick<PluginHooks, 'drain'>
   readonly memory: Pick<PluginMemory, 'activeProviderName' | 'problem' | 'refresh' | 'drain' | 'stop'>
@@ -72,7 +74,7 @@ export interface PluginManager {
 export function createPluginManager(deps: PluginManagerDeps): PluginManager {
   const { roots, settings, environment } = deps
   let runtime: PluginRuntime | undefined
-  let opening: Promise<PluginRuntime> | undefined
+  const open = lazy(() => deps.openRuntime())
   let synced = false
   let stopped = false
 
@@ -81,8 +83,7 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
   async function sync(changedFiles?: readonly string[], onWait?: OnWait): Promise<void> {
     const isNeeded = runtime !== undefined || (!isSafeMode() && hasEnabledPlugins(settings()))
     if (stopped || !isNeeded) return
-    opening ??= deps.openRuntime()
-    runtime = await opening
+    runtime = await open()
     await runtime.loader.sync(changedFiles, onWait)
     await deps.memory.refresh()
     synced = true
@@ -149,7 +150,7 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
       await daemons.stop()
       await memory.stop()
       await withTimeout(middleware.flush(), drainMs, force)
-      await (await opening)?.loader.stop()
+      await (await open.made())?.loader.stop()
     },
   }
 }

@@ -23,6 +23,7 @@ import type { CallingTurn, ToolContext, UpcomingChange } from '../../agent/tools
 import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
 import type { CronConfig } from '../../cron/config.ts'
 import { prepareProcessFolder } from '../../lib/home.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
 import { sleep } from '../../lib/timers.ts'
 import type { Authority } from '../../message/authority.ts'
@@ -39,7 +40,6 @@ import type { TurnAccessDeps } from '../environments/turn-access.ts'
 import { workingDirectory } from '../environments/working-directory.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from '../models/agent-models.ts'
 import type { MediaServices } from '../models/media-services.ts'
-import type { Browsers } from './browser-access.ts'
 import type { ResultFiles } from './result-files.ts'
 import { createToolAccess, type ToolAccessDeps, type ToolTurn } from './tool-access.ts'
 import { createToolContexts, type ToolContextDeps } from './tool-context.ts'
@@ -343,26 +343,23 @@ function createEnvironmentAccess(deps: AgentServicesDeps): Pick<AgentEnvironment
 /** The resources of sessions, to which their pages in the browser belong. The code of the browser is loaded with its first call. */
 function withBrowser(deps: AgentServicesDeps, parts: SessionResourcesDeps) {
   const pool = createSessionResourcePool(parts)
-  let opened: Promise<Browsers> | undefined
+  const open = lazy(async () => (await import('./browser-access.ts')).createBrowsers(deps))
   const resources: SessionResourcePool = {
     ...pool,
     rename(from, to) {
       pool.rename(from, to)
-      void opened?.then((browsers) => browsers.rename(from, to))
+      void open.made()?.then((browsers) => browsers.rename(from, to))
     },
     async dispose(sessionId) {
-      await Promise.all([pool.dispose(sessionId), opened?.then((browsers) => browsers.dispose(sessionId))])
+      await Promise.all([pool.dispose(sessionId), open.made()?.then((browsers) => browsers.dispose(sessionId))])
     },
     async close() {
-      await Promise.all([pool.close(), opened?.then((browsers) => browsers.close())])
+      await Promise.all([pool.close(), open.made()?.then((browsers) => browsers.close())])
     },
   }
   return {
     resources,
-    browser(): Promise<Browsers> {
-      opened ??= import('./browser-access.ts').then(({ createBrowsers }) => createBrowsers(deps))
-      return opened
-    },
+    browser: open,
   }
 }
 
