@@ -3,7 +3,7 @@
  * person chooses a model.
  */
 
-import { asRecord, isRecord } from '../../lib/json.ts'
+import { asRecord, isRecord, parseJson } from '../../lib/json.ts'
 import { readLimited } from '../../lib/read-limited.ts'
 import { catalogue } from './catalogue.ts'
 import { type FetchFunction, httpFetch } from './http-fetch.ts'
@@ -75,14 +75,6 @@ async function readText({ body }: Response, host: string): Promise<string> {
   const bytes = await readLimited(body, maxBytes)
   if (bytes === undefined) throw new ModelError('bad-response', `The list of models of ${host} is too long.`)
   return new TextDecoder().decode(bytes)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** `{data: [{id}]}`, or the list alone. */
