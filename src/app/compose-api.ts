@@ -1,7 +1,6 @@
 /**
  * Composes the JSON API. Loaded with its first request.
  */
-import { createOpenApi } from '../api/describe-routes.ts'
 import { apiRoutes } from '../api/routes.ts'
 import { serveRoute } from '../api/serve-route.ts'
 import type { ApiServices, GatewayLifecycle } from '../api/services.ts'
@@ -54,6 +53,7 @@ export function composeApi(context: AppContext, core: Core, parts: ApiParts): Ht
 
 function lifecycleOf(context: AppContext, core: Core, { status, routes }: ApiParts): GatewayLifecycle {
   const { options, mode, config, store, accountDirectory, lifecycle, clock, log } = context
+  const openApi = lazy(async () => (await import('../api/describe-routes.ts')).createOpenApi(routes, options.version))
   return {
     status,
     stopping: lifecycle.stopping,
@@ -68,7 +68,7 @@ function lifecycleOf(context: AppContext, core: Core, { status, routes }: ApiPar
       mode.restart()
     },
     reloadConfig: config.reload,
-    openApi: createOpenApi(routes, options.version),
+    openApi: async (url) => (await openApi())(url),
   }
 }
 
