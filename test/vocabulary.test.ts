@@ -61,6 +61,16 @@ function fragmentsIn(path: string, text: string): string[] {
   )
 }
 
+/** Names that say nothing about a value, where it is declared: as a variable, a function or a parameter. */
+const emptyNames =
+  /\b(?:const|let|function\*?) \[?(?:one|found|own|kept)\b|(?<![.\w])(?:one|found|own|kept) =>|[([](?:one|found|own|kept)(?:: [^()]*?|, \w+|\], \[\w+\])?\) ?(?:=>|: |\{)/g
+
+function emptyNamesIn(path: string, text: string): string[] {
+  return [...text.matchAll(emptyNames)].map(
+    ({ index, 0: declaration }) => `${path}:${text.slice(0, index).split('\n').length}: ${declaration}`,
+  )
+}
+
 /** Everything that we have written, as the folders of the repository hold it. */
 function ownFiles(): string[] {
   return ['src', 'platforms', 'plugins', 'hooks', 'docs', 'test']
@@ -113,6 +123,33 @@ describe('the vocabulary', () => {
     const sources = ownFiles().filter((path) => /\.(ts|mjs|js|css)$/.test(path))
     assert.deepEqual(
       sources.flatMap((path) => fragmentsIn(path, textOf(path))),
+      [],
+    )
+  })
+
+  test('a planted value with an empty name is found: a variable, parameters, and one of a pair', () => {
+    const lines = [
+      'const found = a.find((one) => one.b)',
+      'let [own] = c',
+      'function d(kept: string): void {}',
+      'e.sort((one, other) => one - other)',
+      'f.sort(([one], [other]) => one - other)',
+      'const { found: g } = h.found(one.own, kept)',
+    ]
+    assert.deepEqual(emptyNamesIn('planted.ts', lines.join('\n')), [
+      'planted.ts:1: const found',
+      'planted.ts:1: (one) =>',
+      'planted.ts:2: let [own',
+      'planted.ts:3: (kept: string): ',
+      'planted.ts:4: (one, other) =>',
+      'planted.ts:5: [one], [other]) =>',
+    ])
+  })
+
+  test('has no value called one, found, own or kept in the sources', () => {
+    const sources = ownFiles().filter((path) => path.endsWith('.ts') && !/^(?:test|docs)\//.test(path))
+    assert.deepEqual(
+      sources.flatMap((path) => emptyNamesIn(path, textOf(path))),
       [],
     )
   })

@@ -102,7 +102,7 @@ function composeModelAccess(
   }
 }
 
-/** Of a session or message that is listed for the agent. */
+/** Limits a session or message that is listed for the agent. */
 const maxRowChars = 200
 
 /** @param gateway called when a command runs */

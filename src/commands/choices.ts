@@ -30,7 +30,7 @@ export type ConversationChoice =
   | 'voice'
 
 export interface ConfiguredChoices {
-  /** Of `personalities`. */
+  /** The entries of `personalities`. */
   readonly personalities: readonly { readonly name: string; readonly description: string }[]
   /** The configured one, or a file of the home. */
   readonly personality: string

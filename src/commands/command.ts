@@ -68,7 +68,7 @@ export interface Command<Port> extends CommandDescription {
 
 /** A command of a gateway: its handler has its port. */
 export interface CommandDefinition extends CommandDescription {
-  /** As `Command.run`. */
+  /** Runs the command like `Command.run`. */
   run(context: CommandContext): Promise<string | TransactionPart<string>>
 }
 

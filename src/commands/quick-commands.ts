@@ -26,7 +26,7 @@ export function findQuickCommand(
   return entry.type === 'exec' ? execCommand(source, name, entry) : aliasCommand(source, name, resolve)
 }
 
-/** As menus and `/help` list them: an alias has its own name there. */
+/** Lists the commands for menus and `/help`: an alias has its own name there. */
 export function listQuickCommands(source: QuickCommandSource, resolve: Resolve): readonly CommandDefinition[] {
   return Object.entries(source.settings()).flatMap(([name, entry]) => {
     if (resolve(name) !== undefined) return []

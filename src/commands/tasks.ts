@@ -25,7 +25,7 @@ export interface TaskServices {
 export interface RequestedTask {
   /** `bg_…`, or `sub_…` for a sub-agent that its parent waits for. */
   readonly id: string
-  /** Of the person or hook that requested it. */
+  /** The person or hook that requested it. */
   readonly by: string
   readonly requesterId: string
   readonly ageMs: number
@@ -33,7 +33,7 @@ export interface RequestedTask {
   /** Present for a sub-agent. */
   readonly subagent?: {
     readonly depth: number
-    /** Of its model calls and those of its sub-agents, so far. */
+    /** The tokens of its model calls and of its sub-agents, so far. */
     readonly tokens: number
     /** The tool that runs now. */
     readonly tool?: string | undefined

@@ -1,6 +1,6 @@
 /**
  * A part of a transaction: what it writes, and what follows the commit or the rollback. A part enlists further parts while it
- * writes, so that whoever commits the whole needs to know only one.
+ * writes, so that the caller that commits the whole needs to know only one part.
  */
 import type { EnlistedPart, Transaction } from './query.ts'
 

@@ -151,7 +151,7 @@ function openTurn(path: string, turnId: string, event: MessageEvent): void {
   change(path, "insert into turn_inputs (turn_id, seq, how) select ?, max(seq), 'head' from inbox", turnId)
 }
 
-/** As another process writes it. */
+/** Writes like another process does. */
 function change(path: string, statement: string, ...values: readonly string[]): void {
   const db = new DatabaseSync(path)
   try {

@@ -39,7 +39,7 @@ export interface BenchOptions {
   readonly soakMinutes: number
   /** The commit or the folder of the checkout that `compare` measures beside this one. */
   readonly other: string | undefined
-  /** Also print the items that a figure counts. */
+  /** Prints the items that a figure counts, too. */
   readonly list: boolean
   /** Reports the progress. */
   progress(line: string): void

@@ -115,7 +115,7 @@ test('one transaction that fails does not roll back the parts of those that are 
   assert.deepEqual(seen.toSorted(), ['a: result of a', 'b: rolled back', 'c: result of c'])
 })
 
-test('between two tries nobody is told anything, and a part of an earlier try is rolled back', async (t) => {
+test('between two tries no part is told anything, and a part of an earlier try is rolled back', async (t) => {
   const { store } = openStore(t)
   const { seen, part } = openParts()
   let tries = 0

@@ -12,7 +12,7 @@ import type { TodoStore } from '../support/todo-list.ts'
 
 /** What every call gets. What single tools need besides is given to their factories (`built-in-tools.ts`). */
 export interface ToolContext {
-  /** Of the caller: a sub-agent has a session and a turn of its own within the turn of its parent. */
+  /** The session of the caller: a sub-agent has a session and a turn of its own within the turn of its parent. */
   readonly sessionId: string
   readonly turnId: string
   readonly callId: string
@@ -46,7 +46,7 @@ export interface SessionState {
 }
 
 export interface ConversationFiles {
-  /** Paths of the downloaded files of this conversation. Those of other conversations are hidden in the sandbox. */
+  /** Paths of the downloaded files of this conversation. The sandbox hides the files of other conversations. */
   attachments(): Promise<readonly string[]>
   /** The pictures of this conversation that models can be shown. */
   pictures(): Promise<readonly ConversationPicture[]>
@@ -173,7 +173,7 @@ export interface ToolLimits {
 }
 
 /**
- * What is known of a tool without its code. Those of the built-in tools stand in `built-in-tools.ts`; the tool of a plugin that
+ * What is known of a tool without its code. `built-in-tools.ts` has the facts of the built-in tools; the tool of a plugin that
  * replaces a built-in one has the same unless it says otherwise.
  */
 export interface ToolFacts {

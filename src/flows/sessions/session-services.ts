@@ -59,7 +59,7 @@ export interface ConversationChange {
 export interface SessionServices {
   readonly resetSession: SessionReset['reset']
   readonly sessionStatus: SessionCompressor['status']
-  /** As `StopControl.stopTurn`. With `ofPerson`, a turn that the message of another person began goes on. */
+  /** Works like `StopControl.stopTurn`. With `ofPerson`, a turn that the message of another person began goes on. */
   stopTurn(key: SessionKey, ofPerson?: SessionSource['userId']): Promise<StopOutcome>
   /** Withdraws a queued event together with the events that `joined` its turn, or stops the turn that processes it. */
   stopEvent(seq: number, joined?: readonly number[]): Promise<void>
