@@ -26,10 +26,8 @@ import { findUnusedKey, splitUnknownKeys, type UnknownKey, type UnusedKey } from
 import type { UnusableSetting } from './unusable-settings.ts'
 import { type RedactionOptions, validate } from './validate.ts'
 
-export interface EvaluationInput<Shape extends ConfigShape> {
-  readonly text: string
-  /** The file name used in issues. */
-  readonly file: string
+/** What values, variables and unknown keys mean. */
+export interface ConfigRules<Shape extends ConfigShape> {
   readonly shapes: Shape
   readonly environment: Environment
   readonly environmentBindings: readonly EnvironmentBinding[]
@@ -38,6 +36,12 @@ export interface EvaluationInput<Shape extends ConfigShape> {
   /** Other spellings of keys. */
   readonly keyAliases: readonly KeyAlias[]
   readonly safeValues: readonly SafeValue[]
+}
+
+export interface EvaluationInput<Shape extends ConfigShape> extends ConfigRules<Shape> {
+  readonly text: string
+  /** The file name used in issues. */
+  readonly file: string
 }
 
 interface ReplacedIssue {

@@ -6,25 +6,15 @@ import { basename } from 'node:path'
 import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
 import { readTextIfExists } from '../lib/files.ts'
 import type { HomeLayout } from '../lib/home.ts'
-import { checkFilePermissions, type Environment } from './environment.ts'
-import { type ConfigEvaluation, evaluateConfig } from './evaluate-config.ts'
+import { checkFilePermissions } from './environment.ts'
+import { type ConfigEvaluation, type ConfigRules, evaluateConfig } from './evaluate-config.ts'
 import { type ConfigIssue, formatIssue, formatIssues } from './issue.ts'
-import type { KeyAlias } from './key-aliases.ts'
 import { type EnvironmentBinding, pathOf } from './overrides.ts'
-import type { SafeValue } from './replace-invalid.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
-import type { UnusedKey } from './unknown-keys.ts'
 import type { UnusableSetting } from './unusable-settings.ts'
 
-export interface ConfigInput<Shape extends ConfigShape> {
+export interface ConfigInput<Shape extends ConfigShape> extends ConfigRules<Shape> {
   readonly home: HomeLayout
-  readonly shapes: Shape
-  readonly environment: Environment
-  readonly environmentBindings: readonly EnvironmentBinding[]
-  readonly unusedKeys: readonly UnusedKey[]
-  /** Other spellings of keys. */
-  readonly keyAliases: readonly KeyAlias[]
-  readonly safeValues: readonly SafeValue[]
 }
 
 /** The current content of the files and variables. */

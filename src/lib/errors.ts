@@ -1,5 +1,5 @@
 /**
- * The error class of the project, and functions for errors of unknown type.
+ * The error classes of the project, and functions for errors of unknown type.
  */
 import { type ErrorCode, errorCatalogue } from './error-catalogue.ts'
 
@@ -29,6 +29,17 @@ export class HermesError extends Error {
     this.meaning = meaning
     this.detail = detail
     this.hint = options.hint ?? hint
+  }
+}
+
+/** An error of one module, with a code of its own list and a message for people. It ends inside of the gateway. */
+export class CodedError<Code extends string = string> extends Error {
+  readonly code: Code
+
+  constructor(code: Code, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = new.target.name
+    this.code = code
   }
 }
 

@@ -2,6 +2,8 @@
  * Why a file could not be downloaded: a code, and a text for users. The text never contains a URL, because URLs may contain
  * tokens.
  */
+import { CodedError } from '../lib/errors.ts'
+
 export type DownloadErrorCode =
   | 'address-failed'
   | 'credentials-rejected'
@@ -16,12 +18,4 @@ export type DownloadErrorCode =
   | 'unreachable'
   | 'url-not-allowed'
 
-export class DownloadError extends Error {
-  readonly code: DownloadErrorCode
-
-  constructor(code: DownloadErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'DownloadError'
-    this.code = code
-  }
-}
+export class DownloadError extends CodedError<DownloadErrorCode> {}

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { chmod, readFile, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemCode } from '../lib/errors.ts'
+import { CodedError, systemCode } from '../lib/errors.ts'
 import { readLimited } from '../lib/read-limited.ts'
 import type { ImagePart, ImageType } from '../message/transcript.ts'
 import { openAtomicFile } from './atomic-file.ts'
@@ -27,15 +27,7 @@ const extensions: Readonly<Record<ImageType, string>> = {
 export type PictureProblem = 'animated' | 'damaged' | 'not-a-picture' | 'too-large' | 'too-many-pixels' | 'type'
 
 /** The bytes are no picture that models accept. The message says why, for people and for models. */
-export class PictureRefused extends Error {
-  readonly code: PictureProblem
-
-  constructor(code: PictureProblem, message: string) {
-    super(message)
-    this.name = 'PictureRefused'
-    this.code = code
-  }
-}
+export class PictureRefused extends CodedError<PictureProblem> {}
 
 /**
  * Stores a picture in the folder of pictures (`home.pictures`) and resolves with the part of a message that refers to it. A

@@ -16,15 +16,13 @@ import type {
   PluginTool,
 } from './contract.ts'
 import type { DiscoveredPlugin } from './discovery.ts'
-import type { HookCallback, HookName } from './hook-map.ts'
-import type { PluginHookReport } from './hooks/plugin-hooks.ts'
+import type { PluginHooks } from './hooks/plugin-hooks.ts'
 import type { MemoryProvider } from './memory-provider.ts'
 import { afterNotifications } from './notification-order.ts'
 import type { PluginEnvironments } from './plugin-environments.ts'
 import type { PluginSkills } from './plugin-skills.ts'
 import type { Registrations } from './registrations.ts'
 
-type HookOptions = Parameters<PluginContext['registerHook']>[2]
 type DaemonArguments = Parameters<PluginContext['registerBackgroundDaemon']>
 type SectionArguments = Parameters<PluginContext['registerSystemPromptSection']>
 
@@ -33,16 +31,7 @@ export interface PluginServices {
   /** `$HERMES_HOME`, absolute. */
   readonly home: string
   readonly middleware: { forPlugin(plugin: string): MiddlewareRegistrar }
-  readonly hooks: {
-    register<Name extends HookName>(
-      owner: string,
-      name: Name,
-      callback: HookCallback<Name>,
-      options?: HookOptions,
-    ): Registration
-    report(owner: string): readonly PluginHookReport[]
-    notificationsBegun(owner: string, queueKey: string): Promise<void> | undefined
-  }
+  readonly hooks: Pick<PluginHooks, 'register' | 'report' | 'notificationsBegun'>
   /** `run` is called instead of `run` of the tool. */
   readonly tools: {
     register(owner: string, tool: PluginTool, run: PluginTool['run']): Registration

@@ -2,21 +2,13 @@
  * Calls a search service. Its address is fixed or configured by the operator, so it may be on the own network.
  */
 import { z } from 'zod'
-import { systemCode } from '../lib/errors.ts'
+import { CodedError, systemCode } from '../lib/errors.ts'
 import { readLimited } from '../lib/read-limited.ts'
 import type { ChosenService } from './choose-service.ts'
 import type { ExtractedPage, SearchHit, ServiceRequest } from './services.ts'
 
 /** The message is for the model, and for the log. */
-export class WebError extends Error {
-  readonly code: string
-
-  constructor(code: string, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'WebError'
-    this.code = code
-  }
-}
+export class WebError extends CodedError {}
 
 const timeoutMs = 30_000
 const maxResponseBytes = 10 * 1_048_576

@@ -1,6 +1,7 @@
 /**
  * The errors of the browser tools: a stable code for programs and a sentence for the model.
  */
+import { CodedError } from '../../lib/errors.ts'
 import { stripVTControlCharacters } from 'node:util'
 
 export type BrowserErrorCode =
@@ -21,15 +22,7 @@ export type BrowserErrorCode =
   | 'command_refused'
   | 'command_failed'
 
-export class BrowserError extends Error {
-  readonly code: BrowserErrorCode
-
-  constructor(code: BrowserErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'BrowserError'
-    this.code = code
-  }
-}
+export class BrowserError extends CodedError<BrowserErrorCode> {}
 
 const reasons: readonly (readonly [RegExp, BrowserErrorCode, string])[] = [
   [/crashed/i, 'page_crashed', 'The page crashed. Call browser_navigate to open it again.'],

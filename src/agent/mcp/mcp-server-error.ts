@@ -1,21 +1,15 @@
 /**
  * Why an MCP server did not do what was asked. The message is for the model and for the owner.
  */
+import { CodedError } from '../../lib/errors.ts'
+
 /**
  * `unreachable`: it cannot be started or asked, and nothing was done. `login_needed`: as that, until a person logs in. `timeout`,
  * `closed`: it may have done the work. `refused`: it answered with an error.
  */
 export type McpServerErrorCode = 'unreachable' | 'login_needed' | 'timeout' | 'closed' | 'refused'
 
-export class McpServerError extends Error {
-  readonly code: McpServerErrorCode
-
-  constructor(code: McpServerErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'McpServerError'
-    this.code = code
-  }
-}
+export class McpServerError extends CodedError<McpServerErrorCode> {}
 
 export function loginNeeded(server: string): McpServerError {
   return new McpServerError(

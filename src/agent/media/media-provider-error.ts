@@ -2,6 +2,8 @@
  * Why a recording was not transcribed, a text not spoken, or a picture not drawn. The message is for people: it has no secrets and
  * begins in lower case.
  */
+import { CodedError } from '../../lib/errors.ts'
+
 export type MediaProviderErrorCode =
   | 'not-configured'
   | 'not-audio'
@@ -13,12 +15,4 @@ export type MediaProviderErrorCode =
   | 'failed'
   | 'bad-result'
 
-export class MediaProviderError extends Error {
-  readonly code: MediaProviderErrorCode
-
-  constructor(code: MediaProviderErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'MediaProviderError'
-    this.code = code
-  }
-}
+export class MediaProviderError extends CodedError<MediaProviderErrorCode> {}

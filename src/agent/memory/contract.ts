@@ -70,9 +70,11 @@ export type MemoryAnswer =
       readonly archivedCount: number
     }
   /** `entries` only where the conversation may show them. */
-  | {
-      readonly ok: false
-      readonly failure: MemoryFailure
-      readonly entries?: readonly string[]
-      readonly usage?: string
-    }
+  | MemoryRefusal
+
+export interface MemoryRefusal {
+  readonly ok: false
+  readonly failure: MemoryFailure
+  readonly entries?: readonly string[]
+  readonly usage?: string
+}

@@ -11,7 +11,7 @@ import type { Logger } from '../../lib/log.ts'
 import { sleep } from '../../lib/timers.ts'
 import { scan } from '../context-files/scan.ts'
 import type { MemorySettings } from './config.ts'
-import type { MemoryChange, MemoryFailure, MemoryRequest, MemoryTarget } from './contract.ts'
+import type { MemoryChange, MemoryFailure, MemoryRefusal, MemoryRequest, MemoryTarget } from './contract.ts'
 import { formatEntries, formatUsage, memoryFileNames } from './entries.ts'
 import { applyOperations } from './operations.ts'
 import { limitOf } from './prompt.ts'
@@ -41,12 +41,7 @@ export type MemoryWriteResult =
       readonly archivedCount: number
     }
   /** `entries` and `usage` are absent when the file cannot be read. */
-  | {
-      readonly ok: false
-      readonly failure: MemoryFailure
-      readonly entries?: readonly string[]
-      readonly usage?: string
-    }
+  | MemoryRefusal
 
 export interface MemoryStore {
   /** What `write` would return now. Writes nothing. */

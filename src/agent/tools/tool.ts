@@ -1,7 +1,9 @@
 /**
  * The contract of a tool: a function the model may call.
  */
+
 import type { z } from 'zod'
+import { CodedError } from '../../lib/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { ImagePart, ToolMode } from '../../message/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'
@@ -123,15 +125,7 @@ export interface StartedSubagent {
 }
 
 /** The tasks cannot be given to sub-agents. None was started. The message is for the model. */
-export class DelegationRefused extends Error {
-  readonly code: string
-
-  constructor(code: string, message: string) {
-    super(message)
-    this.name = 'DelegationRefused'
-    this.code = code
-  }
-}
+export class DelegationRefused extends CodedError {}
 
 /** Why a call may run only after a user has allowed it. */
 export interface ApprovalNeed {
