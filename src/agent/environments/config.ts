@@ -2,7 +2,6 @@
  * The configuration key `terminal`: where commands and file tools work, and what they reach.
  */
 import { z } from 'zod'
-import type { ConfigOf } from '../../config/section.ts'
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { sshConfig } from './ssh-config.ts'
 
@@ -182,5 +181,3 @@ export const terminalConfig = {
     })
     .prefault({}),
 } as const
-
-export type TerminalConfig = ConfigOf<typeof terminalConfig>['terminal']
