@@ -288,7 +288,7 @@ export interface HistoryQuery {
  * The gateway's side of the contract, passed to each adapter: who the account is, how messages come in, and a port for each part of
  * the gateway that an adapter may use. No function depends on `this`.
  */
-export interface PlatformContext<Options = Readonly<Record<string, unknown>>> extends PlatformContextOf01 {
+export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   readonly platform: string
   readonly account: string
   /** The account's section of the configuration, validated against plugin.yaml. */
@@ -393,32 +393,6 @@ export interface PlatformGateway {
   modelOf(source: SessionSource): Promise<Pick<GatewayInfo, 'model' | 'provider'>>
   /** What the adapter may cause besides messages. Its code is loaded with the first call. */
   automation(): Promise<PlatformAutomation>
-}
-
-/** The names of 0.1 for what is in a port now, removed in 0.3. */
-export interface PlatformContextOf01 {
-  /** @deprecated Use `questions.press`. */
-  press: PlatformQuestions['press']
-  /** @deprecated Use `catchUp.cursors`. */
-  marks: PlatformCatchUp['cursors']
-  /** @deprecated Use `menu.commands`. */
-  commands: PlatformMenu['commands']
-  /** @deprecated Use `rateLimited`. */
-  paced: PlatformContext['rateLimited']
-  /** @deprecated Use `turns.waitForResult`. */
-  outcome: PlatformTurns['waitForResult']
-  /** @deprecated Use `turns.stop`. */
-  stop: PlatformTurns['stop']
-  /** @deprecated Use `chats.history`. */
-  history: PlatformChats['history']
-  /** @deprecated Use `connection.health`. */
-  health: PlatformConnection['health']
-  /** @deprecated Use `connection.refused`. */
-  refused: PlatformConnection['refused']
-  /** @deprecated Use `connection.received`. */
-  received: PlatformConnection['received']
-  /** @deprecated Use `gateway.info`. */
-  info: PlatformGateway['info']
 }
 
 /** The tool calls of turns. A call is told only of the chat whose message its turn works on. Both reject `store/…`. */

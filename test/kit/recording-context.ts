@@ -20,7 +20,6 @@ import type {
   QuestionAnswer,
 } from '../../src/platforms/adapter.ts'
 import type { PlatformAutomation } from '../../src/platforms/automation.ts'
-import { withNamesOf01 } from '../../src/platforms/context-of-0.1.ts'
 import { serveUploads } from './upload-routes.ts'
 
 export interface IngestedEvent {
@@ -147,7 +146,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     ...(options.isAllowed === undefined ? {} : { addresses: { isAllowed: options.isAllowed } }),
   })
 
-  const context = withNamesOf01({
+  const context: PlatformContext = {
     platform: options.platform ?? 'fake',
     account: options.account ?? 'default',
     options: options.options ?? {},
@@ -231,7 +230,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
         return options.automation
       },
     },
-  })
+  }
 
   return {
     context,

@@ -62,7 +62,12 @@ export function createOutbox({ send, uploads, store, storage, storageKey, now, n
     },
     /** The history contains this message. */
     confirm: finish,
-    /** Reports how much of a file of the message that is being sent was uploaded. */
+    /**
+     * Reports how much of a file of the message that is being sent was uploaded.
+     *
+     * @param {string} fileId
+     * @param {number} sent the share, 0 to 1
+     */
     progress(fileId, sent) {
       const file = current?.files?.find(({ id }) => id === fileId)
       if (current === undefined || file === undefined || sent === 1) return

@@ -24,7 +24,6 @@ import type {
   PlatformRecords,
 } from '../../platforms/adapter.ts'
 import type { AdapterLifecycle } from '../../platforms/connection.ts'
-import { withNamesOf01 } from '../../platforms/context-of-0.1.ts'
 import type { Store } from '../../store/store.ts'
 import { chatHistory } from '../chat/chat-history.ts'
 import type { SessionServices } from '../sessions/session-services.ts'
@@ -84,7 +83,7 @@ export function createPlatformContext(
     }
   }
 
-  return withNamesOf01({
+  return {
     platform,
     account: account.account,
     options: account.options,
@@ -125,7 +124,7 @@ export function createPlatformContext(
     files: deps.files,
     records: lazyRecords(deps, owner),
     gateway: deps.gatewayFor(platform),
-  })
+  }
 }
 
 function lazyQuestions(
