@@ -1,8 +1,9 @@
 /**
  * The errors of the browser tools: a stable code for programs and a sentence for the model.
  */
-import { CodedError } from '../../lib/errors.ts'
+
 import { stripVTControlCharacters } from 'node:util'
+import { CodedError } from '../../lib/errors.ts'
 
 export type BrowserErrorCode =
   | 'no_page'

@@ -2,7 +2,7 @@
  * Reports the failure of a command: its message, a hint, its error code, and a stable exit code.
  */
 import { describeError } from '../../lib/describe-error.ts'
-import { isHermesError, } from '../../lib/errors.ts'
+import { isHermesError } from '../../lib/errors.ts'
 import { exitCodes } from '../../lib/exit-codes.ts'
 import type { CliContext } from './context.ts'
 
