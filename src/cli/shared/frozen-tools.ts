@@ -33,7 +33,7 @@ export function assertToolsKept(context: CliContext, chat: string, requested: Re
       `The conversation ${chat} exists, and keeps the tools with which it began, also: ${toSingleLine(others.join(', '))}.`,
       { hint: 'Leave out --toolsets, choose another name with --session, or send /new in the conversation first.' },
     )
-  const missing = [...requested].filter((name) => !frozen.includes(name))
+  const missing = [...requested].filter((name) => !frozen.includes(name)).sort()
   if (missing.length > 0)
     context.errors.write(`hermes: the conversation ${chat} began without these tools: ${missing.join(', ')}\n`)
 }

@@ -35,14 +35,8 @@ export function createRequestHandler(context: PluginContext): RequestHandler {
     },
     'state.keys': () => state.keys(),
     async complete(args, signal) {
-      const [prompt, { system, model, maxOutputTokens }] = parseArgs(completionArgsSchema, args)
-      const options: LlmOptions = {
-        system,
-        model,
-        maxOutputTokens,
-        signal,
-      }
-      return await context.llm.complete(prompt, options)
+      const [prompt, options] = parseArgs(completionArgsSchema, args)
+      return await context.llm.complete(prompt, { ...options, signal })
     },
     async inject(args) {
       const [content, role, sessionKey] = parseArgs(messageArgsSchema, args)

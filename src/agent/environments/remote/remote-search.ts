@@ -54,7 +54,7 @@ async function searchWithGrep(request: FileSearchRequest, remote: RemoteSearch):
       .slice(0, request.limit)
       .map((name) => ({ path: shownPath(request, name, kind === 'file'), line: 0, text: '' }))
     const reason = files.length > request.limit ? 'limit' : stopped
-    return { ok: true, hits, stopped: reason }
+    return { ok: true, hits, ...(reason !== undefined && { stopped: reason }) }
   }
   const list = files.map((name) => `./${name}\0`).join('')
   const rest = { ...request, timeoutMs: Math.max(endsAt - performance.now(), 1) }
@@ -196,7 +196,7 @@ async function collect(
   if (collected.exitCode > 1 && collected.hits.length === 0 && said !== '')
     return { ok: false, code: 'invalid_pattern', reason: said }
   const hits = firstHits(collected.hits, request.limit, request.context)
-  return { ok: true, hits, stopped }
+  return { ok: true, hits, ...(stopped !== undefined && { stopped }) }
 }
 
 function readLine(

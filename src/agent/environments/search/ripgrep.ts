@@ -80,7 +80,7 @@ export async function searchWithRipgrep(
     clearTimeout(timer)
     stopListening()
   }
-  return { ok: true, hits: firstHits(hits, limit, request.context), stopped }
+  return { ok: true, hits: firstHits(hits, limit, request.context), ...(stopped !== undefined && { stopped }) }
 }
 
 /** The path that a program in the sandbox uses for a path on this machine. */
