@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
-import type { LlmOptions, PluginContext } from '../contract.ts'
+import type { PluginContext } from '../contract.ts'
 
 /** Returns undefined for an unknown method. */
 export type RequestHandler = (
