@@ -36,7 +36,7 @@ export function createMessage({ params, body, bot }: BotCall, deps: RestDeps): R
       // Discord trims the content.
       content: typeof json['content'] === 'string' ? json['content'].trim() : '',
       flags: Number(json['flags'] ?? 0),
-      nonce,
+      ...(nonce === undefined ? {} : { nonce }),
       ...(isObject(reference) && world.message(channel.id, String(reference['message_id']))
         ? { message_reference: reference }
         : {}),

@@ -132,7 +132,7 @@ export async function startDiscordServer(options: DiscordServerOptions = {}): Pr
     if (found === undefined || !pathname.startsWith('/api/v10/')) return reply(response, 404, refusals.notFound)
     const { route, params } = found
     const channel = route.includes('/channels/') ? params[0] : undefined
-    const met = await faults.intercept({ method: route, chat: channel }, response)
+    const met = await faults.intercept({ method: route, ...(channel === undefined ? {} : { chat: channel }) }, response)
     if (met === 'answered') return
     const { waitMs, headers } = buckets.take(route, channel ?? '')
     if (waitMs > 0) {

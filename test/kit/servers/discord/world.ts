@@ -43,10 +43,10 @@ export interface Message {
   attachments: readonly Record<string, unknown>[]
   embeds: readonly Record<string, unknown>[]
   components: readonly Record<string, unknown>[]
-  readonly nonce?: string | number | undefined
-  readonly message_reference?: Record<string, unknown> | undefined
+  readonly nonce?: string | number
+  readonly message_reference?: Record<string, unknown>
   readonly referenced_message?: Message | null
-  readonly webhook_id?: string | undefined
+  readonly webhook_id?: string
   readonly reactions: Map<string, Set<string>>
   readonly extra: Record<string, unknown>
 }
@@ -66,7 +66,7 @@ export interface NewMessage {
   readonly attachments?: readonly Record<string, unknown>[]
   readonly embeds?: readonly Record<string, unknown>[]
   readonly components?: readonly Record<string, unknown>[]
-  readonly nonce?: string | number | undefined
+  readonly nonce?: string | number
   readonly message_reference?: Record<string, unknown>
   readonly webhook_id?: string
   /** Further fields of the payload: a poll, stickers, snapshots. */
@@ -169,10 +169,10 @@ export function createWorld(now: () => number = Date.now) {
         attachments: given.attachments ?? [],
         embeds: given.embeds ?? [],
         components: given.components ?? [],
-        nonce: given.nonce,
-        message_reference: given.message_reference,
+        ...(given.nonce === undefined ? {} : { nonce: given.nonce }),
+        ...(given.message_reference === undefined ? {} : { message_reference: given.message_reference }),
         ...(given.message_reference === undefined || isForward ? {} : { referenced_message: quoted ?? null }),
-        webhook_id: given.webhook_id,
+        ...(given.webhook_id === undefined ? {} : { webhook_id: given.webhook_id }),
         reactions: new Map(),
         extra: given.extra ?? {},
       }

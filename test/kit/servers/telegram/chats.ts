@@ -28,8 +28,8 @@ export interface Chat {
 export interface ShownMessage {
   readonly id: number
   readonly chat: number
-  readonly thread?: number | undefined
-  readonly replyTo?: number | undefined
+  readonly thread?: number
+  readonly replyTo?: number
   text: string
   entities: readonly Entity[]
   /** Rows of labels and data. */
@@ -183,8 +183,8 @@ export function createChats(): Chats {
     return {
       id: self.nextId(chat.id),
       chat: chat.id,
-      thread,
-      replyTo,
+      ...(thread === undefined ? {} : { thread }),
+      ...(replyTo === undefined ? {} : { replyTo }),
       text,
       entities,
       keyboard: keyboardIn(params),

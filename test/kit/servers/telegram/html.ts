@@ -8,7 +8,7 @@ export interface Entity {
   readonly offset: number
   readonly length: number
   readonly url?: string
-  readonly language?: string | undefined
+  readonly language?: string
 }
 
 export interface ParsedText {
@@ -126,7 +126,7 @@ export function parseHtml(source: string): ParsedText {
       offset,
       length,
       ...(tag === 'a' ? { url: attribute } : {}),
-      language,
+      ...(language === undefined ? {} : { language }),
     })
   }
 }
