@@ -63,14 +63,9 @@ function createMemoryNotifier(
 export function composePluginRegistries(context: AppContext, commands: CommandRegistry): PluginRegistries {
   const { settings, accountDirectory, secrets, clock, random, log } = context
   const timeoutMs = () => settings().plugins.hook_callback_timeout * 1_000
+  const callbacks = { log, now: clock, sleep, timeoutMs }
   const middleware = createMiddleware({ log })
-  const hooks = createPluginHooks({
-    log,
-    now: clock,
-    sleep,
-    timeoutMs,
-    toolErrors: () => settings().plugins.pre_tool_call_errors,
-  })
+  const hooks = createPluginHooks(callbacks, () => settings().plugins.pre_tool_call_errors)
   // Modules keep these objects. Replacing their methods therefore takes effect at the next call, in running turns, too.
   const memory = { ...noopPluginMemory }
   const agentHooks = { ...noopAgentHooks }
@@ -85,7 +80,7 @@ export function composePluginRegistries(context: AppContext, commands: CommandRe
     hooks,
     memory,
     notifyMemory: createMemoryNotifier(context, memory),
-    sections: createPromptSections({ log, now: clock, sleep, timeoutMs }),
+    sections: createPromptSections(callbacks),
     skills: createPluginSkills(),
     daemons: createDaemons({ log, clock, sleep, random }),
     agentHooks,

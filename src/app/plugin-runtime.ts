@@ -2,9 +2,7 @@
  * Composes the plugin loader with the services that plugins use. Imported with the first plugin.
  */
 
-import { builtInBackends } from '../agent/environments/kinds.ts'
 import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
-import { builtInTools } from '../agent/tools/built-in-tools.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import type { Config } from '../config/load.ts'
 import { createPluginHostApi, type PluginHostApiDeps } from '../flows/plugins/plugin-host-api.ts'
@@ -15,8 +13,10 @@ import { sleep } from '../lib/timers.ts'
 import { type CallbackTrace, createCallbackObserver } from '../plugins/callback-trace.ts'
 import { configEntryOf } from '../plugins/config.ts'
 import type { PluginServices } from '../plugins/context.ts'
-import { createPluginLoader, type PluginLoaderDeps } from '../plugins/loader.ts'
-import { createProviderMemory, type ProviderMemoryDeps } from '../plugins/memory/provider-memory.ts'
+import type { PluginLoaderDeps } from '../plugins/load-plugin.ts'
+import { createPluginLoader } from '../plugins/loader.ts'
+import type { ProviderMemoryDeps } from '../plugins/memory/contract.ts'
+import { createProviderMemory } from '../plugins/memory/provider-memory.ts'
 import { createPluginCommands } from '../plugins/plugin-commands.ts'
 import { createPluginEnvironments } from '../plugins/plugin-environments.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
@@ -45,13 +45,8 @@ export interface PluginRuntimeDeps
 export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
   const { home, config, clock, log, onPluginCall } = deps
   const entry = (owner: string) => configEntryOf(config.current(), owner)
-  const tools = createPluginTools({
-    builtInNames: new Set(builtInTools.keys()),
-    mayOverride: (owner) => entry(owner).allow_tool_override,
-    onChange: deps.toolsChanged,
-    log,
-  })
-  const environments = createPluginEnvironments({ builtInNames: builtInBackends, onChange: deps.toolsChanged })
+  const tools = createPluginTools((owner) => entry(owner).allow_tool_override, deps.toolsChanged, log)
+  const environments = createPluginEnvironments(deps.toolsChanged)
   const memory = createProviderMemory({
     configuredProvider: () => config.current().memory.provider,
     groupMemory: () => config.current().memory.group_memory,
@@ -103,7 +98,7 @@ export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
       sections: deps.sections,
       skills: deps.skills,
       daemons: deps.daemons,
-      state: createPluginStates({ directory: home.pluginState, log }),
+      state: createPluginStates(home.pluginState, log),
       complete: hostApi.complete,
       dispatchTool: hostApi.dispatchTool,
       callMcp: hostApi.callMcp,

@@ -3,7 +3,7 @@
  */
 import type { Config } from '../config/load.ts'
 import type { HomeLayout } from '../lib/home.ts'
-import type { PluginLoaderDeps } from '../plugins/loader.ts'
+import type { LoadPython } from '../plugins/load-plugin.ts'
 import type { GatewayShapes } from './config.ts'
 
 export interface PythonPluginsDeps {
@@ -14,7 +14,7 @@ export interface PythonPluginsDeps {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
 }
 
-export function createPythonLoader(deps: PythonPluginsDeps): NonNullable<PluginLoaderDeps['loadPython']> {
+export function createPythonLoader(deps: PythonPluginsDeps): LoadPython {
   const { home, config, clock, random, sleep } = deps
   return async (plugin, context, turn) => {
     const [{ createPythonPlugins }, { createHost }, { baseEnvironment }] = await Promise.all([

@@ -42,9 +42,9 @@ export interface HostOptions {
   readonly cacheFolder?: string
   readonly log: Logger
   /** Serves the requests of running handlers. A call may have its own. Without either, requests are rejected. */
-  readonly onRequest?: HostRequestHandler
+  readonly onRequest?: HostRequestHandler | undefined
   /** Serves the requests of modules outside of calls: while they are loaded, or from threads of their own. */
-  readonly onBackgroundRequest?: HostRequestHandler
+  readonly onBackgroundRequest?: HostRequestHandler | undefined
   /** Called when a process has exited, before its calls fail. */
   readonly onExit?: (exit: HostExit) => void
   /** Replaces `sleep` of `lib/timers.ts` in tests. */
@@ -121,7 +121,7 @@ export interface HostCall {
    * time avoids killing the process, which would end other calls as well.
    */
   readonly cancelGraceMs?: number
-  readonly onRequest?: HostRequestHandler
+  readonly onRequest?: HostRequestHandler | undefined
 }
 
 export type HostResult<Value> =

@@ -25,7 +25,7 @@ export function createAgentHooks(deps: AgentHooksDeps): AgentHooks {
   const onInvalidResultOf = createInvalidResultLog(log)
   return {
     ...createTurnHooks(hooks, memory, onInvalidResultOf),
-    ...createRequestHooks({ hooks, streamReasoning, redact, onInvalidResultOf }),
+    ...createRequestHooks(hooks, streamReasoning, redact, onInvalidResultOf),
     ...createToolHooks(hooks, onInvalidResultOf),
     ...createSubagentHooks(hooks, memory),
     outputMayChange: () =>

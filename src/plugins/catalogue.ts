@@ -17,12 +17,6 @@ import { loadOrder } from './load-order.ts'
 /** The version of the plugin contract that this gateway implements. `requires_hermes` is compared with it. */
 const contractVersion = '0.21.3'
 
-export interface CatalogueDeps {
-  readonly roots: readonly PluginRoot[]
-  readonly settings: Pick<PluginsConfig, 'plugins' | 'memory'>
-  readonly environment: Readonly<Record<string, string>>
-}
-
 export interface CataloguedPlugin {
   readonly found: DiscoveredPlugin
   readonly desiredState: DesiredState
@@ -45,7 +39,11 @@ export function toNamedPlugin({ id, manifest: { name } }: DiscoveredPlugin): Nam
 }
 
 /** Never rejects. */
-export async function cataloguePlugins({ roots, settings, environment }: CatalogueDeps): Promise<PluginCatalogue> {
+export async function cataloguePlugins(
+  roots: readonly PluginRoot[],
+  settings: Pick<PluginsConfig, 'plugins' | 'memory'>,
+  environment: Readonly<Record<string, string>>,
+): Promise<PluginCatalogue> {
   const { plugins, invalid, warnings } = discoverPlugins(roots)
   const installed = [...plugins.map(toNamedPlugin), ...invalid.map(({ id }) => ({ id }))]
   const isEnabled = (id: string) => desiredStateOf(settings, id, installed) === 'enabled'

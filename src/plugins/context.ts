@@ -69,8 +69,8 @@ export interface PluginContextDeps {
   readonly registrations: Registrations
   readonly config: PluginConfig
   hasPlugin(id: string): boolean
-  /** All variables, with those of `.env`; none if omitted. */
-  environment?(): Readonly<Record<string, string>>
+  /** All variables, with those of `.env`. */
+  environment(): Readonly<Record<string, string>>
   /** Traces the calls of callbacks. */
   readonly observe?: ObserveCallback | undefined
   /** The logger of the plugin. */
@@ -114,7 +114,7 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
     env(name) {
       const { requiresEnv, optionalEnv } = plugin.manifest
       if (!requiresEnv.includes(name) && !optionalEnv.includes(name)) return undefined
-      return deps.environment?.()[name] || undefined
+      return deps.environment()[name] || undefined
     },
 
     registerGuardrail(name, on, guardrail, options) {

@@ -9,20 +9,29 @@ import { type ObserveCallback, observeAsPlugin, type RunAsPlugin } from './callb
 import { configEntryOf, type PluginsConfig } from './config.ts'
 import { createPluginContext, type PluginServices } from './context.ts'
 import type { PluginContext, Register } from './contract.ts'
-import type { DiscoveredPlugin } from './discovery.ts'
+import type { DiscoveredPlugin, PluginRoot } from './discovery.ts'
 import type { EntryImporter } from './entry-importer.ts'
 import { locateError } from './error-location.ts'
 import { createPluginConfig, settingIssues } from './plugin-config.ts'
 import { createRegistrations, type Registrations } from './registrations.ts'
 
-export interface LoadPluginDeps {
+/** Runs `register` of a plugin in Python after its turn; resolves when it has returned. */
+export type LoadPython = (
+  plugin: DiscoveredPlugin,
+  context: PluginContext,
+  turn: Promise<void>,
+  // biome-ignore lint/suspicious/noConfusingVoidType: a loader without anything to dispose returns nothing
+) => Promise<PluginProcess | void>
+
+export interface PluginLoaderDeps {
+  /** The bundled plugins first. */
+  readonly roots: readonly PluginRoot[]
   settings(): PluginsConfig
   readonly services: PluginServices
-  /** Runs `register` of a plugin in Python after its turn; resolves when it has returned. Without it plugins in Python cannot be loaded. */
-  readonly loadPython?: // biome-ignore lint/suspicious/noConfusingVoidType: a loader without anything to dispose returns nothing
-  ((plugin: DiscoveredPlugin, context: PluginContext, turn: Promise<void>) => Promise<PluginProcess | void>) | undefined
+  /** Without it plugins in Python cannot be loaded. */
+  readonly loadPython?: LoadPython | undefined
   /** All variables, with those of `.env`. */
-  environment?(): Readonly<Record<string, string>>
+  environment(): Readonly<Record<string, string>>
   /** Traces the calls of callbacks. */
   readonly observe?: ObserveCallback | undefined
   /** Runs `register` and every callback of a plugin. */
@@ -78,7 +87,7 @@ const defaultRegisterTimeoutMs = 10_000
  * ports; those of a plugin in Python, which has a process of its own, are called after the new version is loaded.
  */
 export async function loadPlugin(
-  deps: LoadPluginDeps,
+  deps: PluginLoaderDeps,
   plugin: DiscoveredPlugin,
   { importer, hasPlugin, register: givenRegister, previous, turn = Promise.resolve(), signal }: LoadOptions,
 ): Promise<LoadedPlugin> {
@@ -96,7 +105,7 @@ export async function loadPlugin(
     registrations,
     config: createPluginConfig(manifest.configSchema, () => entry().settings),
     hasPlugin,
-    environment: () => deps.environment?.() ?? {},
+    environment: deps.environment,
     observe: observeAsPlugin(id, deps.observe, deps.runAsPlugin),
     log,
   })
@@ -132,7 +141,7 @@ function undeclaredHookWarnings(
 }
 
 async function replacePrevious(
-  { services, log }: LoadPluginDeps,
+  { services, log }: PluginLoaderDeps,
   previous: LoadedPlugin,
   registrations: Registrations,
 ): Promise<void> {
@@ -146,7 +155,7 @@ async function replacePrevious(
 }
 
 async function registerWithTimeout(
-  deps: LoadPluginDeps,
+  deps: PluginLoaderDeps,
   plugin: DiscoveredPlugin,
   context: PluginContext,
   register: Register | undefined,
@@ -169,7 +178,7 @@ async function registerWithTimeout(
 }
 
 async function runRegister(
-  { loadPython }: LoadPluginDeps,
+  { loadPython }: PluginLoaderDeps,
   plugin: DiscoveredPlugin,
   context: PluginContext,
   register: Register | undefined,
@@ -184,7 +193,7 @@ async function runRegister(
 }
 
 export async function unloadPlugin(
-  { services, log }: Pick<LoadPluginDeps, 'services' | 'log'>,
+  { services, log }: Pick<PluginLoaderDeps, 'services' | 'log'>,
   { found: { id }, registrations, process }: LoadedPlugin,
 ): Promise<void> {
   await disposeRegistrations(services, registrations, id)

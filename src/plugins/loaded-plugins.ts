@@ -7,7 +7,7 @@ import { toNamedPlugin } from './catalogue.ts'
 import { isCalled } from './desired-state.ts'
 import type { DiscoveredPlugin } from './discovery.ts'
 import { createEntryImporter } from './entry-importer.ts'
-import { failureReasonOf, type LoadedPlugin, type LoadPluginDeps, loadPlugin, unloadPlugin } from './load-plugin.ts'
+import { failureReasonOf, type LoadedPlugin, loadPlugin, type PluginLoaderDeps, unloadPlugin } from './load-plugin.ts'
 
 export interface LoadedPlugins {
   /** In the order of loading. */
@@ -29,7 +29,7 @@ export interface LoadedPlugins {
 /** A plugin that takes longer than this to fail is retried only after an edit, because other plugins wait for it. */
 const slowFailureMs = 5_000
 
-export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal): LoadedPlugins {
+export function createLoadedPlugins(deps: PluginLoaderDeps, stopping: AbortSignal): LoadedPlugins {
   const { clock, log } = deps
   const importer = createEntryImporter()
   const loaded = new Map<string, LoadedPlugin>()

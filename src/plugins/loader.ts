@@ -7,8 +7,8 @@ import { hasChanged } from '../lib/file-fingerprint.ts'
 import type { Logger } from '../lib/log.ts'
 import { cataloguePlugins, type PluginCatalogue } from './catalogue.ts'
 import type { PluginServices } from './context.ts'
-import type { DiscoveredPlugin, PluginRoot } from './discovery.ts'
-import type { LoadedPlugin, LoadPluginDeps } from './load-plugin.ts'
+import type { DiscoveredPlugin } from './discovery.ts'
+import type { LoadedPlugin, PluginLoaderDeps } from './load-plugin.ts'
 import { createLoadedPlugins } from './loaded-plugins.ts'
 import {
   createPluginReports,
@@ -17,12 +17,6 @@ import {
   type PluginReport,
   pluginFailures,
 } from './plugin-report.ts'
-
-export interface PluginLoaderDeps extends LoadPluginDeps {
-  /** The bundled plugins first. */
-  readonly roots: readonly PluginRoot[]
-  environment(): Readonly<Record<string, string>>
-}
 
 export type OnWait = (remaining: readonly DiscoveredPlugin[]) => void
 
@@ -52,7 +46,7 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
   async function sync(changedFiles?: readonly string[], onWait?: OnWait): Promise<void> {
     if (stopping.signal.aborted) return
     const settings = deps.settings()
-    catalogue = await cataloguePlugins({ roots: deps.roots, settings, environment: deps.environment() })
+    catalogue = await cataloguePlugins(deps.roots, settings, deps.environment())
     const wanted = catalogue.plugins.filter(({ desiredState }) => desiredState === 'enabled')
     const enabled = wanted.filter(({ blockedReason }) => blockedReason === '').map(({ found: plugin }) => plugin)
     // Wrong permissions, a broken manifest or a missing variable are no decision of the owner, and a guardrail must not

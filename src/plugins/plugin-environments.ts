@@ -2,6 +2,7 @@
  * The kinds of environments that plugins register, for `terminal.backend`.
  */
 import type { EnvironmentKind } from '../agent/environments/kind.ts'
+import { builtInBackends } from '../agent/environments/kinds.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { Registration } from '../middleware/contract.ts'
 
@@ -11,15 +12,8 @@ export interface PluginEnvironments {
   find(name: string): EnvironmentKind | undefined
 }
 
-export interface PluginEnvironmentsDeps {
-  /** The names of the gateway's own kinds. */
-  readonly builtInNames: readonly string[]
-  /** Called after a kind was added or removed. */
-  onChange(): void
-}
-
-export function createPluginEnvironments(deps: PluginEnvironmentsDeps): PluginEnvironments {
-  const { builtInNames, onChange } = deps
+/** @param onChange called after a kind was added or removed */
+export function createPluginEnvironments(onChange: () => void): PluginEnvironments {
   const kinds = new Map<string, { readonly owner: string; readonly kind: EnvironmentKind }>()
   return {
     register(owner, name, kind) {
@@ -30,7 +24,7 @@ export function createPluginEnvironments(deps: PluginEnvironmentsDeps): PluginEn
           `expected the name of an environment, found ${quotedName} (${owner})`,
         )
       }
-      if (builtInNames.includes(name) || (kinds.get(name) ?? { owner }).owner !== owner)
+      if (builtInBackends.includes(name) || (kinds.get(name) ?? { owner }).owner !== owner)
         throw new HermesError('plugins/environment-taken', `(${name}, requested by ${owner})`)
       const entry = { owner, kind }
       kinds.set(name, entry)

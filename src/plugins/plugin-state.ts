@@ -14,19 +14,15 @@ export const maxStateBytes = 1_048_576
 /** Limit for reading, because a file that was edited by hand may be larger. */
 const maxReadBytes = 4 * maxStateBytes
 
-export interface PluginStatesDeps {
-  /** `$HERMES_HOME/plugin-state`; created with the first value. */
-  readonly directory: string
-  readonly log: Logger
-}
-
 type Values = ReadonlyMap<string, unknown>
 
 /**
  * Returns the state of a plugin by its id. `set` resolves when the value is on disk and rejects with
  * `plugins/state-too-large`. A file that is not a JSON object is renamed to `<id>.json.broken`; the state then starts empty.
+ *
+ * @param directory `$HERMES_HOME/plugin-state`; created with the first value
  */
-export function createPluginStates({ directory, log }: PluginStatesDeps): (id: string) => PluginState {
+export function createPluginStates(directory: string, log: Logger): (id: string) => PluginState {
   const states = new Map<string, PluginState>()
   return (id) => {
     const state = states.get(id) ?? createPluginState(join(directory, `${id}.json`), log.child({ plugin: id }))

@@ -3,6 +3,7 @@
  * again after each change of the configuration, so the definitions are stored here.
  */
 import { z } from 'zod'
+import { builtInTools } from '../agent/tools/built-in-tools.ts'
 import type { ToolDefinition } from '../agent/tools/tool.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { isRecord } from '../lib/json.ts'
@@ -11,16 +12,6 @@ import { withTimeout } from '../lib/timers.ts'
 import type { ToolMode } from '../message/transcript.ts'
 import type { Fields, Registration } from '../middleware/contract.ts'
 import type { PluginTool } from './contract.ts'
-
-export interface PluginToolsDeps {
-  /** The names of the built-in tools. */
-  readonly builtInNames: ReadonlySet<string>
-  /** `plugins.entries.<id>.allow_tool_override`. */
-  mayOverride(owner: string): boolean
-  /** Called after a tool was added or removed. */
-  onChange(): void
-  readonly log: Logger
-}
 
 export interface PluginToolEntry {
   /** The plugin's id. */
@@ -38,7 +29,15 @@ export interface PluginTools {
   list(): readonly PluginToolEntry[]
 }
 
-export function createPluginTools({ builtInNames, mayOverride, onChange, log }: PluginToolsDeps): PluginTools {
+/**
+ * @param mayOverride `plugins.entries.<id>.allow_tool_override`
+ * @param onChange called after a tool was added or removed
+ */
+export function createPluginTools(
+  mayOverride: (owner: string) => boolean,
+  onChange: () => void,
+  log: Logger,
+): PluginTools {
   let entries: readonly PluginToolEntry[] = []
 
   function checkName(owner: string, { name, override = false }: PluginTool, others: readonly PluginToolEntry[]): void {
@@ -47,7 +46,7 @@ export function createPluginTools({ builtInNames, mayOverride, onChange, log }: 
         `expected a tool name of at most 64 letters, digits, _ and -, found ${JSON.stringify(name)} (${owner})`,
       )
     }
-    const taken = builtInNames.has(name) || others.some(({ definition }) => definition.name === name)
+    const taken = builtInTools.has(name) || others.some(({ definition }) => definition.name === name)
     if (!taken) return
     if (!override) throw new HermesError('plugins/tool-taken', `(${name}, requested by ${owner})`)
     if (mayOverride(owner)) return

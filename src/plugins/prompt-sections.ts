@@ -2,19 +2,10 @@
  * Renders the sections that plugins add to the system prompt. The prompt of a session is rendered once, so that all its
  * requests have the same prefix.
  */
-import type { Logger } from '../lib/log.ts'
 import { createWarnOnce } from '../lib/warn-once.ts'
 import type { Awaitable, Registration } from '../middleware/contract.ts'
 import type { PromptSectionContext } from './contract.ts'
-import { type AnyCallback, type Callback, createCallback } from './hooks/callback.ts'
-
-export interface PromptSectionsDeps {
-  readonly log: Logger
-  readonly now: () => number
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** For one section, ms; 0 for none. */
-  timeoutMs(): number
-}
+import { type AnyCallback, type Callback, type CallbackRuntime, createCallback } from './hooks/callback.ts'
 
 export interface PromptSections {
   /** A second section of the same plugin and name replaces the first one until it is removed. */
@@ -38,9 +29,9 @@ interface Section {
   readonly callback: Callback
 }
 
-export function createPromptSections(deps: PromptSectionsDeps): PromptSections {
-  const { log, now, sleep, timeoutMs } = deps
-  const warnOnce = createWarnOnce(log)
+/** @param runtime its timeout limits each section */
+export function createPromptSections(runtime: CallbackRuntime): PromptSections {
+  const warnOnce = createWarnOnce(runtime.log)
   let sections: readonly Section[] = []
 
   /** Ordered by plugin and name, so that the order of loading does not change the prompt. */
@@ -75,15 +66,7 @@ export function createPromptSections(deps: PromptSectionsDeps): PromptSections {
     register(owner, name, section) {
       const render: AnyCallback = (context: PromptSectionContext) =>
         typeof section === 'string' ? section : section(context)
-      const callback = createCallback({
-        owner,
-        point: `section ${name}`,
-        callback: render,
-        timeoutMs,
-        now,
-        sleep,
-        log,
-      })
+      const callback = createCallback(runtime, owner, `section ${name}`, render)
       const registered = { owner, name, callback }
       sections = [...sections, registered]
       return {

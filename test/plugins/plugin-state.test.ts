@@ -14,7 +14,7 @@ function statesUnderTest(t: TestContext) {
   const directory = join(tempHome(t), 'plugin-state')
   const log = createRecordingLog()
   /** Opens the states like a restart does. */
-  const states = () => createPluginStates({ directory, log })
+  const states = () => createPluginStates(directory, log)
   return { folder: directory, log, states }
 }
 

@@ -14,16 +14,14 @@ import { createPluginTools } from '../../src/plugins/plugin-tools.ts'
 import { createWorkbench } from '../agent/tools/workbench.ts'
 import { createRecordingLog } from '../hosts/support.ts'
 
-function toolsWith(settings: { readonly builtIn?: readonly string[]; readonly mayOverride?: boolean } = {}) {
-  const { builtIn = [], mayOverride = false } = settings
+function toolsWith(mayOverride = false) {
   const log = createRecordingLog()
   const changes: number[] = []
-  const tools = createPluginTools({
-    builtInNames: new Set(builtIn),
-    mayOverride: () => mayOverride,
-    onChange: () => changes.push(tools.list().length),
+  const tools = createPluginTools(
+    () => mayOverride,
+    () => changes.push(tools.list().length),
     log,
-  })
+  )
   const register = (tool: PluginTool) => tools.register('mine', tool, (args, context) => tool.run(args, context))
   return { list: tools.list, check: tools.check, register, log, changes }
 }
@@ -136,7 +134,7 @@ test('an invalid tool is rejected at its registration', () => {
 })
 
 test('an existing tool is replaced only with permission, and returns when the replacement is removed', async () => {
-  const tools = toolsWith({ builtIn: ['todo'], mayOverride: true })
+  const tools = toolsWith(true)
   const first = tools.register({ ...base, name: 'same', run: () => 'first' })
   const isNameTaken = (error: unknown) => isHermesError(error, 'plugins/tool-taken')
   assert.throws(() => tools.register({ ...base, name: 'same', run: () => 'second' }), isNameTaken)
@@ -148,7 +146,7 @@ test('an existing tool is replaced only with permission, and returns when the re
   assert.equal(await called(tools, 'same', {}), 'first')
   assert.equal(first.remove(), true)
   assert.deepEqual(tools.changes, [1, 2, 1, 0])
-  const forbidden = toolsWith({ builtIn: ['todo'] })
+  const forbidden = toolsWith()
   assert.throws(() => forbidden.register({ ...base, name: 'todo', override: true, run: () => '' }), isNameTaken)
 })
 

@@ -56,13 +56,10 @@ export async function startPythonPlugins(t: TestContext, setup: PythonSetup): Pr
   // The loader brings the log, and everything else needs it.
   const lateLog = lateLogger(() => log)
   const middleware = createMiddleware({ log: lateLog, graceMs: setup.graceMs ?? 5_000 })
-  const hooks = createPluginHooks({
-    log: lateLog,
-    now: Date.now,
-    sleep,
-    timeoutMs: setup.hookTimeoutMs ?? (() => 30_000),
-    toolErrors: () => 'open',
-  })
+  const hooks = createPluginHooks(
+    { log: lateLog, now: Date.now, sleep, timeoutMs: setup.hookTimeoutMs ?? (() => 30_000) },
+    () => 'open',
+  )
   const daemons = createDaemons({ log: lateLog, clock: Date.now, sleep, random: () => 0 })
   const plugins = createPythonPlugins({
     createHost(options) {
@@ -86,7 +83,7 @@ export async function startPythonPlugins(t: TestContext, setup: PythonSetup): Pr
       middleware,
       hooks,
       daemons,
-      state: createPluginStates({ directory: join(home, 'state'), log: lateLog }),
+      state: createPluginStates(join(home, 'state'), lateLog),
       ...setup.services,
     },
   })

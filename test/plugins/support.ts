@@ -22,13 +22,10 @@ export function createTestHooks(): TestHooks {
   const log = createRecordingLog()
   const time = createVirtualTime()
   const settings: TestHooks['settings'] = { timeoutMs: 30_000, toolErrors: 'open' }
-  const hooks = createPluginHooks({
-    log,
-    now: time.clock,
-    sleep: time.sleep,
-    timeoutMs: () => settings.timeoutMs,
-    toolErrors: () => settings.toolErrors,
-  })
+  const hooks = createPluginHooks(
+    { log, now: time.clock, sleep: time.sleep, timeoutMs: () => settings.timeoutMs },
+    () => settings.toolErrors,
+  )
   return {
     hooks,
     log,

@@ -13,7 +13,7 @@ const subject = 'Plugins'
 export const checkPlugins: Check = async ({ context: { home }, settings, daemon }) => {
   const { config } = settings
   const environment = config.environment().values
-  const catalogue = await cataloguePlugins({ roots: pluginDirectories(home), settings: config.current(), environment })
+  const catalogue = await cataloguePlugins(pluginDirectories(home), config.current(), environment)
   const reports = await withMissingPackages(createPluginReports(catalogue, emptyRuntimeState), settings)
   const failures = pluginFailures(reports, catalogue.isEnabled)
   const findings: CheckResult[] = [

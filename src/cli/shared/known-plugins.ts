@@ -87,11 +87,7 @@ export async function withMissingPackages<
 }
 
 async function scanPluginDirectories({ home }: CliContext, { config }: Settings): Promise<readonly KnownPlugin[]> {
-  const catalogue = await cataloguePlugins({
-    roots: pluginDirectories(home),
-    settings: config.current(),
-    environment: config.environment().values,
-  })
+  const catalogue = await cataloguePlugins(pluginDirectories(home), config.current(), config.environment().values)
   return z.array(pluginSchema).parse(createPluginReports(catalogue, emptyRuntimeState))
 }
 

@@ -164,7 +164,7 @@ async function listUnloadedPlugins(
     import('../../plugins/catalogue.ts'),
     import('../../plugins/plugin-report.ts'),
   ])
-  return createPluginReports(await cataloguePlugins({ roots, settings, environment: values }), emptyRuntimeState)
+  return createPluginReports(await cataloguePlugins(roots, settings, values), emptyRuntimeState)
 }
 
 /** A manifest that lists the hooks of its plugin may exclude this one. */

@@ -21,21 +21,16 @@ type RequestHooks = Pick<
   | 'onStreamEnd'
 >
 
-export interface RequestHooksDeps {
-  readonly hooks: PluginHooks
-  /** `plugins.stream_reasoning_deltas`. */
-  streamReasoning(): boolean
-  /** Removes secrets from an error message: some vendors repeat the API key that they reject. */
-  redact(text: string): string
-  readonly onInvalidResultOf: OnInvalidResultOf
-}
-
-export function createRequestHooks({
-  hooks,
-  streamReasoning,
-  redact,
-  onInvalidResultOf,
-}: RequestHooksDeps): RequestHooks {
+/**
+ * @param streamReasoning `plugins.stream_reasoning_deltas`
+ * @param redact removes secrets from an error message: some vendors repeat the API key that they reject
+ */
+export function createRequestHooks(
+  hooks: PluginHooks,
+  streamReasoning: () => boolean,
+  redact: (text: string) => string,
+  onInvalidResultOf: OnInvalidResultOf,
+): RequestHooks {
   return {
     async filterTools(turn, tools) {
       const results = await hooks.collect('pre_tool_list_finalized', dispatchContextOf(turn), () => ({

@@ -13,17 +13,14 @@ import { deepCopy } from './lazy-copy.ts'
  */
 export type AnyCallback = { call(payload: object): unknown }['call']
 
-export interface CallbackDeps {
-  readonly owner: string
-  /** The name of the hook or of the extension point. */
-  readonly point: string
-  readonly callback: AnyCallback
-  /** 0 for none. */
-  timeoutMs(): number
-  readonly now: () => number
-  /** Resolves after `ms`, or when the signal aborts. */
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+/** What all callbacks of plugins are limited and recorded with. */
+export interface CallbackRuntime {
   readonly log: Logger
+  readonly now: () => number
+  /** Resolves after `ms`, or when the signal aborts; never rejects. */
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  /** `plugins.hook_callback_timeout`, ms; 0 for none. */
+  timeoutMs(): number
 }
 
 /** `reason` is the end of a sentence such as "the plugin could not check this call (it failed)". */
@@ -57,8 +54,17 @@ const maxAbandoned = 3
 /** Error texts to remember, so that each one is logged as a warning only once. */
 const maxRememberedErrors = 50
 
-export function createCallback(deps: CallbackDeps): Callback {
-  const { owner, point, callback, now, sleep, log } = deps
+/**
+ * @param point the name of the hook or of the extension point
+ * @param timeoutMs 0 for none
+ */
+export function createCallback(
+  { log, now, sleep, timeoutMs: configuredTimeoutMs }: CallbackRuntime,
+  owner: string,
+  point: string,
+  callback: AnyCallback,
+  timeoutMs = configuredTimeoutMs,
+): Callback {
   const warnOnce = createWarnOnce(log, maxRememberedErrors)
   let calls = 0
   let failures = 0
@@ -100,7 +106,7 @@ export function createCallback(deps: CallbackDeps): Callback {
 
   async function awaitResult(returned: unknown, payload: object): Promise<CallbackResult> {
     const work = Promise.resolve(returned)
-    const limitMs = deps.timeoutMs()
+    const limitMs = timeoutMs()
     try {
       if (limitMs === 0) return succeed(await work)
       const result = await withTimeout(work, limitMs, undefined, sleep)

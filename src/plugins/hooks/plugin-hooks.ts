@@ -7,20 +7,15 @@ import { withTimeout } from '../../lib/timers.ts'
 import type { FailureMode, Registration } from '../../middleware/contract.ts'
 import type { HookCallback, HookName, HookPayloads } from '../hook-map.ts'
 import { createKeyedQueue, type KeyedQueue } from '../keyed-queue.ts'
-import { type AnyCallback, type Callback, type CallbackReport, createCallback } from './callback.ts'
+import {
+  type AnyCallback,
+  type Callback,
+  type CallbackReport,
+  type CallbackRuntime,
+  createCallback,
+} from './callback.ts'
 import { hookKindOf, suggestHookName } from './hook-kinds.ts'
 import { lazyCopyOf } from './lazy-copy.ts'
-
-export interface PluginHooksDeps {
-  readonly log: Logger
-  readonly now: () => number
-  /** Resolves after `ms`, or when the signal aborts; never rejects. */
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** `plugins.hook_callback_timeout`, ms; 0 for none. */
-  timeoutMs(): number
-  /** `plugins.pre_tool_call_errors`: the failure mode of a `pre_tool_call` whose registration defines none. */
-  toolErrors(): FailureMode
-}
 
 export interface HookOptions {
   readonly fails?: FailureMode
@@ -100,15 +95,24 @@ const maxPending = 1_000
 const defaultMaxWaitMs = 30_000
 const noResults: readonly HookResult[] = []
 
-export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
-  const { log } = deps
+/**
+ * @param toolErrors `plugins.pre_tool_call_errors`: the failure mode of a `pre_tool_call` whose registration defines none
+ */
+export function createPluginHooks(runtime: CallbackRuntime, toolErrors: () => FailureMode): PluginHooks {
+  const { log } = runtime
   const byName = new Map<string, readonly Listener[]>()
   const queues = createKeyedQueue(maxPending)
 
   function registerNamed(owner: string, name: string, callback: AnyCallback, options: HookOptions = {}): Registration {
     validateRegistration(owner, name, options)
     warnAboutRegistration(log, owner, name, options)
-    const listener = createListener(deps, owner, name, callback, options)
+    const timeoutMs = () => options.timeoutMs ?? (hookKindOf(name) === 'notification' ? 0 : runtime.timeoutMs())
+    const listener: Listener = {
+      callback: createCallback(runtime, owner, name, callback, timeoutMs),
+      failsClosed: () => name === 'pre_tool_call' && (options.fails ?? toolErrors()) === 'closed',
+      dropped: 0,
+      isRemoved: false,
+    }
     byName.set(name, [...(byName.get(name) ?? []), listener])
     return { name, remove: () => remove(name, listener) }
   }
@@ -132,7 +136,7 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
       if (listeners === undefined) return noResults
       const fullPayload = withEnvelope(name, at, payload())
       const values = await Promise.all(
-        listeners.map((listener) => callListener(deps, queues, listener, at.queueKey, fullPayload)),
+        listeners.map((listener) => callListener(runtime, queues, listener, at.queueKey, fullPayload)),
       )
       return values.flatMap((value, index) => {
         const owner = listeners[index]?.callback.owner ?? ''
@@ -147,7 +151,7 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
       for (const listener of listeners) {
         const { owner } = listener.callback
         const queueKey = queueKeyOf(owner, hookKindOf(name), at.queueKey)
-        if (queues.push(queueKey, () => notifyListener(deps, listener, fullPayload))) continue
+        if (queues.push(queueKey, () => notifyListener(runtime, listener, fullPayload))) continue
         if (listener.dropped === 0)
           log.warn(
             { event: 'plugin.notification_dropped', plugin: owner, hook: name },
@@ -159,7 +163,7 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
 
     notificationsBegun(owner, queueKey) {
       const pending = queues.begun(queueKeyOf(owner, 'observer', queueKey))
-      return pending && withTimeout(pending, maxWaitMs(deps), undefined, deps.sleep).then(() => undefined)
+      return pending && withTimeout(pending, maxWaitMs(runtime), undefined, runtime.sleep).then(() => undefined)
     },
 
     report: (owner) =>
@@ -171,37 +175,14 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
   }
 }
 
-function createListener(
-  { log, now, sleep, timeoutMs, toolErrors }: PluginHooksDeps,
-  owner: string,
-  name: string,
-  callback: AnyCallback,
-  options: HookOptions,
-): Listener {
-  return {
-    callback: createCallback({
-      owner,
-      point: name,
-      callback,
-      timeoutMs: () => options.timeoutMs ?? (hookKindOf(name) === 'notification' ? 0 : timeoutMs()),
-      now,
-      sleep,
-      log,
-    }),
-    failsClosed: () => name === 'pre_tool_call' && (options.fails ?? toolErrors()) === 'closed',
-    dropped: 0,
-    isRemoved: false,
-  }
-}
-
 async function callListener(
-  deps: PluginHooksDeps,
+  runtime: CallbackRuntime,
   queues: KeyedQueue,
   { callback, failsClosed }: Listener,
   queueKey: string,
   payload: object,
 ): Promise<unknown> {
-  await waitForObservers(deps, queues, callback, queueKey)
+  await waitForObservers(runtime, queues, callback, queueKey)
   const result = await callback.call(lazyCopyOf(payload))
   if (result.ok) return result.value
   if (!failsClosed()) return undefined
@@ -216,29 +197,30 @@ async function callListener(
  * ended. Within a turn, earlier notifications of the plugin have begun, so that it sees the order of the contract.
  */
 async function waitForObservers(
-  deps: PluginHooksDeps,
+  runtime: CallbackRuntime,
   queues: KeyedQueue,
   { owner, point }: Pick<Callback, 'owner' | 'point'>,
   queueKey: string,
 ): Promise<void> {
   const key = queueKeyOf(owner, 'observer', queueKey)
   const pending = point === 'pre_llm_call' ? queues.idle(key) : queues.begun(key)
-  if (pending !== undefined) await withTimeout(pending, maxWaitMs(deps), undefined, deps.sleep)
+  if (pending !== undefined) await withTimeout(pending, maxWaitMs(runtime), undefined, runtime.sleep)
 }
 
 /** Limits the wait for callbacks that have no timeout of their own. */
-function maxWaitMs({ timeoutMs }: PluginHooksDeps): number {
+function maxWaitMs({ timeoutMs }: CallbackRuntime): number {
   return timeoutMs() || defaultMaxWaitMs
 }
 
 async function notifyListener(
-  deps: PluginHooksDeps,
+  runtime: CallbackRuntime,
   { callback, isRemoved }: Listener,
   payload: object,
 ): Promise<void> {
   if (isRemoved) return
   const call = callback.call(lazyCopyOf(payload))
-  if (hookKindOf(callback.point) === 'notification') await withTimeout(call, maxWaitMs(deps), undefined, deps.sleep)
+  if (hookKindOf(callback.point) === 'notification')
+    await withTimeout(call, maxWaitMs(runtime), undefined, runtime.sleep)
   else await call
 }
 

@@ -3,25 +3,13 @@
  */
 import { withTimeout } from '../../lib/timers.ts'
 import type { Registration } from '../../middleware/contract.ts'
-import type { MemoryProvider } from '../memory-provider.ts'
+import type { MemoryContext, MemoryProvider } from '../memory-provider.ts'
 import type { PluginMemory } from '../plugin-memory.ts'
+import type { ProviderMemoryDeps } from './contract.ts'
 import { createMemoryConversations, type MemoryConversations } from './memory-conversations.ts'
-import {
-  checkProvider,
-  createProviderCalls,
-  type ProviderCalls,
-  type ProviderCallsDeps,
-  recallLimitMs,
-} from './provider-calls.ts'
-import { type ProviderToolsDeps, registerProviderTools } from './provider-tools.ts'
+import { checkProvider, createProviderCalls, type ProviderCalls, recallLimitMs } from './provider-calls.ts'
+import { registerProviderTools } from './provider-tools.ts'
 import { toMemoryBlock } from './recalled-text.ts'
-
-export interface ActiveProviderDeps extends ProviderCallsDeps, Pick<ProviderToolsDeps, 'tools' | 'redact'> {
-  /** `memory.provider`: the name of a provider, the id of its plugin, or the name of the plugin folder. */
-  configuredProvider(): string | undefined
-  /** `$HERMES_HOME`, absolute. */
-  readonly home: string
-}
 
 interface RegisteredProvider {
   readonly owner: string
@@ -42,7 +30,7 @@ export interface ActiveProviders extends Pick<PluginMemory, 'register' | 'refres
   close(): Promise<void>
 }
 
-export function createActiveProvider(deps: ActiveProviderDeps): ActiveProviders {
+export function createActiveProvider(deps: ProviderMemoryDeps): ActiveProviders {
   const registered = new Set<RegisteredProvider>()
   let active: ActiveProvider | undefined
   let problem: string | undefined
@@ -80,7 +68,7 @@ export function createActiveProvider(deps: ActiveProviderDeps): ActiveProviders 
   return {
     register(owner, provider) {
       checkProvider(owner, provider)
-      const entry = { owner, provider, calls: createProviderCalls(owner, provider, deps) }
+      const entry = { owner, provider, calls: createProviderCalls(deps, owner, provider) }
       registered.add(entry)
       return {
         name: provider.name,
@@ -107,19 +95,17 @@ export function createActiveProvider(deps: ActiveProviderDeps): ActiveProviders 
   }
 }
 
-function activate(deps: ActiveProviderDeps, registered: RegisteredProvider, schemas: unknown): ActiveProvider {
+function activate(deps: ProviderMemoryDeps, registered: RegisteredProvider, schemas: unknown): ActiveProvider {
   const { owner, provider, calls } = registered
-  const conversations = createMemoryConversations({
-    hermesHome: deps.home,
-    async initialize(context) {
-      if (!calls.has('initialize')) return true
-      return (await calls.call('initialize', () => provider.initialize?.(context.sessionId, context))).ok
-    },
-    waitForSwitch: (switching) => waitForSwitch(deps, owner, switching),
-  })
+  const initialize = async (context: MemoryContext) => {
+    if (!calls.has('initialize')) return true
+    return (await calls.call('initialize', () => provider.initialize?.(context.sessionId, context))).ok
+  }
+  const conversations = createMemoryConversations(deps.home, initialize, (switching) =>
+    waitForSwitch(deps, owner, switching),
+  )
   const contextOf = (sessionId: string) => conversations.ofSession(sessionId)?.context
-  const toolDeps = { tools: deps.tools, log: deps.log, sleep: deps.sleep, redact: deps.redact, contextOf }
-  const tools = calls.has('handleToolCall') ? registerProviderTools(toolDeps, owner, provider, schemas) : []
+  const tools = calls.has('handleToolCall') ? registerProviderTools(deps, registered, schemas, contextOf) : []
   deps.log.info(
     { event: 'plugin.memory_active', plugin: owner, provider: provider.name, tools: tools.length },
     'the memory provider is in use',
@@ -129,7 +115,7 @@ function activate(deps: ActiveProviderDeps, registered: RegisteredProvider, sche
 
 /** A turn waits for it, behind calls that may take minutes. */
 async function waitForSwitch(
-  { log, sleep, timeoutMs }: ActiveProviderDeps,
+  { log, sleep, timeoutMs }: ProviderMemoryDeps,
   owner: string,
   switching: Promise<void>,
 ): Promise<boolean> {

@@ -42,19 +42,15 @@ export interface MemoryConversations {
 /** Conversations that are remembered; the provider is initialized again for others. */
 const maxConversations = 500
 
-export interface MemoryConversationsDeps {
-  readonly hermesHome: string
-  /** Resolves with whether it succeeded. Never rejects. */
-  initialize(context: MemoryContext): Promise<boolean>
-  /** Resolves with whether the change was delivered in time. Never rejects. */
-  waitForSwitch(switching: Promise<void>): Promise<boolean>
-}
-
-export function createMemoryConversations({
-  hermesHome,
-  initialize,
-  waitForSwitch,
-}: MemoryConversationsDeps): MemoryConversations {
+/**
+ * @param initialize resolves with whether it succeeded; never rejects
+ * @param waitForSwitch resolves with whether the change was delivered in time; never rejects
+ */
+export function createMemoryConversations(
+  hermesHome: string,
+  initialize: (context: MemoryContext) => Promise<boolean>,
+  waitForSwitch: (switching: Promise<void>) => Promise<boolean>,
+): MemoryConversations {
   const byKey = createLruCache<Map<string, MemoryConversation>>(maxConversations)
   const bySession = createLruCache<MemoryConversation>(maxConversations)
   const commandLineKeys = new Set<string>()

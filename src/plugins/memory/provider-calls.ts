@@ -3,17 +3,14 @@
  */
 
 import { HermesError } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/log.ts'
-import { type AnyCallback, type CallbackResult, createCallback } from '../hooks/callback.ts'
+import {
+  type AnyCallback,
+  type Callback,
+  type CallbackResult,
+  type CallbackRuntime,
+  createCallback,
+} from '../hooks/callback.ts'
 import type { MemoryProvider } from '../memory-provider.ts'
-
-export interface ProviderCallsDeps {
-  readonly log: Logger
-  readonly now: () => number
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** `plugins.hook_callback_timeout`, ms; 0 for none. */
-  timeoutMs(): number
-}
 
 export type ProviderMethod = Exclude<keyof MemoryProvider, 'name' | 'separatesChats'>
 
@@ -46,12 +43,11 @@ export function recallLimitMs(timeoutMs: number): number {
   return timeoutMs === 0 ? maxRecallMs : Math.min(timeoutMs, maxRecallMs)
 }
 
-export function createProviderCalls(owner: string, provider: MemoryProvider, deps: ProviderCallsDeps): ProviderCalls {
-  const { log, now, sleep } = deps
-  const callbacks = new Map<ProviderMethod, ReturnType<typeof createCallback>>()
+export function createProviderCalls(runtime: CallbackRuntime, owner: string, provider: MemoryProvider): ProviderCalls {
+  const callbacks = new Map<ProviderMethod, Callback>()
 
   function limitMs(method: ProviderMethod): number {
-    const configured = deps.timeoutMs()
+    const configured = runtime.timeoutMs()
     if (backgroundMethods.has(method)) return Math.max(configured, maxBackgroundMs)
     if (recallMethods.has(method)) return recallLimitMs(configured)
     return configured === 0 ? maxBlockingMs : Math.min(configured, maxBlockingMs)
@@ -61,8 +57,7 @@ export function createProviderCalls(owner: string, provider: MemoryProvider, dep
   function callbackOf(method: ProviderMethod) {
     const callback: AnyCallback = (request: { invoke(): unknown }) => request.invoke()
     const known =
-      callbacks.get(method) ??
-      createCallback({ owner, point: `memory ${method}`, callback, timeoutMs: () => limitMs(method), now, sleep, log })
+      callbacks.get(method) ?? createCallback(runtime, owner, `memory ${method}`, callback, () => limitMs(method))
     callbacks.set(method, known)
     return known
   }

@@ -9,17 +9,11 @@ import type { Fields } from '../../middleware/contract.ts'
 import { createKeyedQueue } from '../keyed-queue.ts'
 import type { MemoryContext, MemoryProvider, MemorySyncContext } from '../memory-provider.ts'
 import type { MemoryOwner, MemorySessionReplacement, PluginMemory } from '../plugin-memory.ts'
-import { type ActiveProvider, type ActiveProviderDeps, createActiveProvider } from './active-provider.ts'
+import { type ActiveProvider, createActiveProvider } from './active-provider.ts'
+import type { ProviderMemoryDeps } from './contract.ts'
 import { recallLimitMs } from './provider-calls.ts'
 import { redactStrings } from './provider-tools.ts'
 import { isTrivialPrompt, toMemoryBlock, toMemoryContext } from './recalled-text.ts'
-
-export interface ProviderMemoryDeps extends ActiveProviderDeps {
-  /** The messages of a session in the format of OpenAI. Rejects `store/…`. */
-  readMessages(sessionId: string): Promise<readonly Fields[]>
-  /** `memory.group_memory` */
-  groupMemory(): 'none' | 'notes' | 'all'
-}
 
 /** Calls that may wait per conversation. */
 const maxPendingCalls = 100

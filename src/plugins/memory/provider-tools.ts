@@ -4,38 +4,31 @@
  */
 import { messageOf } from '../../lib/errors.ts'
 import { isRecord } from '../../lib/json.ts'
-import type { Logger } from '../../lib/log.ts'
 import { raceAbort, withTimeout } from '../../lib/timers.ts'
 import type { Fields, Registration } from '../../middleware/contract.ts'
-import type { PluginTool, PluginToolContext } from '../contract.ts'
-import type { MemoryContext, MemoryProvider } from '../memory-provider.ts'
-
-export interface ProviderToolsDeps {
-  readonly tools: { register(owner: string, tool: PluginTool, run: PluginTool['run']): Registration }
-  readonly log: Logger
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** The conversation of a session whose turn is running; undefined where the provider is not used. */
-  contextOf(sessionId: string): MemoryContext | undefined
-  /** Takes secrets of the gateway out of arguments. */
-  redact(text: string): string
-}
+import type { PluginTool } from '../contract.ts'
+import type { MemoryContext, MemoryProvider, MemoryToolContext } from '../memory-provider.ts'
+import type { ProviderMemoryDeps } from './contract.ts'
 
 /** The toolset of all tools of a provider: what withholds the memory withholds them. */
 const memoryToolset = 'memory'
 const maxTools = 32
 const maxToolMs = 120_000
 
+/** The conversation of a session whose turn is running; undefined where the provider is not used. */
+type ContextOf = (sessionId: string) => MemoryContext | undefined
+
 /** Registers what can be registered, and logs the rest. @param schemas as the provider returned them */
 export function registerProviderTools(
-  deps: ProviderToolsDeps,
-  owner: string,
-  provider: MemoryProvider,
+  deps: ProviderMemoryDeps,
+  { owner, provider }: { readonly owner: string; readonly provider: MemoryProvider },
   schemas: unknown,
+  contextOf: ContextOf,
 ): readonly Registration[] {
   const registrations: Registration[] = []
   for (const schema of Array.isArray(schemas) ? schemas.slice(0, maxTools) : []) {
     try {
-      const tool = toPluginTool(deps, provider, schema)
+      const tool = toPluginTool(deps, provider, schema, contextOf)
       registrations.push(deps.tools.register(owner, tool, (args, context) => tool.run(args, context)))
     } catch (error) {
       deps.log.warn(
@@ -47,7 +40,12 @@ export function registerProviderTools(
   return registrations
 }
 
-function toPluginTool(deps: ProviderToolsDeps, provider: MemoryProvider, schema: unknown): PluginTool {
+function toPluginTool(
+  deps: ProviderMemoryDeps,
+  provider: MemoryProvider,
+  schema: unknown,
+  contextOf: ContextOf,
+): PluginTool {
   // Either `{name, description, parameters}`, or the same within the wire format of OpenAI.
   const inner = isRecord(schema) && isRecord(schema['function']) ? schema['function'] : schema
   if (!isRecord(inner) || typeof inner['name'] !== 'string') throw new TypeError('the schema of a tool has no name')
@@ -58,25 +56,25 @@ function toPluginTool(deps: ProviderToolsDeps, provider: MemoryProvider, schema:
     description: typeof description === 'string' ? description : name,
     parameters: isRecord(parameters) ? parameters : { type: 'object', properties: {} },
     ...(mode === 'pure' || mode === 'idempotent' ? { mode } : {}),
-    async run(args, context) {
+    async run(args, { sessionId, turnId, toolCallId, signal }) {
       if (!isRecord(args)) throw new TypeError(`${name}: expected an object`)
-      return await callTool(deps, provider, name, args, context)
+      const memory = contextOf(sessionId)
+      if (memory === undefined) throw new Error('the long-term memory is used in conversations with its user only')
+      return await callTool(deps, provider, name, args, { ...memory, turnId, toolCallId, signal })
     },
   }
 }
 
 async function callTool(
-  { contextOf, redact, sleep }: ProviderToolsDeps,
+  { redact, sleep }: ProviderMemoryDeps,
   provider: MemoryProvider,
   name: string,
   args: Fields,
-  { sessionId, turnId, toolCallId, signal }: PluginToolContext,
+  context: MemoryToolContext,
 ): Promise<unknown> {
-  const context = contextOf(sessionId)
-  if (context === undefined) throw new Error('the long-term memory is used in conversations with its user only')
   if (provider.handleToolCall === undefined) throw new Error(`${provider.name} does not handle ${name}`)
-  const called = provider.handleToolCall(name, redactStrings(args, redact), { ...context, turnId, toolCallId, signal })
-  const result = await raceAbort(withTimeout(Promise.resolve(called), maxToolMs, signal, sleep), signal)
+  const called = provider.handleToolCall(name, redactStrings(args, redact), context)
+  const result = await raceAbort(withTimeout(Promise.resolve(called), maxToolMs, context.signal, sleep), context.signal)
   if (!result.done) throw new Error(`${name} took longer than ${maxToolMs} ms`)
   return result.value
 }

@@ -23,29 +23,16 @@ export function createPythonPlugins(deps: PythonPluginsDeps): PythonPlugins {
         if (pending === undefined) throw new Error(`unknown method ${method}`)
         return await pending
       }
-      const process = createPythonProcess({
-        createHost: deps.createHost,
-        launchOptionsOf: deps.launchOptionsOf,
-        home: deps.home,
-        clock: deps.clock,
-        random: deps.random,
-        sleep: deps.sleep,
-        limits: deps.limits,
+      const process = createPythonProcess(deps, {
         plugin,
-        serve,
-        async serveOutsideCalls(request) {
+        onRequest: serve,
+        async onBackgroundRequest(request) {
           await turn
           return await runOutsideTurn(serve, request)
         },
         log: context.log,
       })
-      const registry = createPythonRegistry({
-        context,
-        process: () => process,
-        serve,
-        environment: () => deps.launchOptionsOf(plugin).env,
-        hookTimeoutMs: deps.hookTimeoutMs,
-      })
+      const registry = createPythonRegistry(deps, plugin, context, process, serve)
       let isLoading = true
       // Unloading during the load stops the process, so that `open` rejects.
       context.onUnload(() => (isLoading ? process.stop() : undefined))

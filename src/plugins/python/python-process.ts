@@ -3,7 +3,7 @@
  * after three consecutive exits the plugin is disabled.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Host, HostExit, HostOptions, HostRequestHandler } from '../../hosts/contract.ts'
+import type { Host, HostExit, HostOptions } from '../../hosts/contract.ts'
 import type { HostFailure } from '../../hosts/failure.ts'
 import { HermesError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -14,14 +14,9 @@ import type { DiscoveredPlugin } from '../discovery.ts'
 import type { PythonPluginsDeps, PythonProcess } from './contract.ts'
 import { toThrownError, toUnloadableError } from './python-error.ts'
 
-export interface PythonProcessDeps extends Omit<PythonPluginsDeps, 'hookTimeoutMs' | 'limits'> {
-  readonly limits: HostOptions['limits'] | undefined
+/** What differs between the processes of plugins. The handlers serve the requests of a plugin within and outside of its calls. */
+type PythonProcessOptions = Pick<HostOptions, 'log' | 'onRequest' | 'onBackgroundRequest'> & {
   readonly plugin: DiscoveredPlugin
-  /** Handles requests of the plugin within its calls. */
-  readonly serve: HostRequestHandler
-  /** Handles requests of the plugin outside of calls. */
-  readonly serveOutsideCalls: HostRequestHandler
-  readonly log: Logger
 }
 
 /** One host. It is replaced when the plugin cannot be loaded again in it. */
@@ -41,15 +36,16 @@ const loadTimeoutMs = 29_000
 /** Includes the stacks of waiting threads. */
 const memoryMb = 1_024
 
-export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
-  const { plugin, clock, random, sleep, log } = deps
+export function createPythonProcess(deps: PythonPluginsDeps, options: PythonProcessOptions): PythonProcess {
+  const { clock, random, sleep } = deps
+  const { plugin, log } = options
   const { id } = plugin
   const restartTasks = new Set<() => Promise<unknown>>()
   const warnings = new Set<string>()
   const stopController = new AbortController()
-  const restarts = createRestartLimit({ clock, random, log })
+  const restarts = createRestartLimit(clock, random, log)
   let isOpen = false
-  let generation = createGeneration(deps, onExit)
+  let generation = createGeneration(deps, options, onExit)
 
   function onExit({ expected, reason }: HostExit): void {
     if (expected || !isOpen) return
@@ -102,7 +98,7 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
   function handleLoadFailure(used: HostGeneration, failure: HostFailure): unknown {
     if (isOpen && failure.kind === 'unloadable' && !failure.killed && generation === used) {
       void used.host.stop()
-      generation = createGeneration(deps, onExit)
+      generation = createGeneration(deps, options, onExit)
       recordExit(`could not load it again: ${failure.error.detail}`)
     }
     return isOpen ? failure.error : toUnloadableError(failure, id)
@@ -116,7 +112,7 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
   function renew(): boolean {
     if (isDeepStrictEqual(deps.launchOptionsOf(plugin).env, generation.env)) return false
     void generation.host.stop()
-    generation = createGeneration(deps, onExit)
+    generation = createGeneration(deps, options, onExit)
     return true
   }
 
@@ -156,7 +152,7 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
 }
 
 /** Delays restarts, and disables the plugin after too many exits in a row. */
-function createRestartLimit({ clock, random, log }: Pick<PythonProcessDeps, 'clock' | 'random' | 'log'>) {
+function createRestartLimit(clock: () => number, random: () => number, log: Logger) {
   let consecutiveExits = 0
   let nextStartAt = 0
   let failureReason = ''
@@ -195,8 +191,11 @@ function moduleNameOf(id: string): string {
   return id.startsWith('memory/') ? `plugins.memory.${name}` : `hermes_plugin_${name}`
 }
 
-function createGeneration(deps: PythonProcessDeps, onExit: (exit: HostExit) => void): HostGeneration {
-  const { plugin } = deps
+function createGeneration(
+  deps: PythonPluginsDeps,
+  { plugin, log, onRequest, onBackgroundRequest }: PythonProcessOptions,
+  onExit: (exit: HostExit) => void,
+): HostGeneration {
   const { id, directory, entryFile, manifest } = plugin
   const { env, command } = deps.launchOptionsOf(plugin)
   const host = deps.createHost({
@@ -214,9 +213,9 @@ function createGeneration(deps: PythonProcessDeps, onExit: (exit: HostExit) => v
     env,
     command,
     cwd: deps.home,
-    log: deps.log,
-    onRequest: deps.serve,
-    onBackgroundRequest: deps.serveOutsideCalls,
+    log,
+    onRequest,
+    onBackgroundRequest,
     onExit,
     limits: { loadTimeoutMs, memoryMb, ...deps.limits },
   })

@@ -6,6 +6,7 @@ import type { HostRequestHandler } from '../../hosts/contract.ts'
 import { HermesError, isHermesError } from '../../lib/errors.ts'
 import type { Registration } from '../../middleware/contract.ts'
 import type { PluginContext } from '../contract.ts'
+import type { DiscoveredPlugin } from '../discovery.ts'
 import type { NamedRegistrar, PythonPluginsDeps, PythonProcess } from './contract.ts'
 import { registerMemoryProvider } from './memory.ts'
 import { createMiddlewareProxy, isMiddlewareKind } from './middleware.ts'
@@ -19,13 +20,6 @@ import {
 } from './proxies.ts'
 import { type RegistrationSpec, registrationSpecSchema } from './registration-spec.ts'
 
-export interface PythonRegistryDeps extends Pick<PythonPluginsDeps, 'hookTimeoutMs'> {
-  readonly context: PluginContext
-  process(): PythonProcess
-  readonly serve: HostRequestHandler
-  environment(): Readonly<Record<string, string>>
-}
-
 export interface PythonRegistry {
   /** Returns whether the registration is active. Throws the error of the registration. */
   register(spec: unknown): boolean
@@ -34,8 +28,13 @@ export interface PythonRegistry {
   finishRegistration(keys: unknown): void
 }
 
-export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
-  const { context } = deps
+export function createPythonRegistry(
+  { launchOptionsOf, hookTimeoutMs }: PythonPluginsDeps,
+  plugin: DiscoveredPlugin,
+  context: PluginContext,
+  process: PythonProcess,
+  serve: HostRequestHandler,
+): PythonRegistry {
   const registrar: NamedRegistrar = context
   const registrations = new Map<string, Registration | undefined>()
   const names = new Map<string, number>()
@@ -45,25 +44,24 @@ export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
   let isComplete = false
 
   function add(spec: RegistrationSpec): Registration | undefined {
-    const process = deps.process()
     switch (spec.kind) {
       case 'hook':
-        return registerHook(spec, registrar, process, deps.hookTimeoutMs)
+        return registerHook(spec, registrar, process, hookTimeoutMs)
       case 'middleware': {
-        const proxy = createMiddlewareProxy(spec, process, deps.serve)
+        const proxy = createMiddlewareProxy(spec, process, serve)
         // Middleware is identified by its function name, so the name must be unique.
         Object.defineProperty(proxy, 'name', { value: uniqueName(`${spec.name} ${spec.called}`, spec.called) })
         const { answers } = spec
         return registrar.registerMiddleware(spec.name, proxy, answers ? { answers } : {})
       }
       case 'tool':
-        return registerTool(spec, context, process, deps.environment)
+        return registerTool(spec, context, process, () => launchOptionsOf(plugin).env)
       case 'command':
         return registerCommand(spec, context, process)
       case 'daemon':
         return registerDaemon(spec, context, process)
       case 'section':
-        return registerSection(spec, context, process, deps.hookTimeoutMs)
+        return registerSection(spec, context, process, hookTimeoutMs)
       case 'memory':
         return registerMemoryProvider(spec, context, process)
       case 'skill':
@@ -88,11 +86,11 @@ export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
       if (registrations.has(spec.key)) return true
       if (spec.late) lateKeys.add(spec.key)
       else if (isComplete) {
-        deps.process().addWarning(`the restarted process registers ${spec.key}, which is new and ignored`)
+        process.addWarning(`the restarted process registers ${spec.key}, which is new and ignored`)
         return false
       }
       if (spec.kind === 'middleware' && !isMiddlewareKind(spec.name)) {
-        deps.process().addWarning(`the middleware kind ${spec.name} does not exist; the registration is ignored`)
+        process.addWarning(`the middleware kind ${spec.name} does not exist; the registration is ignored`)
         return false
       }
       try {
@@ -100,7 +98,7 @@ export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
         return true
       } catch (error) {
         if (!isNameConflict(error, spec)) throw error
-        deps.process().addWarning(`the ${spec.kind} ${spec.name} is not registered: ${error.message}`)
+        process.addWarning(`the ${spec.kind} ${spec.name} is not registered: ${error.message}`)
         return false
       }
     },
@@ -117,7 +115,7 @@ export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
       if (isComplete) {
         for (const key of registrations.keys())
           if (!registeredKeys.has(key) && !lateKeys.has(key))
-            deps.process().addWarning(`the restarted process does not register ${key} any more`)
+            process.addWarning(`the restarted process does not register ${key} any more`)
       }
       isComplete = true
     },

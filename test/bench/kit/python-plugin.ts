@@ -42,13 +42,7 @@ export async function pythonPlugin(command: string): Promise<BenchPythonPlugin> 
   if (!checked.ok) throw new Error(checked.issues.join())
   const log = silentLog
   const middleware = createMiddleware({ log })
-  const hooks = createPluginHooks({
-    log,
-    now: Date.now,
-    sleep,
-    timeoutMs: () => 30_000,
-    toolErrors: () => 'open',
-  })
+  const hooks = createPluginHooks({ log, now: Date.now, sleep, timeoutMs: () => 30_000 }, () => 'open')
   const python = createPythonPlugins({
     createHost,
     home: folder,
@@ -74,6 +68,7 @@ export async function pythonPlugin(command: string): Promise<BenchPythonPlugin> 
     registrations,
     config: { get: () => undefined, all: {} },
     hasPlugin: () => false,
+    environment: () => ({}),
     log,
   })
   const running = await python.load(plugin, context, Promise.resolve())

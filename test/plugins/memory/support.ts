@@ -3,7 +3,8 @@
  */
 import type { TurnInfo } from '../../../src/agent/support/agent-hooks.ts'
 import type { Fields } from '../../../src/middleware/contract.ts'
-import { createProviderMemory, type ProviderMemoryDeps } from '../../../src/plugins/memory/provider-memory.ts'
+import type { ProviderMemoryDeps } from '../../../src/plugins/memory/contract.ts'
+import { createProviderMemory } from '../../../src/plugins/memory/provider-memory.ts'
 import type { MemoryOwner, PluginMemory } from '../../../src/plugins/plugin-memory.ts'
 import { createPluginTools, type PluginTools } from '../../../src/plugins/plugin-tools.ts'
 import { createRecordingLog, type RecordingLog } from '../../hosts/support.ts'
@@ -29,12 +30,11 @@ export function createTestMemory(changes: Partial<ProviderMemoryDeps> = {}): Tes
   const time = createVirtualTime()
   const settings: TestMemory['settings'] = { chosen: 'notes', groupMemory: 'none' }
   const messages: TestMemory['messages'] = new Map()
-  const tools = createPluginTools({
-    builtInNames: new Set(['terminal', 'memory']),
-    mayOverride: () => false,
-    onChange: () => undefined,
+  const tools = createPluginTools(
+    () => false,
+    () => undefined,
     log,
-  })
+  )
   const memory = createProviderMemory({
     log,
     now: time.clock,

@@ -7,13 +7,15 @@ import { createPluginHooks } from '../../../../src/plugins/hooks/plugin-hooks.ts
 import { argsOf, type CreateVariant, times } from './workload.ts'
 
 export const pluginHooks: CreateVariant = (workload) => {
-  const hooks = createPluginHooks({
-    log: silentLog,
-    now: Date.now,
-    sleep: (ms, signal) => pause(ms, undefined, { signal }).catch(() => undefined),
-    timeoutMs: () => 30_000,
-    toolErrors: () => 'open',
-  })
+  const hooks = createPluginHooks(
+    {
+      log: silentLog,
+      now: Date.now,
+      sleep: (ms, signal) => pause(ms, undefined, { signal }).catch(() => undefined),
+      timeoutMs: () => 30_000,
+    },
+    () => 'open',
+  )
   times(workload.wrappers, (step) =>
     hooks.register(`plugin-${step}`, 'pre_tool_call', ({ tool_name }) =>
       tool_name === 'terminal' ? { action: 'block', message: 'no' } : undefined,
