@@ -76,6 +76,7 @@ function build(options: GatewayOptions, infrastructure: Infrastructure): Parts {
   }
   const context: AppContext = {
     options,
+    home: options.home,
     mode,
     config,
     settings: config.current,
@@ -95,6 +96,7 @@ function build(options: GatewayOptions, infrastructure: Infrastructure): Parts {
     platforms,
     store,
     lifecycle,
+    stopping: lifecycle.stopping,
     problems,
     clock,
     random: Math.random,

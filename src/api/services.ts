@@ -6,6 +6,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { AccountDirectory } from '../flows/access/account-directory.ts'
 import type { PairingAdmin } from '../flows/access/pairing-admin.ts'
 import type { Cron } from '../flows/cron/cron.ts'
+import type { DeliveryConfig } from '../flows/delivery/config.ts'
 import type { EventFeed } from '../flows/events/event-feed.ts'
 import type { GatewayStatusReport } from '../flows/lifecycle/status.ts'
 import type { SessionServerConfig } from '../flows/mcp/session-servers.ts'
@@ -15,29 +16,25 @@ import type { PromptPreview } from '../flows/prompt/prompt-preview.ts'
 import type { SessionServices } from '../flows/sessions/session-services.ts'
 import type { KnownTool } from '../flows/tools/known-tools.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
-import type { HomeLayout } from '../lib/home.ts'
-import type { Logger } from '../lib/log.ts'
 import type { Redactor } from '../lib/redact.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Target } from '../message/source.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { PlatformAdapter, PlatformMenu } from '../platforms/adapter.ts'
+import type { Runtime } from '../store/runtime.ts'
 import type { ReaderThread } from '../store/sqlite/reader-thread.ts'
-import type { Store } from '../store/store.ts'
 
-export interface ApiServices {
-  readonly store: Store
-  readonly home: HomeLayout
-  readonly clock: () => number
-  readonly log: Logger
+export interface ApiServices extends Pick<Runtime, 'store' | 'home' | 'clock' | 'log'> {
   /** Takes secrets out of errors of handlers and plugins. */
   readonly redact: Redactor
   readonly settings: () => ApiSettings
   readonly lifecycle: GatewayLifecycle
   readonly agent: AgentOfApi
   readonly accountDirectory: AccountDirectory
-  /** Undefined while the account is not connected. */
-  adapter(of: Pick<Target, 'platform' | 'account'>): PlatformAdapter | undefined
+  readonly platforms: {
+    /** Undefined while the account is not connected. */
+    adapter(of: Pick<Target, 'platform' | 'account'>): PlatformAdapter | undefined
+  }
   readonly engine: Engine
   readonly outbox: Outbox
   readonly hooks: HookRegistry
@@ -51,7 +48,7 @@ export interface ApiServices {
 }
 
 /** The settings that routes read. */
-export interface ApiSettings {
+export interface ApiSettings extends DeliveryConfig {
   readonly command_allowlist: readonly string[]
   readonly context_length: number
   readonly terminal: { readonly backend: string }

@@ -11,6 +11,7 @@ import type { ScheduleJob } from '../agent/tools/cronjob.ts'
 import type { ChatMessages } from '../agent/tools/send-message.ts'
 import type { ToolCaller, ToolContext } from '../agent/tools/tool.ts'
 import type { Approvals } from '../flows/approvals/approvals.ts'
+import type { CronAccess } from '../flows/cron/cron-access.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
 import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
 import type { ModelKeys } from '../flows/models/model-keys.ts'
@@ -25,7 +26,6 @@ import { isAttended } from '../message/event.ts'
 import { declaredToolsets } from '../platforms/registry.ts'
 import { sessionsWithSetting } from '../sessions/session-state.ts'
 import { findImagesOfConversation, findMessages } from '../sessions/transcript.ts'
-import type { CronAccess } from './compose-cron.ts'
 import type { McpAccess } from './compose-mcp.ts'
 import { type SkillRuntime, withheldVariables } from './compose-skills.ts'
 import type { AppContext } from './context.ts'
@@ -214,14 +214,9 @@ function composeScheduling(open: CronAccess['open']): ScheduleJob {
 
 /** Loaded with the first message to another chat. */
 function composeChatMessages(context: AppContext, core: Core, turn: SendingTurn, callId: string): ChatMessages {
-  const { options, settings, accountDirectory, platforms, store, clock, failpoint, log } = context
   const load = async () => {
     const { createChatMessages } = await import('../flows/delivery/chat-messages.ts')
-    const { outbox } = core
-    const { home } = options
-    const shared = { store, accountDirectory, settings, home, clock, failpoint, log }
-    const deps = { ...shared, adapter: platforms.adapter, outbox }
-    return createChatMessages(deps, turn, callId)
+    return createChatMessages(context, core.outbox, turn, callId)
   }
   return {
     prepare: async (message, signal) => (await load()).prepare(message, signal),

@@ -5,6 +5,7 @@ import { createAgent } from '../agent/agent.ts'
 import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
 import type { AgentOfApi } from '../api/services.ts'
 import type { CompressionPolicy } from '../flows/compression/compression-policy.ts'
+import { type CronAccess, createCronAccess } from '../flows/cron/cron-access.ts'
 import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
 import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
 import { createPromptFreezer, type SessionPromptDeps } from '../flows/prompt/session-prompt.ts'
@@ -17,7 +18,6 @@ import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import { composeAgentServices, createAskUserOf } from './compose-agent-services.ts'
-import { type CronAccess, composeCron } from './compose-cron.ts'
 import { composeMcp, type McpAccess } from './compose-mcp.ts'
 import { composeOwnMemory } from './compose-memory.ts'
 import { composePluginManager } from './compose-plugins.ts'
@@ -73,7 +73,12 @@ export function composeAgent(context: AppContext, core: Core, runAgentCommand: R
   })
   const knownTools: AgentRuntime['knownTools'] = async () =>
     (await import('../flows/tools/known-tools.ts')).knownTools(plugins.tools(), await mcp.knownTools())
-  const cron: CronAccess = composeCron(context, core, { agentServices, skills, knownTools })
+  const cron: CronAccess = createCronAccess(context, core, {
+    openShell: agentServices.environments.openShell,
+    usualProvider: () => agentServices.models.describe().provider,
+    skills,
+    knownTools,
+  })
   const compression = composeCompression(context, core, agentServices, ownMemory)
   const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
   const agent = createAgent({

@@ -22,11 +22,11 @@ export interface ApiParts extends Pick<GatewayLifecycle, 'status'> {
 }
 
 export function composeApi(context: AppContext, core: Core, parts: ApiParts): HttpRoute[] {
-  const { options, settings, store, accountDirectory, platforms, secrets, clock, log } = context
+  const { home, settings, store, accountDirectory, platforms, secrets, clock, log } = context
   const { agent, menu } = parts
   const services: ApiServices = {
     store,
-    home: options.home,
+    home,
     clock,
     log,
     redact: secrets.redact,
@@ -38,7 +38,7 @@ export function composeApi(context: AppContext, core: Core, parts: ApiParts): Ht
       setSessionServers: agent.mcp.setSessionServers,
     },
     accountDirectory,
-    adapter: platforms.adapter,
+    platforms,
     engine: core.engine,
     outbox: core.outbox,
     hooks: core.hooks,

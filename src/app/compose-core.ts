@@ -13,13 +13,12 @@ import { createAttachmentPolicy } from '../flows/chat/attachment-policy.ts'
 import { createCommandDecisions } from '../flows/commands/command-decision.ts'
 import { createGatewayEvents, type GatewayEvents } from '../flows/events/gateway-events.ts'
 import type { PauseDeps } from '../flows/lifecycle/pause.ts'
-import { createHookServices, type HookServicesDeps } from '../flows/plugins/hook-host-api.ts'
+import { createHookServices } from '../flows/plugins/hook-host-api.ts'
 import { createSessionServices } from '../flows/sessions/session-services.ts'
 import { createBackgroundTasks } from '../flows/tasks/background-tasks.ts'
 import type { AgentEnvironments } from '../flows/tools/agent-services.ts'
 import { createTurnNotices } from '../flows/turn/turn-notices.ts'
 import { createTurnWait } from '../flows/turn/waiting.ts'
-import type { HookRegistry } from '../hooks/registry.ts'
 import { createEventResults } from '../inbox/event-results.ts'
 import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { brand } from '../lib/ids.ts'
@@ -45,7 +44,7 @@ export interface LaterParts extends Pick<AgentEnvironments, 'sandbox'> {
 }
 
 export function composeCore(context: AppContext, commands: CommandRegistry, { auxiliary, sandbox }: LaterParts): Core {
-  const { options, mode, settings, accountDirectory, store, lifecycle, clock, random, log } = context
+  const { options, mode, settings, accountDirectory, store, clock, random, log } = context
   const modelCalls = createModelCallMonitor({ log })
   const concurrency = () => settings().agent.max_concurrent_turns
   let lastSession: SessionKey | undefined
@@ -66,18 +65,8 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
   const runningTurns = createRunningTurns()
   const outbox = composeOutbox(context, events, sandbox)
   const pluginRegistries = composePluginRegistries(context, commands)
-  const hooks = composeHookRegistry(context, commands, pluginRegistries, {
-    accountDirectory,
-    adapter: context.platforms.adapter,
-    home: options.home,
-    stopping: lifecycle.stopping,
-    store,
-    outbox,
-    startTask: (task) => backgroundTasks.start(task),
-    openTasks: () => backgroundTasks.open(),
-    clock,
-    log,
-  })
+  const hookServices = createHookServices(context, outbox, () => backgroundTasks)
+  const hooks = composeHooks(context, commands, hookServices, { ...context, registries: pluginRegistries })
   const commandDecisions = createCommandDecisions({
     hooks,
     commands,
@@ -273,33 +262,6 @@ function composeOutbox(context: AppContext, events: GatewayEvents, sandbox: Late
     log,
     settings,
     failpoint,
-  })
-}
-
-function composeHookRegistry(
-  { options, mode, config, clock, log }: AppContext,
-  commands: CommandRegistry,
-  registries: PluginRegistries,
-  services: HookServicesDeps,
-): HookRegistry {
-  return composeHooks({
-    home: options.home,
-    config,
-    commands,
-    commandsMayFollow: () => registries.loading !== undefined,
-    acceptAll: options.acceptHooks === true,
-    isEmbedded: !mode.loadsHooks,
-    services: createHookServices(services),
-    registerPluginEventHook(event, { id, failsClosed, call }) {
-      registries.connect()
-      // The program has a time limit of its own.
-      return registries.hooks.registerNamed(id, event, call, {
-        timeoutMs: 0,
-        ...(failsClosed ? { fails: 'closed' } : {}),
-      })
-    },
-    clock,
-    log,
   })
 }
 

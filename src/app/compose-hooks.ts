@@ -4,35 +4,17 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { CommandRegistry } from '../commands/registry.ts'
-import type { Config } from '../config/load.ts'
 import type { HookRoot } from '../hooks/discovery.ts'
-import type { PluginEventHook } from '../hooks/plugin-events.ts'
 import { createHookRegistry, type HookRegistry } from '../hooks/registry.ts'
 import type { HookGatewayServices } from '../hooks/services.ts'
 import { createHost } from '../hosts/host.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import { uuid7 } from '../lib/ids.ts'
-import type { Logger } from '../lib/log.ts'
 import { hookEventNames } from '../message/hook-events.ts'
 import { hookKindOf, isHookName } from '../plugins/hooks/hook-kinds.ts'
-import type { GatewayShapes } from './config.ts'
-
-export interface ComposeHooksDeps {
-  readonly home: HomeLayout
-  readonly config: Config<GatewayShapes>
-  readonly commands: CommandRegistry
-  /** Whether plugins that are still loading may register commands. */
-  commandsMayFollow?(): boolean
-  readonly services: HookGatewayServices
-  /** Registers a program or webhook of the configuration beside the callbacks of plugins. */
-  registerPluginEventHook(event: string, hook: PluginEventHook): { remove(): unknown }
-  /** A gateway without gateway hooks: only programs and webhooks of plugin events. */
-  readonly isEmbedded: boolean
-  /** Runs the programs of the configuration without consent. */
-  readonly acceptAll?: boolean
-  readonly clock: () => number
-  readonly log: Logger
-}
+import type { Runtime } from '../store/runtime.ts'
+import type { PluginRegistries } from './compose-plugin-registries.ts'
+import type { AppContext } from './context.ts'
 
 /** Hooks that ship with the gateway. */
 const shippedHooksDirectory = fileURLToPath(new URL('../../hooks', import.meta.url))
@@ -44,8 +26,19 @@ export function hookDirectories(home: HomeLayout): readonly HookRoot[] {
   ]
 }
 
-export function composeHooks(deps: ComposeHooksDeps): HookRegistry {
-  const { home, config, commands, services, isEmbedded, acceptAll = false, clock, log } = deps
+/**
+ * @param services what handlers may request
+ * @param gateway absent where there is none: the events of plugins occur only in a gateway
+ */
+export function composeHooks(
+  { home, config, clock, log }: Pick<AppContext, 'config'> & Pick<Runtime, 'home' | 'clock' | 'log'>,
+  commands: CommandRegistry,
+  services: HookGatewayServices,
+  gateway?: Pick<AppContext, 'mode' | 'options'> & { readonly registries: PluginRegistries },
+): HookRegistry {
+  // An embedded gateway has only the programs and webhooks of plugin events.
+  const isEmbedded = gateway?.mode.loadsHooks === false
+  const acceptAll = gateway?.options.acceptHooks === true
   return createHookRegistry({
     roots: isEmbedded ? [] : hookDirectories(home),
     folder: home.hooks,
@@ -56,13 +49,20 @@ export function composeHooks(deps: ComposeHooksDeps): HookRegistry {
     environment: () => config.environment().values,
     createHost,
     emittedEvents: () => eventNames(commands),
-    commandsMayFollow: () => deps.commandsMayFollow?.() === true,
+    commandsMayFollow: () => gateway?.registries.loading !== undefined,
     resolveCommand: (name) => commands.resolve(name)?.name,
     services,
     pluginEvents: {
       includes: isHookName,
       usesResults: (event) => hookKindOf(event) === 'decision',
-      register: deps.registerPluginEventHook,
+      register(event, { id, failsClosed, call }) {
+        if (gateway === undefined) return { remove: () => undefined }
+        const { registries } = gateway
+        registries.connect()
+        // The program has a time limit of its own.
+        const fails = failsClosed ? ({ fails: 'closed' } as const) : {}
+        return registries.hooks.registerNamed(id, event, call, { timeoutMs: 0, ...fails })
+      },
     },
     onlyPluginEvents: isEmbedded,
     acceptsAll: () => acceptAll || config.current().hooks_auto_accept || autoAcceptEnabled(config.environment().values),

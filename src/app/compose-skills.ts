@@ -19,6 +19,8 @@ export const bundledSkillsDirectory = fileURLToPath(new URL('../../skills', impo
 
 export interface SkillRuntime {
   load(): Promise<Skills>
+  /** The text of skills for the model. Rejects with system errors. */
+  read(names: readonly string[]): Promise<string>
   /** The layer of a new session; '' when the skills cannot be read. Never rejects. */
   index(facts: PromptFacts): Promise<string>
   /** Reads the skills for `menu`. Never rejects. */
@@ -70,6 +72,7 @@ export function composeSkills(
 
   return {
     load,
+    read: async (names) => (await load()).expand(names.map((name) => `/${name}`).join(' ')),
     async index({ toolNames, tools }) {
       try {
         const [skills, { availableToolsets }] = await Promise.all([

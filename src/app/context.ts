@@ -10,7 +10,7 @@ import type { SecretRegistry } from '../lib/redact.ts'
 import type { Target } from '../message/source.ts'
 import type { PlatformCatalogue } from '../platforms/registry.ts'
 import type { Supervisor } from '../platforms/supervisor.ts'
-import type { Store } from '../store/store.ts'
+import type { Runtime } from '../store/runtime.ts'
 import type { GatewayShapes } from './config.ts'
 import type { GatewayLifecycle, GatewayMode } from './gateway-state.ts'
 import type { GatewayOptions } from './options.ts'
@@ -22,7 +22,7 @@ export interface GatewayPlatforms extends Pick<Supervisor, 'health' | 'failAccou
   adapter(target: Pick<Target, 'platform' | 'account'>): ReturnType<Supervisor['adapter']>
 }
 
-export interface AppContext {
+export interface AppContext extends Runtime {
   readonly options: GatewayOptions
   readonly mode: GatewayMode
   readonly config: Config<GatewayShapes>
@@ -31,12 +31,8 @@ export interface AppContext {
   readonly accountDirectory: AccountDirectory
   /** Only `catalogue` may be used before the supervisor exists. */
   readonly platforms: GatewayPlatforms
-  readonly store: Store
   readonly lifecycle: GatewayLifecycle
   readonly problems: GatewayProblems
-  readonly clock: () => number
   readonly random: () => number
   readonly log: Log
-  /** Named points for crash tests; does nothing in production. */
-  readonly failpoint: (point: string) => void
 }

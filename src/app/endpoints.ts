@@ -204,24 +204,14 @@ function toEntry({ name, description, argsHint, aliases, choices }: CommandEntry
 
 /** Loads the code with the first call. */
 function composeAutomation(
-  { options, settings, accountDirectory, platforms, store, clock }: AppContext,
+  context: AppContext,
   { outbox }: Core,
   { agentServices, skills, cron }: AgentRuntime,
 ): (platform: string) => Promise<PlatformAutomation> {
   return async (platform) => {
     const { createPlatformAutomation } = await import('../flows/platform/platform-automation.ts')
-    const deps = { store, accountDirectory, adapter: platforms.adapter, outbox, home: options.home, clock }
-    return createPlatformAutomation(
-      {
-        ...deps,
-        openShell: agentServices.environments.openShell,
-        openCron: cron.open,
-        readSkills: async (names) => (await skills.load()).expand(names.map((name) => `/${name}`).join(' ')),
-        host: () => settings().http.host,
-        retentionDays: () => settings().retention.days,
-      },
-      platform,
-    )
+    const { openShell } = agentServices.environments
+    return createPlatformAutomation(context, outbox, { openShell, skills, cron }, platform)
   }
 }
 

@@ -4,7 +4,16 @@
 import type { Authority } from '../message/authority.ts'
 import type { Target } from '../message/source.ts'
 import type { Transaction } from '../store/query.ts'
+import type { Runtime } from '../store/runtime.ts'
 import type { Job } from './job.ts'
+import type { ScheduleContext } from './schedule.ts'
+
+/** The clock, the table and the settings that the jobs, their file, the scheduler and the runs share. */
+export interface CronRuntime extends Pick<Runtime, 'store' | 'clock' | 'log'> {
+  readonly settings: () => Omit<ScheduleContext, 'now'>
+  /** The table has changed: the scheduler looks at it, and the file follows. */
+  changed(): void
+}
 
 /** What a person or the agent may set. An absent field stays as it is. */
 export interface JobRequest {

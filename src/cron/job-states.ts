@@ -3,7 +3,7 @@
  */
 
 import type { Transaction } from '../store/query.ts'
-import type { Store } from '../store/store.ts'
+import type { Runtime } from '../store/runtime.ts'
 import type { JobEvent, JobMaker, JobResult, Jobs } from './contract.ts'
 import { findVisibleJob } from './find-job.ts'
 import { timeOf, timeText } from './job.ts'
@@ -24,23 +24,19 @@ export type ChangeJob = (
 const maxEvents = 50
 const maxEventChars = 8_000
 
-export interface StateChangesDeps {
-  readonly store: Pick<Store, 'run'>
-  readonly clock: () => number
-  readonly change: ChangeJob
-  /** ms since 1970; null when the schedule has no time any more. */
-  firstTime(schedule: Schedule): Promise<number | null>
-  /** Ends a turn. */
-  stopTurn(seq: number): Promise<unknown>
-}
-
-export function createStateChanges({
-  store,
-  clock,
-  change,
-  firstTime,
-  stopTurn,
-}: StateChangesDeps): Pick<Jobs, 'pause' | 'resume' | 'run' | 'stop'> {
+export function createStateChanges(
+  { store, clock }: Pick<Runtime, 'store' | 'clock'>,
+  {
+    change,
+    firstTime,
+    stopTurn,
+  }: {
+    readonly change: ChangeJob
+    /** ms since 1970; null when the schedule has no time any more. */
+    readonly firstTime: (schedule: Schedule) => Promise<number | null>
+    readonly stopTurn: (seq: number) => Promise<unknown>
+  },
+): Pick<Jobs, 'pause' | 'resume' | 'run' | 'stop'> {
   function runNow(stored: StoredJob, { authority }: JobMaker): StoredJob | { readonly problem: string } {
     if (stored.run !== null) return { problem: `"${stored.job.name}" runs already.` }
     const now = clock()

@@ -9,9 +9,9 @@ import { systemCode } from '../lib/errors.ts'
 import { fingerprintOf } from '../lib/file-fingerprint.ts'
 import { ensureDirectory, writeFileAtomicAsync } from '../lib/files.ts'
 import { isRecord, parseJson } from '../lib/json.ts'
-import type { Logger } from '../lib/log.ts'
 import type { Authority } from '../message/authority.ts'
-import type { Store } from '../store/store.ts'
+import { cronPlatform } from '../message/source.ts'
+import type { CronRuntime } from './contract.ts'
 import { type Job, parseJob, timeOf, timeText } from './job.ts'
 import {
   findJob,
@@ -26,15 +26,8 @@ import {
 } from './job-store.ts'
 import type { Schedule } from './schedule.ts'
 
-export interface JobsFileDeps {
-  readonly path: string
-  readonly store: Store
-  readonly clock: () => number
-  readonly timeZone: () => string
-  /** The authority of the jobs that the file adds: a person who can write it is the owner of the machine. */
-  readonly authority: Authority
-  readonly log: Logger
-}
+/** A person who can write the file is the owner of the machine. */
+const fileAuthority: Authority = { role: 'owner', platform: cronPlatform, chatType: 'dm' }
 
 export interface JobsFile {
   /** Takes over what was changed by hand. True when that changed a job. Rejects `store/...` or with a system error. */
@@ -48,7 +41,7 @@ export interface JobsFile {
 const batchSize = 100
 const maxBytes = 64 * 1024 * 1024
 
-export function createJobsFile({ path, store, clock, timeZone, authority, log }: JobsFileDeps): JobsFile {
+export function createJobsFile(path: string, { store, clock, settings, log }: Omit<CronRuntime, 'changed'>): JobsFile {
   let problem = ''
   /** The content of the file that was read last. */
   let seen = ''
@@ -100,11 +93,11 @@ export function createJobsFile({ path, store, clock, timeZone, authority, log }:
 
   async function takeOverJob(job: Job): Promise<void> {
     const { nextRun } = await import('./due.ts')
-    const next = nextRun(job.schedule, clock(), clock(), timeZone())
+    const next = nextRun(job.schedule, clock(), clock(), settings().timeZone)
     const first = next.ok ? (next.at ?? null) : null
     await store.run(function* () {
       const old = yield* findJob(job.id)
-      const taken = old === undefined ? addedJob(job, authority, first) : editedJob(old, job, first)
+      const taken = old === undefined ? addedJob(job, first) : editedJob(old, job, first)
       yield* saveJob(next.ok || isPaused(taken.job) ? taken : unscheduledJob(taken, next.problem))
     })
   }
@@ -175,10 +168,10 @@ function isPaused({ enabled, state, paused_at }: Job): boolean {
 }
 
 /** A copied record keeps its next time, so that a missed one is made up for. */
-function addedJob(job: Job, authority: Authority, first: number | null): StoredJob {
+function addedJob(job: Job, first: number | null): StoredJob {
   const stops = isPaused(job)
   const nextRunAt = stops ? null : (timeOf(job.next_run_at) ?? first)
-  return { job: stops ? pausedJob(job) : job, authority, nextRunAt, run: null }
+  return { job: stops ? pausedJob(job) : job, authority: fileAuthority, nextRunAt, run: null }
 }
 
 /** What runs have recorded meanwhile stays. A new schedule begins with its next time, and does not run for times that have passed. */

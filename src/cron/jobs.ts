@@ -4,36 +4,32 @@
  */
 import type { RandomBytes } from '../lib/ids.ts'
 import type { Transaction } from '../store/query.ts'
-import type { Store } from '../store/store.ts'
-import type { JobMaker, JobRequest, JobResult, Jobs } from './contract.ts'
+import type { CronRuntime, JobMaker, JobRequest, JobResult, Jobs } from './contract.ts'
 import { findVisibleJob, listVisibleJobs } from './find-job.ts'
 import { type Job, parseJob, timeOf, timeText } from './job.ts'
 import { type ChangeJob, createStateChanges } from './job-states.ts'
 import { findJob, removeJob, saveJob, toShownJob } from './job-store.ts'
 import { countProblem, scheduleProblem } from './limits.ts'
-import { parseSchedule, type Schedule, type ScheduleContext } from './schedule.ts'
+import { parseSchedule, type Schedule } from './schedule.ts'
 
-export interface JobsDeps {
-  readonly store: Store
-  readonly clock: () => number
-  readonly random: RandomBytes
-  readonly settings: () => Omit<ScheduleContext, 'now'>
+/** What changes of jobs need besides the table. */
+export interface JobChecks {
   /** Takes over what was changed in `jobs.json` by hand. Rejects `store/...`. */
   readFile(): Promise<unknown>
   /** Why a job cannot have these values: a sentence; '' when it can. Looks up toolsets, skills, targets, scripts and jobs. */
   check(request: JobRequest, maker: JobMaker): Promise<string>
   /** Ends a turn. Resolves when it has ended, or after some seconds. */
   stopTurn(seq: number): Promise<unknown>
-  /** The table has changed: the scheduler looks at it, and the file follows. */
-  changed(): void
 }
 
-export function createJobs(deps: JobsDeps): Jobs {
-  const { store, clock, random, changed } = deps
-
+export function createJobs(
+  { store, clock, settings, changed }: Omit<CronRuntime, 'log'>,
+  { readFile, check, stopTurn }: JobChecks,
+  random: RandomBytes,
+): Jobs {
   /** Changes a job as it is stored now, so that a run at the same time loses nothing. */
   const change: ChangeJob = async (name, maker, changeJob, also) => {
-    await deps.readFile()
+    await readFile()
     const job = await findVisibleJob(store, name, maker.authority)
     if ('problem' in job) return { ok: false, problem: job.problem }
     const { id } = job.job
@@ -51,25 +47,25 @@ export function createJobs(deps: JobsDeps): Jobs {
   }
 
   async function readSchedule(text: string): Promise<{ readonly schedule: Schedule } | { readonly problem: string }> {
-    const parsed = await parseSchedule(text, { ...deps.settings(), now: clock() })
+    const parsed = await parseSchedule(text, { ...settings(), now: clock() })
     return parsed.ok ? parsed : { problem: parsed.problem }
   }
 
   async function firstTime(schedule: Schedule): Promise<number | null> {
     const { nextRun } = await import('./due.ts')
     const now = clock()
-    const next = nextRun(schedule, now, now, deps.settings().timeZone)
+    const next = nextRun(schedule, now, now, settings().timeZone)
     return next.ok ? (next.at ?? null) : null
   }
 
   async function problemOf(schedule: Schedule | undefined, request: JobRequest, maker: JobMaker): Promise<string> {
-    return (await scheduleProblem(maker.authority, schedule, request, clock())) || (await deps.check(request, maker))
+    return (await scheduleProblem(maker.authority, schedule, request, clock())) || (await check(request, maker))
   }
 
   return {
     async create(request, maker) {
       if (request.schedule === undefined) return { ok: false, problem: 'The schedule is missing.' }
-      await deps.readFile()
+      await readFile()
       const made = maker.newId === undefined ? undefined : await store.run(() => findJob(maker.newId ?? ''))
       if (made !== undefined) return { ok: true, job: made.job }
       const read = await readSchedule(request.schedule)
@@ -126,10 +122,10 @@ export function createJobs(deps: JobsDeps): Jobs {
       })
     },
 
-    ...createStateChanges({ store, clock, change, firstTime, stopTurn: deps.stopTurn }),
+    ...createStateChanges({ store, clock }, { change, firstTime, stopTurn }),
 
     async remove(name, maker) {
-      await deps.readFile()
+      await readFile()
       const job = await findVisibleJob(store, name, maker.authority)
       if ('problem' in job) return { ok: false, problem: job.problem }
       await store.run(() => removeJob(job.job.id))
@@ -143,7 +139,7 @@ export function createJobs(deps: JobsDeps): Jobs {
     },
 
     async list(maker) {
-      await deps.readFile()
+      await readFile()
       const jobs = (await listVisibleJobs(store, maker.authority)).map(toShownJob)
       const keyOf = ({ next_run_at }: Job) => timeOf(next_run_at) ?? Number.POSITIVE_INFINITY
       return jobs.sort((a, b) => keyOf(a) - keyOf(b))

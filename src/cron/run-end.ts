@@ -2,8 +2,9 @@
  * The end of a run: its result is kept, sent and recorded. Each step can be repeated after a crash.
  */
 import { isHermesError } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
-import type { Store } from '../store/store.ts'
+import type { TurnResult } from '../message/turn-result.ts'
+import type { Runtime } from '../store/runtime.ts'
+import type { CronRuntime } from './contract.ts'
 import { timeOf, timeText } from './job.ts'
 import { findJob, type StoredJob, saveJob } from './job-store.ts'
 
@@ -14,18 +15,30 @@ export interface JobRun {
   readonly slot: number
 }
 
-export interface RunEndDeps {
-  readonly store: Store
-  readonly clock: () => number
-  readonly log: Logger
+export interface ScriptResult {
+  readonly ok: boolean
+  /** What it printed; of a failed one with the reason. */
+  readonly output: string
+}
+
+/** What a run does outside of the schedule. */
+export interface RunSteps {
+  /** Why the person who made the job may not have it run any more: a sentence; '' if it may. */
+  refusal(stored: StoredJob): string
+  /** Runs the script of the job. Rejects when it cannot be started, or with the signal's reason. */
+  runScript(run: JobRun, signal: AbortSignal): Promise<ScriptResult>
+  /** The message for the agent. */
+  composePrompt(stored: StoredJob, scriptOutput: string | undefined): Promise<string>
+  /** Stores the message for the agent and resolves with its number. A second one for the same run is the first one. */
+  startTurn(run: JobRun, text: string): Promise<number>
+  waitForTurn(seq: number, signal: AbortSignal): Promise<TurnResult>
   /** Keeps what a run has said, and resolves with the path. A second time replaces the first one. */
   writeOutput(run: JobRun, text: string): Promise<string>
   /** Sends to the targets of the job, to each once. `path`: of the whole text. Resolves with the problem; '' for none. */
   deliver(run: JobRun, text: string, path: string): Promise<string>
-  /** The table has changed. */
-  changed(): void
-  failpoint(point: string): void
 }
+
+export type RunRuntime = Omit<CronRuntime, 'settings'> & Pick<Runtime, 'stopping' | 'failpoint'>
 
 export interface Outcome {
   readonly ok: boolean
@@ -43,8 +56,8 @@ export function failed(text: string): Outcome {
   return { ok: false, text, isSilent: false, usedAgent: false }
 }
 
-export function createRunEnd(deps: RunEndDeps) {
-  const { store, log, failpoint } = deps
+export function createRunEnd(runtime: RunRuntime, steps: Pick<RunSteps, 'writeOutput' | 'deliver'>) {
+  const { store, clock, log, failpoint } = runtime
 
   /** Rejects `store/...`. */
   async function finish(run: JobRun, outcome: Outcome): Promise<void> {
@@ -53,7 +66,7 @@ export function createRunEnd(deps: RunEndDeps) {
     if (!isKept) return
     const path = await writeOutput(run, outcome.text)
     failpoint('cron:output')
-    const deliveryError = outcome.isSilent ? '' : await deps.deliver(run, outcome.text, path)
+    const deliveryError = outcome.isSilent ? '' : await steps.deliver(run, outcome.text, path)
     failpoint('cron:delivered')
     await record(run, outcome, deliveryError)
   }
@@ -61,7 +74,7 @@ export function createRunEnd(deps: RunEndDeps) {
   /** A result that cannot be kept is delivered all the same. */
   async function writeOutput(run: JobRun, text: string): Promise<string> {
     try {
-      return await deps.writeOutput(run, text)
+      return await steps.writeOutput(run, text)
     } catch (error) {
       log.error({ event: 'cron.output_not_kept', job: run.stored.job.id, err: error }, 'a result could not be kept')
       return ''
@@ -70,7 +83,7 @@ export function createRunEnd(deps: RunEndDeps) {
 
   async function record(run: JobRun, outcome: Outcome, deliveryError: string): Promise<void> {
     const { id } = run.stored.job
-    const now = deps.clock()
+    const now = clock()
     await store.run(function* () {
       const stored = yield* findJob(id)
       // A removed job stays removed, and a run is recorded once.
@@ -83,7 +96,7 @@ export function createRunEnd(deps: RunEndDeps) {
       { event: 'cron.ended', job: id, ok: outcome.ok, ...(reason === '' ? {} : { reason }) },
       'a scheduled job has ended',
     )
-    deps.changed()
+    runtime.changed()
   }
 
   /** Resolves with false when the end could not be stored and this is to be tried again. Never rejects. */

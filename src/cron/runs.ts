@@ -3,35 +3,20 @@
  * repeated after a crash, except a script, which is never started twice.
  */
 import { messageOf } from '../lib/errors.ts'
+import { sleep } from '../lib/timers.ts'
 import { isSilence } from '../message/silence.ts'
-import type { TurnResult } from '../message/turn-result.ts'
 import type { ClaimedRun } from './claim-run.ts'
 import { timeOf, timeText } from './job.ts'
 import { findJob, listRunningJobs, type StoredJob, saveJob } from './job-store.ts'
-import { createRunEnd, failed, type JobRun, type Outcome, type RunEndDeps } from './run-end.ts'
-
-export interface ScriptResult {
-  readonly ok: boolean
-  /** What it printed; of a failed one with the reason. */
-  readonly output: string
-}
-
-export interface RunsDeps extends RunEndDeps {
-  /** Aborts when the gateway stops. */
-  readonly stopping: AbortSignal
-  /** Runs the script of the job. Rejects when it cannot be started, or with the signal's reason. */
-  runScript(run: JobRun, signal: AbortSignal): Promise<ScriptResult>
-  /** Stores the message for the agent and resolves with its number. A second one for the same run is the first one. */
-  startTurn(run: JobRun, text: string): Promise<number>
-  waitForTurn(seq: number, signal: AbortSignal): Promise<TurnResult>
-  /** The message for the agent. */
-  composePrompt(stored: StoredJob, scriptOutput: string | undefined): Promise<string>
-  /** Why the person who made the job may not have it run any more: a sentence; '' if it may. */
-  refusal(stored: StoredJob): string
-  /** How many runs go on at once. The others wait. */
-  readonly maxParallel: () => number
-  sleep(ms: number, signal: AbortSignal): Promise<void>
-}
+import {
+  createRunEnd,
+  failed,
+  type JobRun,
+  type Outcome,
+  type RunRuntime,
+  type RunSteps,
+  type ScriptResult,
+} from './run-end.ts'
 
 export interface Runs {
   /** Starts a claimed run. Returns at once. */
@@ -42,22 +27,23 @@ export interface Runs {
   idle(): Promise<void>
 }
 
-export function createRuns(deps: RunsDeps): Runs {
-  const { store, log, stopping, failpoint } = deps
-  const { finish, giveUp, writeOutput } = createRunEnd(deps)
+/** @param maxParallel how many runs go on at once; the others wait */
+export function createRuns(runtime: RunRuntime, steps: RunSteps, maxParallel: () => number, wait = sleep): Runs {
+  const { store, clock, log, stopping, failpoint } = runtime
+  const { finish, giveUp, writeOutput } = createRunEnd(runtime, steps)
   const open = new Set<Promise<void>>()
   let active = 0
   const waiting: (() => void)[] = []
 
   /** Resolves when this run may go on. */
   async function enter(): Promise<void> {
-    if (active < deps.maxParallel()) active += 1
+    if (active < maxParallel()) active += 1
     else await new Promise<void>((resolve) => waiting.push(resolve))
   }
 
   /** Hands the place over, unless the limit was lowered meanwhile. */
   function leave(): void {
-    const next = active > deps.maxParallel() ? undefined : waiting.shift()
+    const next = active > maxParallel() ? undefined : waiting.shift()
     if (next === undefined) active -= 1
     else next()
   }
@@ -82,7 +68,7 @@ export function createRuns(deps: RunsDeps): Runs {
           if (stopping.aborted) return
           log.error({ event: 'cron.run_failed', job: id, attempt, err: error }, 'a run of a scheduled job failed')
           if (attempt >= maxAttempts) return await end(run, messageOf(error))
-          await deps.sleep(retryMs * 2 ** attempt, stopping)
+          await wait(retryMs * 2 ** attempt, stopping)
         }
       }
     } finally {
@@ -92,7 +78,7 @@ export function createRuns(deps: RunsDeps): Runs {
 
   /** A job whose run has no end would not run again. A full disk may take longer than all attempts. */
   async function end(run: JobRun, reason: string): Promise<void> {
-    while (!(await giveUp(run, reason)) && !stopping.aborted) await deps.sleep(endRetryMs, stopping)
+    while (!(await giveUp(run, reason)) && !stopping.aborted) await wait(endRetryMs, stopping)
   }
 
   /** From the step that is stored. */
@@ -101,7 +87,7 @@ export function createRuns(deps: RunsDeps): Runs {
     if (stored?.run?.slot !== slot) return
     const run = { stored, slot }
     if (stored.run.seq !== null) return await finish(run, await waitFor(stored.run.seq))
-    const refusal = deps.refusal(stored)
+    const refusal = steps.refusal(stored)
     if (refusal !== '') return await finish(run, { ...failed(refusal), pauses: true })
     const { script, no_agent } = stored.job
     if (script === '') return await askAgent(run, undefined)
@@ -118,7 +104,7 @@ export function createRuns(deps: RunsDeps): Runs {
     await updateRun(run, { scriptStarted: true })
     failpoint('cron:script')
     try {
-      const result = await deps.runScript(run, stopping)
+      const result = await steps.runScript(run, stopping)
       failpoint('cron:script-ended')
       return result
     } catch (error) {
@@ -128,15 +114,15 @@ export function createRuns(deps: RunsDeps): Runs {
   }
 
   async function askAgent(run: JobRun, scriptOutput: string | undefined): Promise<void> {
-    const text = await deps.composePrompt(run.stored, scriptOutput)
-    const seq = await deps.startTurn(run, text)
+    const text = await steps.composePrompt(run.stored, scriptOutput)
+    const seq = await steps.startTurn(run, text)
     failpoint('cron:accepted')
     await updateRun(run, { seq })
     await finish(run, await waitFor(seq))
   }
 
   async function waitFor(seq: number): Promise<Outcome> {
-    const { status, text } = await deps.waitForTurn(seq, stopping)
+    const { status, text } = await steps.waitForTurn(seq, stopping)
     const ok = status === 'done'
     const said = text.trim() === '' && !ok ? `The turn was ended (${status}).` : text
     return { ok, text: said, isSilent: ok && (text.trim() === '' || isSilence(text)), usedAgent: true }
@@ -154,12 +140,12 @@ export function createRuns(deps: RunsDeps): Runs {
     begin(claimed) {
       const { stored } = claimed
       if (claimed.kind === 'run') return track(() => carryOut(claimed))
-      const run = { stored, slot: timeOf(stored.job.next_run_at) ?? deps.clock() }
+      const run = { stored, slot: timeOf(stored.job.next_run_at) ?? clock() }
       const minutes = Math.round(claimed.lateMs / 60_000)
       track(async () => {
         log.warn({ event: 'cron.missed', job: stored.job.id, minutes }, 'a scheduled job was missed and is not run')
         await writeOutput(run, `The job was not run: the gateway did not run at its time, ${minutes} minutes before.`)
-        deps.changed()
+        runtime.changed()
       })
     },
     async recover() {

@@ -2,24 +2,15 @@
  * Starts the runs of jobs at their times, with one timer for all of them. It holds no job in memory.
  */
 import { isHermesError, isTransientError } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
-import type { Store } from '../store/store.ts'
+import type { Runtime } from '../store/runtime.ts'
 import type { ClaimedRun } from './claim-run.ts'
 import { findNextTime, listDueJobs } from './job-store.ts'
 
-export interface SchedulerDeps {
-  readonly store: Store
-  readonly clock: () => number
+interface SchedulerRuntime extends Pick<Runtime, 'store' | 'clock' | 'log' | 'failpoint'> {
   /** `cron.catch_up_missed`, and the time zone of expressions. */
   readonly settings: () => { readonly catchUp: boolean; readonly timeZone: string }
-  /** Begins a claimed run. Returns at once; what it throws later is its own. */
-  begin(claimed: Exclude<ClaimedRun, { kind: 'none' }>): void
   /** Calls once after `ms`; returns a function that cancels it. Tests control it. */
   readonly setTimer: (call: () => void, ms: number) => () => void
-  /** Takes over what was changed in `jobs.json` by hand. */
-  readFile(): Promise<unknown>
-  readonly log: Logger
-  failpoint(point: string): void
 }
 
 export interface Scheduler {
@@ -38,8 +29,15 @@ const batchSize = 100
 const maxClockStepMs = 120_000
 const retryMs = 5_000
 
-export function createScheduler(deps: SchedulerDeps): Scheduler {
-  const { store, clock, settings, begin, setTimer, readFile, log, failpoint } = deps
+/**
+ * @param readFile takes over what was changed in `jobs.json` by hand
+ * @param begin begins a claimed run; returns at once, and what it throws later is its own
+ */
+export function createScheduler(
+  { store, clock, settings, setTimer, log, failpoint }: SchedulerRuntime,
+  readFile: () => Promise<unknown>,
+  begin: (claimed: Exclude<ClaimedRun, { kind: 'none' }>) => void,
+): Scheduler {
   let cancelTimer: (() => void) | undefined
   let working: Promise<void> | undefined
   let isAgain = false

@@ -14,7 +14,7 @@ import { createScheduler } from '../../src/cron/scheduler.ts'
 import { HermesError } from '../../src/lib/errors.ts'
 import { systemRandom } from '../../src/lib/ids.ts'
 import { silentLog as log } from '../../src/lib/log.ts'
-import type { Authority, Role } from '../../src/message/authority.ts'
+import type { Role } from '../../src/message/authority.ts'
 import { exec, query } from '../../src/store/query.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
@@ -31,33 +31,36 @@ const owner = maker('owner', 'olga')
 const writeRecord = query((db, p: { id: string; record: string }) =>
   db.updateTable('cron_jobs').set({ record: p.record }).where('id', '=', p.id),
 )
-const fileAuthority: Authority = { role: 'owner', platform: 'cron', chatType: 'dm' }
+const inUtc = () => ({ timeZone: 'UTC', bareDuration: 'once' as const })
 
 /** @param guard the store as the scheduler sees it */
 function setUp(t: TestContext, guard: (store: Store) => Store = (store) => store, timeZone = 'UTC') {
   const { store, path } = openStore(t)
   const clock = createManualClock(start)
-  const jobs = createJobs({
-    ...{ store, clock: clock.now, random: systemRandom, changed: () => undefined },
-    ...{ readFile: async () => undefined, check: async () => '', stopTurn: async () => undefined },
-    settings: () => ({ timeZone, bareDuration: 'once' }),
-  })
+  const settings = () => ({ timeZone, bareDuration: 'once' as const })
+  const jobs = createJobs(
+    { store, clock: clock.now, settings, changed: () => undefined },
+    { readFile: async () => undefined, check: async () => '', stopTurn: async () => undefined },
+    systemRandom,
+  )
   const started: Exclude<ClaimedRun, { kind: 'none' }>[] = []
   const waits: number[] = []
   let look: (() => void) | undefined
-  const scheduler = createScheduler({
-    ...{ store: guard(store), clock: clock.now, log, failpoint: () => undefined },
-    settings: () => ({ catchUp: true, timeZone: 'UTC' }),
-    begin: (claimed) => void started.push(claimed),
-    readFile: async () => undefined,
-    setTimer(call, ms) {
-      look = call
-      waits.push(ms)
-      return () => {
-        look = undefined
-      }
+  const scheduler = createScheduler(
+    {
+      ...{ store: guard(store), clock: clock.now, log, failpoint: () => undefined },
+      settings: () => ({ catchUp: true, timeZone: 'UTC' }),
+      setTimer(call, ms) {
+        look = call
+        waits.push(ms)
+        return () => {
+          look = undefined
+        }
+      },
     },
-  })
+    async () => undefined,
+    (claimed) => void started.push(claimed),
+  )
   /** Lets the timer go off and waits until everything due is claimed. */
   async function tick(): Promise<void> {
     const before = waits.length
@@ -70,10 +73,7 @@ function setUp(t: TestContext, guard: (store: Store) => Store = (store) => store
     if (!result.ok) assert.fail(result.problem)
     return result.job
   }
-  const file = createJobsFile({
-    ...{ path: join(dirname(path), 'jobs.json'), store, clock: clock.now, timeZone: () => 'UTC' },
-    ...{ authority: fileAuthority, log },
-  })
+  const file = createJobsFile(join(dirname(path), 'jobs.json'), { store, clock: clock.now, settings: inUtc, log })
   return { store, clock, jobs, started, waits, tick, add, file, filePath: join(dirname(path), 'jobs.json') }
 }
 
@@ -364,9 +364,7 @@ describe('jobs.json', () => {
     await file.write()
     await add({ schedule: 'every 2h' })
     // Another process reads the same store and the old file.
-    const later = createJobsFile({
-      ...{ path: filePath, store, clock: clock.now, timeZone: () => 'UTC', authority: fileAuthority, log },
-    })
+    const later = createJobsFile(filePath, { store, clock: clock.now, settings: inUtc, log })
     utimesSync(filePath, 1, 1)
     assert.equal(await later.read(), false)
     assert.equal((await jobs.list(owner)).length, 2)

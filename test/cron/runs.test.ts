@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { parseJob } from '../../src/cron/job.ts'
 import { findJob, type StoredJob, saveJob } from '../../src/cron/job-store.ts'
-import { createRuns, type RunsDeps } from '../../src/cron/runs.ts'
+import { createRuns } from '../../src/cron/runs.ts'
 import { HermesError } from '../../src/lib/errors.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { TurnResult } from '../../src/message/turn-result.ts'
@@ -34,37 +34,39 @@ async function addRunningJob(store: Store, id: string): Promise<StoredJob> {
   return stored
 }
 
-function startRuns(t: TestContext, deps: Pick<RunsDeps, 'store'> & Partial<RunsDeps>) {
+function startRuns(t: TestContext, store: Store, wait: () => Promise<void>) {
   const stop = new AbortController()
   t.after(() => stop.abort())
-  return createRuns({
-    ...{ clock: () => slot, log: silentLog, stopping: stop.signal, failpoint: () => undefined },
-    ...{ changed: () => undefined, maxParallel: () => 2, refusal: () => '', sleep: async () => undefined },
-    runScript: async () => ({ ok: true, output: '' }),
-    startTurn: async () => 1,
-    waitForTurn: async () => done,
-    composePrompt: async ({ job }) => job.prompt,
-    writeOutput: async () => '',
-    deliver: async () => '',
-    ...deps,
-  })
+  const stopping = stop.signal
+  return createRuns(
+    { store, clock: () => slot, log: silentLog, stopping, failpoint: () => undefined, changed: () => undefined },
+    {
+      refusal: () => '',
+      runScript: async () => ({ ok: true, output: '' }),
+      startTurn: async () => 1,
+      waitForTurn: async () => done,
+      composePrompt: async ({ job }) => job.prompt,
+      writeOutput: async () => '',
+      deliver: async () => '',
+    },
+    () => 2,
+    wait,
+  )
 }
 
 test('a job runs again after a run whose end could not be stored for a long time', async (t) => {
   const { store } = openStore(t)
   const stored = await addRunningJob(store, 'one')
   let sleeps = 0
-  const runs = startRuns(t, {
-    store: {
-      ...store,
-      async run(transaction) {
-        if (sleeps < 10) throw new HermesError('store/full')
-        return await store.run(transaction)
-      },
+  const full: Store = {
+    ...store,
+    async run(transaction) {
+      if (sleeps < 10) throw new HermesError('store/full')
+      return await store.run(transaction)
     },
-    async sleep() {
-      sleeps += 1
-    },
+  }
+  const runs = startRuns(t, full, async () => {
+    sleeps += 1
   })
   runs.begin({ kind: 'run', stored, slot })
   await runs.idle()

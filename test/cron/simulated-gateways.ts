@@ -3,8 +3,7 @@
  * nothing any more, and what it has not stored is lost.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ClaimedRun } from '../../src/cron/claim-run.ts'
-import type { JobRun } from '../../src/cron/run-end.ts'
+import type { JobRun, RunSteps } from '../../src/cron/run-end.ts'
 import { createRuns } from '../../src/cron/runs.ts'
 import { createScheduler } from '../../src/cron/scheduler.ts'
 import { acceptEvent } from '../../src/inbox/queries.ts'
@@ -66,13 +65,9 @@ export class SimulatedGateway {
   async start(): Promise<void> {
     const common = { store: this.#guardedStore(), clock: () => this.#world.now, log: silentLog }
     const failpoint = () => void this.#step()
-    const runs = createRuns({
-      ...{
-        ...common,
-        failpoint,
-        stopping: new AbortController().signal,
-        changed: () => this.#ifAlive(scheduler.changed),
-      },
+    const { signal: stopping } = new AbortController()
+    const runtime = { ...common, failpoint, stopping, changed: () => this.#ifAlive(scheduler.changed) }
+    const steps: RunSteps = {
       runScript: (run) => this.#guard(async () => this.#runScript(run)),
       startTurn: (run) => this.#guard(() => this.#startTurn(run)),
       waitForTurn: async () => {
@@ -81,17 +76,24 @@ export class SimulatedGateway {
       },
       composePrompt: async ({ job }) => job.prompt,
       refusal: () => '',
-      maxParallel: () => 2,
-      sleep: (ms) => this.#wait(ms),
       writeOutput: () => this.#guard(async () => ''),
       deliver: (run, text) => this.#guard(async () => this.#deliver(run, text)),
-    })
-    const scheduler = createScheduler({
-      ...{ ...common, failpoint, readFile: async () => undefined },
-      settings: () => ({ catchUp: true, timeZone: this.#world.timeZone }),
-      begin: (claimed: Exclude<ClaimedRun, { kind: 'none' }>) => this.#ifAlive(() => runs.begin(claimed)),
-      setTimer: (call, ms) => this.#setTimer(call, ms, false),
-    })
+    }
+    const runs = createRuns(
+      runtime,
+      steps,
+      () => 2,
+      (ms) => this.#wait(ms),
+    )
+    const scheduler = createScheduler(
+      {
+        ...{ ...common, failpoint },
+        settings: () => ({ catchUp: true, timeZone: this.#world.timeZone }),
+        setTimer: (call, ms) => this.#setTimer(call, ms, false),
+      },
+      async () => undefined,
+      (claimed) => this.#ifAlive(() => runs.begin(claimed)),
+    )
     // It may be killed before it has recovered.
     await Promise.race([runs.recover(), this.#died()])
     this.#ifAlive(() => scheduler.start())

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { gatewayShapes } from '../../src/app/config.ts'
 import { createAccountDirectory } from '../../src/flows/access/account-directory.ts'
 import { createHookServices } from '../../src/flows/plugins/hook-host-api.ts'
+import type { BackgroundTasks } from '../../src/flows/tasks/background-tasks.ts'
 import type { StartAgentOptions } from '../../src/hooks/services.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -27,7 +28,7 @@ const settings = z.object(gatewayShapes(catalogue.platforms)).parse({
 
 test('a hook that passes on the text of a person gives this person no more rights', async (t) => {
   const started: Authority[] = []
-  const services = createHookServices({
+  const gateway = {
     accountDirectory: createAccountDirectory({
       profile: 'default',
       catalogue,
@@ -39,19 +40,22 @@ test('a hook that passes on the text of a person gives this person no more right
       adapter: () => ({ heldRoles: async ({ userId }) => (userId === '7' ? ['role:7'] : []) }),
       clock: Date.now,
     }),
-    adapter: () => undefined,
+    platforms: { adapter: () => undefined },
+    settings: () => assert.fail('the configuration limits people, and no hook'),
     home: createHomeLayout('/nowhere'),
     stopping: new AbortController().signal,
     store: openStore(t).store,
-    outbox: { prepare: () => assert.fail('nothing is sent') },
-    async startTask({ authority }) {
+    clock: Date.now,
+    log: silentLog,
+  }
+  const tasks: Pick<BackgroundTasks, 'start' | 'open'> = {
+    async start({ authority }) {
       started.push(authority)
       return 'bg'
     },
-    openTasks: () => [],
-    clock: Date.now,
-    log: silentLog,
-  })
+    open: () => [],
+  }
+  const services = createHookServices(gateway, { prepare: () => assert.fail('nothing is sent') }, () => tasks)
   const authorityFor = async (payload: Readonly<Record<string, unknown>>, options: StartAgentOptions = {}) => {
     await services.startAgent('echo', 'do this', options, payload)
     return started.at(-1)

@@ -14,6 +14,7 @@ type UploadServices = Pick<ApiServices, 'settings' | 'opened'>
 export function serveUploads(files: FileServices, maxBytes: number): (request: Request) => Promise<Response> {
   const settings = {
     command_allowlist: [],
+    send_message: { owner: [], member: [] },
     context_length: 0,
     terminal: { backend: 'local' },
     media: { max_mb: maxBytes / 1_048_576 },

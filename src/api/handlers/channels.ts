@@ -30,7 +30,7 @@ export async function listChannels(
       thread_id: target.threadId ?? null,
       kind,
       name: name ?? null,
-      connected: services.adapter(target) !== undefined,
+      connected: services.platforms.adapter(target) !== undefined,
     })),
     next_cursor: last === undefined ? null : encodeCursor(list, [last.text]),
   }

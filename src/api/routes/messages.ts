@@ -4,7 +4,6 @@
 import { z } from 'zod'
 import { sendBody } from '../../flows/delivery/send-body.ts'
 import { eventsPage, eventsQuery } from '../../flows/events/shapes.ts'
-import { sleep } from '../../lib/timers.ts'
 import { defineRoute } from '../route.ts'
 import { channelsPage, channelsQuery } from '../shapes/channels.ts'
 
@@ -55,9 +54,7 @@ export const sendMessage = defineRoute({
   }),
   async handle(services, { body, signal }) {
     const { sendRequest } = await import('../../flows/delivery/send-request.ts')
-    const { store, accountDirectory, adapter, outbox, home, clock, log } = services
-    const deps = { store, accountDirectory, adapter, outbox, home, clock, sleep, log }
-    return { results: await sendRequest(deps, body, signal) }
+    return { results: await sendRequest(services, services.outbox, body, signal) }
   },
 })
 

@@ -2,12 +2,11 @@
  * Jobs in the database of a home without a running gateway, under the lock of the home. A gateway that starts finds them there.
  */
 
-import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { findUnknownEntries } from '../../agent/toolsets/select-tools.ts'
 import type { JobMaker, Jobs } from '../../cron/contract.ts'
 import type { Job } from '../../cron/job.ts'
+import { type KnownNames, unknownToolsetProblem } from '../../flows/cron/check-request.ts'
 import { jobActionSchema, runJobAction } from '../../flows/cron/job-actions.ts'
 import { openStoredJobs, timeZoneOf } from '../../flows/cron/stored-jobs.ts'
 import { knownTools } from '../../flows/tools/known-tools.ts'
@@ -53,18 +52,16 @@ async function withStoredJobs<Result>(context: CliContext, work: (jobs: Jobs) =>
   try {
     const store = createSqliteStore({ path: home.databaseFile })
     try {
-      const { jobs, file } = openStoredJobs({
-        ...{ home, store, clock: Date.now, random: randomBytes, log: silentLog },
-        settings: () => scheduleSettings(settings),
-        accountDirectory: { list: () => accountsOf(settings) },
-        toolsetProblem: async (names) => toolsetProblem(names, settings),
+      const runtime = { home, store, clock: Date.now, log: silentLog, settings: () => scheduleSettings(settings) }
+      const names: KnownNames = {
+        accounts: () => accountsOf(settings),
+        toolsetProblem: async (toolsets) => await toolsetProblem(toolsets, settings),
         // The owner may name every chat.
         targetProblem: async () => '',
-        unknownSkills: async (names) => await unknownSkills(context, names),
-        // Nothing runs.
-        stopTurn: async () => undefined,
-        changed: () => undefined,
-      })
+        skills: () => openSkills(context),
+      }
+      // Nothing runs.
+      const { jobs, file } = openStoredJobs({ ...runtime, changed: () => undefined }, names, async () => undefined)
       await file.read()
       const result = await work(jobs)
       await file.write()
@@ -90,14 +87,7 @@ function accountsOf({ config, catalogue }: Settings) {
 }
 
 /** Plugins are not loaded: they could have effects. */
-function toolsetProblem(names: readonly string[], { config }: Settings): string {
-  const [unknown] = findUnknownEntries(names, knownTools([], []), config.current().custom_toolsets)
-  if (unknown === undefined) return ''
-  const question = unknown.nearest === null ? '' : ` Did you mean "${unknown.nearest}"?`
-  return `There is neither a toolset nor a tool "${unknown.name}".${question} Those of plugins are known while the gateway runs.`
-}
-
-async function unknownSkills(context: CliContext, names: readonly string[]): Promise<readonly string[]> {
-  const { skills } = await (await openSkills(context)).list()
-  return names.filter((name) => !skills.some((skill) => skill.name === name))
+async function toolsetProblem(names: readonly string[], { config }: Settings): Promise<string> {
+  const problem = await unknownToolsetProblem(names, knownTools([], []), config.current().custom_toolsets)
+  return problem === '' ? '' : `${problem} Those of plugins are known while the gateway runs.`
 }

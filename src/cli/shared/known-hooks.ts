@@ -57,19 +57,10 @@ export async function loadKnownHooks(context: CliContext): Promise<KnownHooks> {
   const redact = createRedactor({ secrets: settings.secrets.all })
   const daemon = await findRunningDaemon({ home, token: settings.token, fetch })
   const createRegistry = (log = silentLog) => {
-    const registry = composeHooks({
-      home,
-      config: settings.config,
-      commands: createCommandRegistry(describedCommands()),
-      services: {
-        send: async () => Promise.reject(new HermesError('cli/no-daemon')),
-        startAgent: async () => Promise.reject(new HermesError('cli/no-daemon')),
-      },
-      // The events of plugins occur only in a gateway.
-      registerPluginEventHook: () => ({ remove: () => undefined }),
-      isEmbedded: false,
-      clock: Date.now,
-      log,
+    const context = { home, config: settings.config, clock: Date.now, log }
+    const registry = composeHooks(context, createCommandRegistry(describedCommands()), {
+      send: async () => Promise.reject(new HermesError('cli/no-daemon')),
+      startAgent: async () => Promise.reject(new HermesError('cli/no-daemon')),
     })
     registry.discoverAndLoad()
     return registry

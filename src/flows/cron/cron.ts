@@ -3,65 +3,28 @@
  * inbox with the key `cron:<id>:<time>`, so that it is stored before it counts, and never happens twice. Loaded with the first job.
  */
 import { join } from 'node:path'
-import type { Environment } from '../../agent/environments/environment.ts'
-import type { CronConfig } from '../../cron/config.ts'
-import type { JobMaker, Jobs } from '../../cron/contract.ts'
+import type { CronRuntime, JobMaker, Jobs } from '../../cron/contract.ts'
 import { findVisibleJob } from '../../cron/find-job.ts'
 import { pruneCompletedJobs } from '../../cron/job-store.ts'
 import type { JobsFile } from '../../cron/jobs-file.ts'
-import type { JobRun } from '../../cron/run-end.ts'
+import type { JobRun, RunRuntime, RunSteps } from '../../cron/run-end.ts'
 import { createRuns } from '../../cron/runs.ts'
 import { createScheduler } from '../../cron/scheduler.ts'
-import type { EventResults } from '../../inbox/event-results.ts'
-import type { Inbox } from '../../inbox/inbox.ts'
-import type { HomeLayout } from '../../lib/home.ts'
-import { brand, type RandomBytes } from '../../lib/ids.ts'
-import type { Logger } from '../../lib/log.ts'
-import type { Authority } from '../../message/authority.ts'
+import { brand } from '../../lib/ids.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { EventKey } from '../../message/ids.ts'
 import { cronPlatform } from '../../message/source.ts'
-import type { Outbox } from '../../outbox/outbox.ts'
-import type { DeliveryConfig } from '../delivery/config.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import { runScript } from '../environments/run-script.ts'
 import { formatModelChoice } from '../models/conversation-model.ts'
-import type { CheckRequestDeps } from './check-request.ts'
-import { type DeliverResultDeps, deliverResult } from './deliver-result.ts'
+import { type KnownNames, unknownToolsetProblem } from './check-request.ts'
+import type { CronAgent, CronCore, CronGateway } from './cron-gateway.ts'
+import { deliverResult } from './deliver-result.ts'
+import { jobRefusal } from './job-rights.ts'
 import { findJobTargets, mayNameAnyChat } from './job-targets.ts'
 import { readLatestOutput, writeJobOutput } from './outputs.ts'
 import { jobPrompt } from './prompt.ts'
 import { openStoredJobs, timeZoneOf } from './stored-jobs.ts'
-
-export interface CronDeps
-  extends Omit<DeliverResultDeps, 'outbox' | 'settings'>,
-    Pick<CheckRequestDeps, 'toolsetProblem' | 'unknownSkills'> {
-  readonly home: HomeLayout
-  readonly settings: () => CronConfig &
-    DeliveryConfig & {
-      readonly timezone: string
-      readonly platform_toolsets: Readonly<Record<string, readonly string[]>>
-    }
-  readonly inbox: Pick<Inbox, 'accept'>
-  readonly turnResults: Pick<EventResults, 'wait'>
-  readonly outbox: Pick<Outbox, 'prepare' | 'withhold'>
-  openShell(): Promise<{ readonly environment: Environment }>
-  /** The text of skills for the model. Rejects with system errors. */
-  readSkills(names: readonly string[]): Promise<string>
-  /** The provider that is configured. */
-  usualProvider(): string
-  /** Ends a turn. */
-  stopTurn(seq: number): Promise<unknown>
-  /** Whether the person has lost the access. */
-  hasLostAccess(authority: Authority): boolean
-  sleep(ms: number, signal: AbortSignal): Promise<void>
-  readonly stopping: AbortSignal
-  readonly random: RandomBytes
-  readonly log: Logger
-  readonly setTimer: (call: () => void, ms: number) => () => void
-  /** A run begins. Must neither throw nor wait. */
-  onFired(job: { readonly id: string; readonly name: string }, slot: number): void
-  failpoint(point: string): void
-}
 
 export interface Cron {
   readonly jobs: Jobs
@@ -76,43 +39,46 @@ const writeDelayMs = 500
 const dayMs = 86_400_000
 
 /** Reads the file, goes on with the runs of the last process, and starts the scheduler. Rejects `store/...`. */
-export async function openCron(deps: CronDeps): Promise<Cron> {
-  const { settings, store, clock, log } = deps
-  const timeZone = () => timeZoneOf(settings())
-  const { jobs, file } = openStoredJobs({
-    ...deps,
-    settings: () => ({ timeZone: timeZone(), bareDuration: settings().cron.bare_duration }),
-    targetProblem: (name, maker) => targetProblem(deps, name, maker),
+export async function openCron(
+  gateway: CronGateway,
+  core: CronCore,
+  agent: CronAgent,
+  setTimer: (call: () => void, ms: number) => () => void,
+): Promise<Cron> {
+  const { home, settings, store, clock, log, stopping, failpoint, accountDirectory } = gateway
+  const runtime: RunRuntime & CronRuntime & Pick<Runtime, 'home'> = {
+    ...{ home, store, clock, log, stopping, failpoint },
+    settings: () => ({ timeZone: timeZoneOf(settings()), bareDuration: settings().cron.bare_duration }),
     changed() {
       mirror.changed()
       scheduler.changed()
     },
-  })
-  const mirror = createMirror(deps, file)
-  const runs = createRuns({
-    ...{ store, clock, log, stopping: deps.stopping, failpoint: deps.failpoint },
-    ...runSteps(deps),
-    refusal: (stored) => refusalOf(deps, stored),
-    maxParallel: () => settings().cron.max_parallel_jobs,
-    sleep: deps.sleep,
-    changed() {
-      mirror.changed()
-      scheduler.changed()
+  }
+  const names: KnownNames = {
+    accounts: accountDirectory.list,
+    targetProblem: (name, maker) => targetProblem(gateway, name, maker),
+    toolsetProblem: async (toolsets) =>
+      unknownToolsetProblem(toolsets, await agent.knownTools(), settings().custom_toolsets),
+    skills: agent.skills.load,
+  }
+  const { jobs, file } = openStoredJobs(runtime, names, core.sessionServices.stopEvent)
+  const mirror = createMirror(gateway, file, setTimer)
+  const runs = createRuns(runtime, runSteps(gateway, core, agent), () => settings().cron.max_parallel_jobs)
+  const scheduler = createScheduler(
+    {
+      ...{ store, clock, log, failpoint, setTimer },
+      settings: () => ({ catchUp: settings().cron.catch_up_missed, timeZone: timeZoneOf(settings()) }),
     },
-  })
-  const scheduler = createScheduler({
-    ...{ store, clock, log, failpoint: deps.failpoint, setTimer: deps.setTimer },
-    settings: () => ({ catchUp: settings().cron.catch_up_missed, timeZone: timeZone() }),
-    begin(claimed) {
-      if (claimed.kind === 'run') deps.onFired(claimed.stored.job, claimed.slot)
-      runs.begin(claimed)
-      mirror.changed()
-    },
-    readFile: () =>
+    () =>
       file.read().catch((error: unknown) => {
         log.error({ event: 'cron.file_unreadable', err: error }, 'jobs.json could not be read')
       }),
-  })
+    (claimed) => {
+      if (claimed.kind === 'run') core.events.jobFired(claimed.stored.job, claimed.slot)
+      runs.begin(claimed)
+      mirror.changed()
+    },
+  )
   await file.read()
   await runs.recover()
   scheduler.start()
@@ -130,14 +96,18 @@ export async function openCron(deps: CronDeps): Promise<Cron> {
 }
 
 /** Why a person may not name this target: a part of a sentence; '' if it may. A chat of an owner is looked for when it is sent to. */
-async function targetProblem(deps: CronDeps, name: string, { authority, origin }: JobMaker): Promise<string> {
-  if (mayNameAnyChat(deps, authority)) return ''
-  const targets = await findJobTargets(deps, authority, name, origin ?? undefined, deps.stopping)
+async function targetProblem(gateway: CronGateway, name: string, { authority, origin }: JobMaker): Promise<string> {
+  if (mayNameAnyChat(gateway, authority)) return ''
+  const targets = await findJobTargets(gateway, authority, name, origin ?? undefined, gateway.stopping)
   return 'problem' in targets ? targets.problem : ''
 }
 
 /** Writes the file some time after a change. */
-function createMirror({ setTimer, log, store, clock, settings }: CronDeps, file: JobsFile) {
+function createMirror(
+  { log, store, clock, settings }: CronGateway,
+  file: JobsFile,
+  setTimer: (call: () => void, ms: number) => () => void,
+) {
   let cancel: (() => void) | undefined
   let writing = Promise.resolve()
   const prune = () => store.run(() => pruneCompletedJobs(clock() - settings().cron.completed_retention_days * dayMs))
@@ -163,20 +133,17 @@ function createMirror({ setTimer, log, store, clock, settings }: CronDeps, file:
   }
 }
 
-function runSteps(deps: CronDeps) {
-  const { home, settings, store, inbox, turnResults, outbox, openShell } = deps
+function runSteps(gateway: CronGateway, core: CronCore, agent: CronAgent): RunSteps {
+  const { home, settings, store, accountDirectory } = gateway
+  const { inbox, outbox } = core
   const outputs = join(home.cron, 'output')
   return {
-    runScript: (run: JobRun, signal: AbortSignal) =>
-      runScript(
-        {
-          ...{ directory: join(home.root, 'scripts'), openShell, redact: outbox.withhold },
-          timeoutMs: () => settings().cron.script_timeout * 1_000,
-        },
-        run.stored.job,
-        signal,
-      ),
-    async composePrompt({ job, authority }: JobRun['stored'], scriptOutput: string | undefined) {
+    refusal: (stored) => jobRefusal(accountDirectory, stored),
+    runScript(run, signal) {
+      const timeoutMs = settings().cron.script_timeout * 1_000
+      return runScript({ home, openShell: agent.openShell, outbox }, { ...run.stored.job, timeoutMs }, signal)
+    },
+    async composePrompt({ job, authority }, scriptOutput) {
       const parts: { readonly name: string; readonly text: string }[] = []
       for (const name of job.context_from) {
         const source = await findVisibleJob(store, name, authority)
@@ -185,8 +152,8 @@ function runSteps(deps: CronDeps) {
       }
       return jobPrompt(job, { scriptOutput, outputs: parts })
     },
-    async startTurn({ stored: { job, authority }, slot }: JobRun, text: string) {
-      const skills = job.skills.length === 0 ? '' : await deps.readSkills(job.skills)
+    async startTurn({ stored: { job, authority }, slot }, text) {
+      const skills = job.skills.length === 0 ? '' : await agent.skills.read(job.skills)
       const toolsets =
         job.enabled_toolsets.length > 0 ? job.enabled_toolsets : settings().platform_toolsets[cronPlatform]
       const event: MessageEvent = {
@@ -200,7 +167,7 @@ function runSteps(deps: CronDeps) {
         ...(skills === '' ? {} : { skills }),
         task: {
           ...{ id: `cron_${job.id}`, deliver: null, route: cronPlatform },
-          ...(job.model === '' && job.provider === '' ? {} : { model: chosenModel(job, deps.usualProvider()) }),
+          ...(job.model === '' && job.provider === '' ? {} : { model: chosenModel(job, agent.usualProvider()) }),
           ...(job.workdir === '' ? {} : { directory: job.workdir }),
         },
       }
@@ -209,32 +176,18 @@ function runSteps(deps: CronDeps) {
         throw new Error(`the message of the job ${job.id} was refused: ${accepted.reason}`)
       return accepted.seq
     },
-    async waitForTurn(seq: number, signal: AbortSignal) {
+    async waitForTurn(seq, signal) {
       const limit = settings().cron.turn_timeout
-      if (limit === 0) return await turnResults.wait(seq, signal)
+      if (limit === 0) return await core.turnResults.wait(seq, signal)
       const { waitWhileActive } = await import('./idle-turn.ts')
-      return await waitWhileActive(deps, seq, limit * 1_000, signal)
+      return await waitWhileActive(gateway, core, seq, limit * 1_000, signal)
     },
-    writeOutput: (run: JobRun, text: string) => writeJobOutput(outputs, settings().cron.output_retention, run, text),
-    deliver: (run: JobRun, text: string, path: string) =>
-      deliverResult({ ...deps, store }, run, { text, path }, deps.stopping),
+    writeOutput: (run, text) => writeJobOutput(outputs, settings().cron.output_retention, run, text),
+    deliver: (run, text, path) => deliverResult(gateway, outbox, run, { text, path }),
   }
 }
 
 /** Returns the model in the form in which `/model` stores it. */
 function chosenModel({ provider, model }: JobRun['stored']['job'], usual: string): string {
   return formatModelChoice({ provider: provider || usual, model })
-}
-
-/** A job does not outlive what its person may do. */
-function refusalOf(
-  { currentAuthority, hasLostAccess }: Pick<CronDeps, 'currentAuthority' | 'hasLostAccess'>,
-  { job, authority }: JobRun['stored'],
-): string {
-  if (hasLostAccess(authority)) return 'The person who made this job has no access any more. It is paused.'
-  const { role } = currentAuthority(authority)
-  if (role === 'guest') return 'The person who made this job may not schedule jobs any more. It is paused.'
-  return role !== 'owner' && (job.script !== '' || job.no_agent || job.workdir !== '')
-    ? 'The person who made this job may not schedule scripts any more. It is paused.'
-    : ''
 }

@@ -6,34 +6,33 @@ import type { Authority } from '../../message/authority.ts'
 import type { Target } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { prepareDelivery } from '../delivery/deliver.ts'
-import type { PermittedChatsDeps } from '../delivery/permitted-chats.ts'
-import { formatTarget } from '../delivery/resolve-target.ts'
+import { type Destinations, formatTarget } from '../delivery/resolve-target.ts'
 import { distinctTargets } from '../delivery/resolve-targets.ts'
+import type { CronGateway } from './cron-gateway.ts'
+import { currentAuthority } from './job-rights.ts'
 import { findJobTargets } from './job-targets.ts'
 
 const maxScriptChars = 4_000
 
-export interface DeliverResultDeps extends PermittedChatsDeps {
-  readonly outbox: Pick<Outbox, 'prepare'>
-  readonly clock: () => number
-  /** The authority of a person, with what the configuration permits now. */
-  currentAuthority(authority: Authority): Authority
-}
-
 /** Sends to each target once, also when it is called again. Resolves with what failed; '' for nothing. Rejects `store/...`. */
 export async function deliverResult(
-  deps: DeliverResultDeps,
+  gateway: CronGateway,
+  outbox: Pick<Outbox, 'prepare'>,
   { stored: { job, authority }, slot }: JobRun,
   { text: whole, path }: { readonly text: string; readonly path: string },
-  signal: AbortSignal,
 ): Promise<string> {
   if (whole.trim() === '') return ''
   const text = job.no_agent ? endsOf(whole, path) : whole
-  const { targets, problems } = await findTargets(deps, job, deps.currentAuthority(authority), signal)
+  const { targets, problems } = await findTargets(
+    gateway,
+    job,
+    currentAuthority(gateway.accountDirectory, authority),
+    gateway.stopping,
+  )
   for (const target of targets) {
     const key = `cron:${job.id}:${slot}:${formatTarget(target)}`
     const content = { key, text, kind: 'reply' as const, authority }
-    await deps.store.commit(prepareDelivery(deps.outbox, target, content), deps.clock)
+    await gateway.store.commit(prepareDelivery(outbox, target, content), gateway.clock)
   }
   return problems.join('; ')
 }
@@ -47,7 +46,7 @@ function endsOf(text: string, path: string): string {
 }
 
 async function findTargets(
-  deps: DeliverResultDeps,
+  destinations: Destinations,
   { deliver, origin }: JobRun['stored']['job'],
   authority: Authority,
   signal: AbortSignal,
@@ -57,7 +56,7 @@ async function findTargets(
   const asked = origin === null ? undefined : toTarget(origin)
   for (const name of deliver.split(',').map((target) => target.trim())) {
     if (name === '') continue
-    const resolved = await findJobTargets(deps, authority, name, asked, signal)
+    const resolved = await findJobTargets(destinations, authority, name, asked, signal)
     if ('problem' in resolved) problems.push(`${name}: ${resolved.problem}`)
     else targets.push(...resolved.targets)
   }

@@ -2,37 +2,27 @@
  * Ends the turn of a job that does nothing any more (contract hermes.md §4.8). Its activity is in the database: it is looked at when the
  * limit has passed, and not before.
  */
-import type { EventResults } from '../../inbox/event-results.ts'
 import { formatDuration } from '../../lib/duration.ts'
-import type { Logger } from '../../lib/log.ts'
+import { sleep } from '../../lib/timers.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 import { query, row, type Transaction } from '../../store/query.ts'
-import type { Store } from '../../store/store.ts'
-
-export interface IdleTurnDeps {
-  readonly store: Pick<Store, 'run'>
-  readonly clock: () => number
-  readonly turnResults: Pick<EventResults, 'wait'>
-  /** Ends a turn. */
-  stopTurn(seq: number): Promise<unknown>
-  sleep(ms: number, signal: AbortSignal): Promise<void>
-  readonly log: Logger
-}
+import type { Runtime } from '../../store/runtime.ts'
+import type { CronCore } from './cron-gateway.ts'
 
 /** Waits like `wait`. A turn that waits for its beginning, or for a tool, is active. */
 export async function waitWhileActive(
-  deps: IdleTurnDeps,
+  { store, clock, log }: Pick<Runtime, 'store' | 'clock' | 'log'>,
+  { turnResults, sessionServices }: Pick<CronCore, 'turnResults' | 'sessionServices'>,
   seq: number,
   limitMs: number,
   signal: AbortSignal,
 ): Promise<TurnResult> {
-  const { store, clock, log } = deps
   const ended = new AbortController()
   let isStopped = false
 
   async function watch(): Promise<void> {
     for (let wait = limitMs; ; ) {
-      await deps.sleep(wait, ended.signal)
+      await sleep(wait, ended.signal)
       if (ended.signal.aborted) return
       const last = await store.run(() => findLastActivity(seq))
       const idleMs = last === undefined ? 0 : clock() - last
@@ -41,14 +31,14 @@ export async function waitWhileActive(
     }
     isStopped = true
     log.warn({ event: 'cron.turn_idle', seq, limitMs }, 'the turn of a scheduled job did nothing, and is ended')
-    await deps.stopTurn(seq)
+    await sessionServices.stopEvent(seq)
   }
 
   const watching = watch().catch((error: unknown) => {
     log.error({ event: 'cron.turn_not_watched', seq, err: error }, 'the turn of a scheduled job is not watched')
   })
   try {
-    const result = await deps.turnResults.wait(seq, signal)
+    const result = await turnResults.wait(seq, signal)
     if (!isStopped || result.status === 'done') return result
     return {
       ...result,

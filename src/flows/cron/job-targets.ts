@@ -3,7 +3,8 @@
  */
 import type { Authority } from '../../message/authority.ts'
 import type { Target } from '../../message/source.ts'
-import { type PermittedChatsDeps, resolvePermitted, rulesOf } from '../delivery/permitted-chats.ts'
+import { resolvePermitted, rulesOf } from '../delivery/permitted-chats.ts'
+import type { Destinations } from '../delivery/resolve-target.ts'
 import { type FoundTargets, isAll, resolveTargets } from '../delivery/resolve-targets.ts'
 
 /**
@@ -12,25 +13,29 @@ import { type FoundTargets, isAll, resolveTargets } from '../delivery/resolve-ta
  * Rejects `store/…`.
  */
 export async function findJobTargets(
-  deps: PermittedChatsDeps,
+  destinations: Destinations,
   authority: Authority,
   name: string,
   origin: Target | undefined,
   signal: AbortSignal,
 ): Promise<FoundTargets> {
   const isOwn = ['origin', 'local'].includes(name.trim().toLowerCase())
-  if (isOwn || mayNameAnyChat(deps, authority)) return await resolveTargets(deps, name, origin, signal)
+  if (isOwn || mayNameAnyChat(destinations, authority)) return await resolveTargets(destinations, name, origin, signal)
   if (isAll(name))
-    return rulesOf(deps, authority).includes('home') ? await resolveTargets(deps, name, origin, signal) : refused
-  const permitted = await resolvePermitted(deps, authority, origin, name, signal)
+    return rulesOf(destinations, authority).includes('home')
+      ? await resolveTargets(destinations, name, origin, signal)
+      : refused
+  const permitted = await resolvePermitted(destinations, authority, origin, name, signal)
   if (permitted === undefined) return refused
   if ('problem' in permitted) return permitted
   return { targets: permitted.kind === 'chat' ? [permitted.target] : [] }
 }
 
 /** A person without an id holds the token of the gateway, or wrote `jobs.json`. */
-export function mayNameAnyChat(deps: Pick<PermittedChatsDeps, 'settings'>, authority: Authority): boolean {
-  return (authority.role === 'owner' && authority.userId === undefined) || rulesOf(deps, authority).includes('*')
+export function mayNameAnyChat(destinations: Pick<Destinations, 'settings'>, authority: Authority): boolean {
+  return (
+    (authority.role === 'owner' && authority.userId === undefined) || rulesOf(destinations, authority).includes('*')
+  )
 }
 
 const refused = { problem: 'this person may not send messages there (send_message)' } as const

@@ -4,8 +4,6 @@
  */
 import type { ChatMessages, MessageTarget } from '../../agent/tools/send-message.ts'
 import { messageOf } from '../../lib/errors.ts'
-import type { HomeLayout } from '../../lib/home.ts'
-import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import { type Target, targetOf } from '../../message/source.ts'
@@ -15,27 +13,13 @@ import { extractMedia } from '../../outbox/extract-media.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { chatOf } from '../../outbox/queries.ts'
 import type { Turn } from '../../sessions/turn.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import { afterCommit, enlist, type TransactionPart } from '../../store/transaction-part.ts'
 import { mediaProblem, prepareDelivery } from './deliver.ts'
 import { type ListedTarget, listAllTargets } from './list-targets.ts'
 import { writeLocalOutput } from './local-output.ts'
-import {
-  type PermittedChat,
-  type PermittedChatsDeps,
-  permittedChats,
-  resolvePermitted,
-  rulesOf,
-} from './permitted-chats.ts'
-import { formatTarget } from './resolve-target.ts'
-
-export interface ChatMessagesDeps extends PermittedChatsDeps {
-  readonly log: Logger
-  readonly outbox: Pick<Outbox, 'prepare' | 'fileProblem'>
-  readonly home: HomeLayout
-  readonly clock: () => number
-  /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
-}
+import { type PermittedChat, permittedChats, resolvePermitted, rulesOf } from './permitted-chats.ts'
+import { type Destinations, formatTarget } from './resolve-target.ts'
 
 /** The turn that sends. A plugin outside of turns has neither a session nor a chat. */
 export type SendingTurn = Pick<Turn, 'id' | 'authority'> & Partial<Pick<Turn, 'sessionKey' | 'event'>>
@@ -44,7 +28,12 @@ const maxListed = 100
 const maxNameChars = 200
 
 /** @param callId names the messages, so that a repeated call sends nothing twice */
-export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, callId: string): ChatMessages {
+export function createChatMessages(
+  gateway: Destinations & Pick<Runtime, 'home' | 'failpoint'>,
+  outbox: Pick<Outbox, 'prepare' | 'fileProblem'>,
+  turn: SendingTurn,
+  callId: string,
+): ChatMessages {
   const { authority, event } = turn
   const origin = originOf(event)
 
@@ -54,20 +43,20 @@ export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, ca
         return { problem: 'The person who caused this turn is a guest, and nothing is sent for guests.' }
       const problem = media.map(mediaProblem).find((problemText) => problemText !== undefined)
       if (problem !== undefined) return { problem }
-      const permitted = await resolvePermitted(deps, authority, origin, wanted, signal)
+      const permitted = await resolvePermitted(gateway, authority, origin, wanted, signal)
       if (permitted === undefined) return { problem: refusal(wanted) }
       if ('problem' in permitted) return permitted
-      if (permitted.kind === 'local') return saveLocally(deps, text, media)
+      if (permitted.kind === 'local') return saveLocally(gateway, text, media)
       const { target } = permitted
-      const refused = await fileProblem(deps, text, media, authority)
+      const refused = await fileProblem(outbox, text, media, authority)
       if (refused !== undefined) return { problem: refused }
-      const dead = await deps.store.run(() => findDeadTarget(chatOf(target)))
+      const dead = await gateway.store.run(() => findDeadTarget(chatOf(target)))
       if (dead !== undefined)
         return {
           problem: `${formatTarget(target)} takes no messages since ${new Date(dead.since).toISOString()}: ${dead.reason}`,
         }
       const key = `send:${turn.id}:${callId}`
-      const message = prepareDelivery(deps.outbox, target, {
+      const message = prepareDelivery(outbox, target, {
         key,
         kind: 'reply',
         text,
@@ -75,14 +64,14 @@ export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, ca
         authority,
         sessionKey: turn.sessionKey,
       })
-      deps.failpoint('send:prepared')
+      gateway.failpoint('send:prepared')
       const write: TransactionPart = {
         *write(now) {
-          yield* afterCommit(() => deps.failpoint('send:stored'))
+          yield* afterCommit(() => gateway.failpoint('send:stored'))
           yield* enlist(message, now)
         },
       }
-      const isConnected = deps.adapter(target) !== undefined
+      const isConnected = gateway.platforms.adapter(target) !== undefined
       const note = isConnected ? {} : { note: `${target.platform} is not connected; it is sent when it is` }
       return {
         write,
@@ -91,13 +80,13 @@ export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, ca
         ...note,
       }
     },
-    list: (signal) => listTargets(deps, authority, origin, signal),
+    list: (signal) => listTargets(gateway, authority, origin, signal),
   }
 }
 
 /** Judged before the message is stored, so that the agent does not tell its user that a file was sent. */
 async function fileProblem(
-  { outbox }: ChatMessagesDeps,
+  outbox: Pick<Outbox, 'fileProblem'>,
   text: string,
   media: readonly string[],
   authority: Authority,
@@ -123,15 +112,15 @@ function refusal(wanted: string): string {
 type MessageChat = PermittedChat | ListedTarget
 
 async function listTargets(
-  deps: ChatMessagesDeps,
+  destinations: Destinations,
   authority: Authority,
   origin: Target | undefined,
   signal: AbortSignal,
 ): Promise<readonly MessageTarget[]> {
   const originChats: readonly PermittedChat[] = origin === undefined ? [] : [{ target: origin, kind: 'origin' }]
-  const chats: readonly MessageChat[] = rulesOf(deps, authority).includes('*')
-    ? [...originChats, ...(await listAllTargets(deps, {}, signal))]
-    : await permittedChats(deps, authority, origin)
+  const chats: readonly MessageChat[] = rulesOf(destinations, authority).includes('*')
+    ? [...originChats, ...(await listAllTargets(destinations, {}, signal))]
+    : await permittedChats(destinations, authority, origin)
   const listed = new Map<string, MessageTarget>()
   for (const { target, name, kind } of chats) {
     const text = formatTarget(target)
@@ -145,7 +134,7 @@ function named(name: string | undefined): { readonly name?: string } {
   return name === undefined ? {} : { name: toLabel(name, maxNameChars) }
 }
 
-function saveLocally({ home, clock }: ChatMessagesDeps, text: string, media: readonly string[]) {
+function saveLocally({ home, clock }: Pick<Runtime, 'home' | 'clock'>, text: string, media: readonly string[]) {
   try {
     return { target: 'local', path: writeLocalOutput(home, 'misc', [text, ...media].join('\n').trim(), clock()) }
   } catch (error) {

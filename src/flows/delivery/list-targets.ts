@@ -2,13 +2,12 @@
  * The chats to which the owner may send: home channels, the chats with a conversation, and the channels that the platforms list.
  */
 
-import type { Logger } from '../../lib/log.ts'
 import type { Target } from '../../message/source.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
 import type { FoundChat } from '../../platforms/adapter.ts'
 import { findHomeChannels } from './home-channels.ts'
 import { findKnownChats } from './known-chats.ts'
-import { formatTarget, type ResolveTargetDeps } from './resolve-target.ts'
+import { type Destinations, formatTarget } from './resolve-target.ts'
 
 export interface ListedTarget {
   readonly target: Target
@@ -22,15 +21,15 @@ const lookupTimeoutMs = 10_000
 
 /** Each target once. A platform that does not answer has no channels, and the log says so. Rejects `store/…`. */
 export async function listAllTargets(
-  deps: ResolveTargetDeps & { readonly log: Logger },
+  destinations: Destinations,
   { platform }: { readonly platform?: string | undefined },
   signal: AbortSignal,
 ): Promise<readonly ListedTarget[]> {
-  const accounts = deps.accountDirectory.list().filter(({ blocked, platform: { name, takesMessages } }) => {
+  const accounts = destinations.accountDirectory.list().filter(({ blocked, platform: { name, takesMessages } }) => {
     return blocked === undefined && takesMessages && (platform === undefined || name === platform)
   })
   const names = new Set(accounts.map((each) => each.platform.name))
-  const { homes, known } = await deps.store.run(function* () {
+  const { homes, known } = await destinations.store.run(function* () {
     const chats = []
     for (const name of names) chats.push(...(yield* findKnownChats({ platform: name })))
     return { homes: yield* findHomeChannels(accounts), known: chats }
@@ -46,19 +45,19 @@ export async function listAllTargets(
   const until = AbortSignal.any([signal, AbortSignal.timeout(lookupTimeoutMs)])
   for (const candidate of accounts) {
     const of = { platform: candidate.platform.name, account: candidate.account }
-    const channels = await findChannels(deps, of, until)
+    const channels = await findChannels(destinations, of, until)
     for (const { chatId, name } of channels) add({ ...of, chatId }, 'channel', `#${name}`)
   }
   return [...listed.values()]
 }
 
 async function findChannels(
-  { adapter, log }: Pick<ResolveTargetDeps, 'adapter'> & { readonly log: Logger },
+  { platforms, log }: Destinations,
   of: Pick<Target, 'platform' | 'account'>,
   signal: AbortSignal,
 ): Promise<readonly FoundChat[]> {
   try {
-    return (await adapter(of)?.findChats?.('#', signal)) ?? []
+    return (await platforms.adapter(of)?.findChats?.('#', signal)) ?? []
   } catch (err) {
     log.warn({ event: 'channels.not_listed', ...of, err }, 'the channels of a platform are not listed')
     return []

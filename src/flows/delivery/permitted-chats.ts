@@ -4,16 +4,9 @@
  */
 import type { Authority } from '../../message/authority.ts'
 import type { Target } from '../../message/source.ts'
-import type { AccountDirectory } from '../access/account-directory.ts'
-import type { DeliveryConfig } from './config.ts'
 import { findHomeChannels } from './home-channels.ts'
 import { findKnownChats } from './known-chats.ts'
-import { type Destination, type Resolution, type ResolveTargetDeps, resolveTarget } from './resolve-target.ts'
-
-export interface PermittedChatsDeps extends ResolveTargetDeps {
-  readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access' | 'authorityOf'>
-  readonly settings: () => DeliveryConfig
-}
+import { type Destination, type Destinations, type Resolution, resolveTarget } from './resolve-target.ts'
 
 export interface PermittedChat {
   readonly target: Target
@@ -26,24 +19,24 @@ export interface PermittedChat {
  * the person may not use. Rejects `store/…`.
  */
 export async function resolvePermitted(
-  deps: PermittedChatsDeps,
+  destinations: Destinations,
   authority: Authority,
   origin: Target | undefined,
   wanted: string,
   signal: AbortSignal,
 ): Promise<Resolution | undefined> {
-  const rules = rulesOf(deps, authority)
-  if (rules.includes('*')) return await resolveTarget(deps, wanted, origin, signal)
-  const permitted = await permittedChats(deps, authority, origin)
+  const rules = rulesOf(destinations, authority)
+  if (rules.includes('*')) return await resolveTarget(destinations, wanted, origin, signal)
+  const permitted = await permittedChats(destinations, authority, origin)
   const named = /^[^:]+:[#@]/.test(wanted.trim())
-  const resolution = named ? findByName(permitted, wanted) : await resolveTarget(deps, wanted, origin, signal)
+  const resolution = named ? findByName(permitted, wanted) : await resolveTarget(destinations, wanted, origin, signal)
   if (resolution === undefined || 'problem' in resolution) return resolution
   if (resolution.kind === 'local') return rules.includes('local') ? resolution : undefined
   if (!isPermittedChat(rules, permitted, resolution.target)) return undefined
-  return (await isPermittedThread(deps, rules, permitted, resolution.target)) ? resolution : undefined
+  return (await isPermittedThread(destinations, rules, permitted, resolution.target)) ? resolution : undefined
 }
 
-export function rulesOf({ settings }: Pick<PermittedChatsDeps, 'settings'>, { role }: Authority): readonly string[] {
+export function rulesOf({ settings }: Pick<Destinations, 'settings'>, { role }: Authority): readonly string[] {
   return role === 'guest' ? [] : settings().send_message[role]
 }
 
@@ -59,7 +52,7 @@ function isPermittedChat(rules: readonly string[], permitted: readonly Permitted
  * the chat: by its name in a rule, or by a message that came from it.
  */
 async function isPermittedThread(
-  { store }: PermittedChatsDeps,
+  { store }: Destinations,
   rules: readonly string[],
   permitted: readonly PermittedChat[],
   target: Target,
@@ -90,16 +83,16 @@ function findByName(permitted: readonly PermittedChat[], wanted: string): Destin
 
 /** The chats that the rules `origin`, `home` and `known` permit. */
 export async function permittedChats(
-  deps: PermittedChatsDeps,
+  destinations: Destinations,
   authority: Authority,
   origin: Target | undefined,
 ): Promise<readonly PermittedChat[]> {
-  const rules = rulesOf(deps, authority)
+  const rules = rulesOf(destinations, authority)
   const chats: PermittedChat[] = []
   if (origin !== undefined && rules.includes('origin')) chats.push({ target: origin, kind: 'origin' })
-  const { home, known } = await deps.store.run(function* () {
+  const { home, known } = await destinations.store.run(function* () {
     return {
-      home: rules.includes('home') ? yield* findHomeChannels(deps.accountDirectory.list()) : [],
+      home: rules.includes('home') ? yield* findHomeChannels(destinations.accountDirectory.list()) : [],
       known: yield* knownTo(authority, rules),
     }
   })
@@ -107,7 +100,7 @@ export async function permittedChats(
   for (const { target, name, source } of known) {
     // The last message there may be another person's.
     const requester = authority.userId === undefined ? source : { ...source, userId: authority.userId }
-    if (!deps.accountDirectory.access({ source: requester }).allowed) continue
+    if (!destinations.accountDirectory.access({ source: requester }).allowed) continue
     chats.push({ target, kind: 'known', name })
   }
   return chats

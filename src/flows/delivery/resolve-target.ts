@@ -4,21 +4,25 @@
  */
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { messageOf } from '../../lib/errors.ts'
-import type { Authority } from '../../message/authority.ts'
 import type { SessionSource, Target } from '../../message/source.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
 import type { FoundChat, PlatformAdapter } from '../../platforms/adapter.ts'
-import type { Store } from '../../store/store.ts'
+import type { Runtime } from '../../store/runtime.ts'
+import type { AccountDirectory } from '../access/account-directory.ts'
+import type { DeliveryConfig } from './config.ts'
 import { findHomeChannels } from './home-channels.ts'
 import { findKnownChats } from './known-chats.ts'
 import { parseTarget } from './parse-target.ts'
 
-export interface ResolveTargetDeps {
-  readonly store: Store
-  readonly accountDirectory: { list(): readonly PlatformAccount[]; authorityOf(source: SessionSource): Authority }
-  /** Undefined while the account is not connected. */
-  adapter(of: Pick<Target, 'platform' | 'account'>): Pick<PlatformAdapter, 'findChats'> | undefined
+/** Where messages can be sent, and who may send there. */
+export interface Destinations extends Pick<Runtime, 'store' | 'clock' | 'log'> {
+  readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access' | 'authorityOf'>
+  readonly platforms: {
+    /** Undefined while the account is not connected. */
+    adapter(of: Pick<Target, 'platform' | 'account'>): Pick<PlatformAdapter, 'findChats'> | undefined
+  }
+  readonly settings: () => DeliveryConfig
 }
 
 export type Destination =
@@ -33,12 +37,12 @@ const lookupTimeoutMs = 10_000
  * @param origin the chat of the person who asks; without one `origin` is `local`
  */
 export async function resolveTarget(
-  deps: ResolveTargetDeps,
+  destinations: Destinations,
   text: string,
   origin: Target | undefined,
   signal: AbortSignal,
 ): Promise<Resolution> {
-  const accounts = deps.accountDirectory.list()
+  const accounts = destinations.accountDirectory.list()
   const parsed = parseTarget(text, accounts)
   if ('problem' in parsed) return parsed
   switch (parsed.kind) {
@@ -47,16 +51,16 @@ export async function resolveTarget(
     case 'origin':
       return origin === undefined ? { kind: 'local' } : { kind: 'chat', target: origin }
     case 'home':
-      return await resolveHome(deps, parsed.accounts, parsed.platform)
+      return await resolveHome(destinations, parsed.accounts, parsed.platform)
     case 'chat':
-      return await resolveChat(deps, parsed.account, toTarget(parsed.account, parsed.chatId, parsed.threadId))
+      return await resolveChat(destinations, parsed.account, toTarget(parsed.account, parsed.chatId, parsed.threadId))
     case 'name':
-      return await resolveName(deps, parsed, signal)
+      return await resolveName(destinations, parsed, signal)
   }
 }
 
 async function resolveHome(
-  { store }: ResolveTargetDeps,
+  { store }: Destinations,
   accounts: readonly PlatformAccount[],
   platform: string | undefined,
 ): Promise<Resolution> {
@@ -71,7 +75,7 @@ async function resolveHome(
 
 /** A chat of the web page or the terminal begins with its first message; one that never began has no reader. */
 async function resolveChat(
-  { store }: ResolveTargetDeps,
+  { store }: Destinations,
   { platform }: PlatformAccount,
   target: Target,
 ): Promise<Resolution> {
@@ -91,12 +95,12 @@ interface NamedTarget {
 }
 
 /** What the platform lists has precedence: a title of a chat may have been chosen by anybody. */
-async function resolveName(deps: ResolveTargetDeps, named: NamedTarget, signal: AbortSignal): Promise<Resolution> {
+async function resolveName(destinations: Destinations, named: NamedTarget, signal: AbortSignal): Promise<Resolution> {
   const { account, name, threadId } = named
   const platform = account.platform.name
   const of = { platform, account: account.account }
-  const listed = await listChats(deps, of, name, signal)
-  const known = await trustedChats(deps, account)
+  const listed = await listChats(destinations, of, name, signal)
+  const known = await trustedChats(destinations, account)
   const isNamed = (chat: FoundChat) => normalized(chat.name) === normalized(name)
   const inList = distinct(listed.chats).filter(isNamed)
   const matches = inList.length > 0 ? inList : distinct(known.filter(isNamed))
@@ -108,10 +112,7 @@ async function resolveName(deps: ResolveTargetDeps, named: NamedTarget, signal: 
 }
 
 /** Chats with a title that are home channels, or in which an owner has written. */
-async function trustedChats(
-  { store, accountDirectory }: ResolveTargetDeps,
-  account: PlatformAccount,
-): Promise<FoundChat[]> {
+async function trustedChats({ store, accountDirectory }: Destinations, account: PlatformAccount): Promise<FoundChat[]> {
   const of = { platform: account.platform.name, account: account.account }
   const { homes, known } = await store.run(function* () {
     return { homes: yield* findHomeChannels([account]), known: yield* findKnownChats(of) }
@@ -130,12 +131,12 @@ async function trustedChats(
 }
 
 async function listChats(
-  deps: ResolveTargetDeps,
+  destinations: Destinations,
   of: Pick<Target, 'platform' | 'account'>,
   name: string,
   signal: AbortSignal,
 ): Promise<{ readonly chats: readonly FoundChat[]; readonly problem?: string }> {
-  const adapter = deps.adapter(of)
+  const adapter = destinations.platforms.adapter(of)
   if (adapter === undefined) return { chats: [], problem: `${of.platform} is not connected` }
   if (adapter.findChats === undefined) return { chats: [], problem: `${of.platform} finds no chats by name` }
   try {

@@ -3,22 +3,22 @@
  */
 import type { Target } from '../../message/source.ts'
 import { findHomeChannels } from './home-channels.ts'
-import { formatTarget, type ResolveTargetDeps, resolveTarget } from './resolve-target.ts'
+import { type Destinations, formatTarget, resolveTarget } from './resolve-target.ts'
 
 export type FoundTargets = { readonly targets: readonly Target[] } | { readonly problem: string }
 
 /** `local` has no chats. Rejects `store/…`. */
 export async function resolveTargets(
-  deps: ResolveTargetDeps,
+  destinations: Destinations,
   name: string,
   origin: Target | undefined,
   signal: AbortSignal,
 ): Promise<FoundTargets> {
   if (isAll(name)) {
-    const homes = await deps.store.run(() => findHomeChannels(deps.accountDirectory.list()))
+    const homes = await destinations.store.run(() => findHomeChannels(destinations.accountDirectory.list()))
     return homes.length === 0 ? { problem: 'there is no home channel' } : { targets: homes.map(({ target }) => target) }
   }
-  const resolution = await resolveTarget(deps, name, origin, signal)
+  const resolution = await resolveTarget(destinations, name, origin, signal)
   if ('problem' in resolution) return resolution
   return { targets: resolution.kind === 'chat' ? [resolution.target] : [] }
 }

@@ -5,28 +5,21 @@
 import { createHash } from 'node:crypto'
 import { isAbsolute } from 'node:path'
 import { HermesError, messageOf } from '../../lib/errors.ts'
-import type { HomeLayout } from '../../lib/home.ts'
 import { uuid7 } from '../../lib/ids.ts'
-import type { Logger } from '../../lib/log.ts'
 import { tokenAuthority } from '../../message/authority.ts'
 import type { Target } from '../../message/source.ts'
 import { forgetDeadTarget } from '../../outbox/dead-targets.ts'
 import type { DeliveryState } from '../../outbox/delivery-state.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { chatOf } from '../../outbox/queries.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import { mediaProblem, prepareDelivery } from './deliver.ts'
 import { writeLocalOutput } from './local-output.ts'
-import { type Destination, formatTarget, type ResolveTargetDeps, resolveTarget } from './resolve-target.ts'
+import { type Destination, type Destinations, formatTarget, resolveTarget } from './resolve-target.ts'
 import type { SendRequest } from './send-body.ts'
 import { waitForDelivery } from './wait-for-delivery.ts'
 
-export interface SendRequestDeps extends ResolveTargetDeps {
-  readonly outbox: Pick<Outbox, 'prepare'>
-  readonly home: HomeLayout
-  readonly clock: () => number
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  readonly log: Logger
-}
+type SendingGateway = Destinations & Pick<Runtime, 'home'>
 
 /**
  * `sent`: the platform has confirmed it. `saved`: it is in a file. `queued`: it is stored and will be sent, but the platform
@@ -48,19 +41,20 @@ export interface SendResultReport {
  * Rejects `http/bad-request`, `delivery/no-target` or `store/…`.
  */
 export async function sendRequest(
-  deps: SendRequestDeps,
+  gateway: SendingGateway,
+  outbox: Pick<Outbox, 'prepare'>,
   request: SendRequest,
   signal: AbortSignal,
 ): Promise<readonly SendResultReport[]> {
   checkContent(request)
   const destinations: { readonly target: string; readonly destination: Destination }[] = []
   for (const target of request.targets) {
-    const destination = await resolveTarget(deps, target, undefined, signal)
+    const destination = await resolveTarget(gateway, target, undefined, signal)
     if ('problem' in destination) throw new HermesError('delivery/no-target', `(${target}: ${destination.problem})`)
     destinations.push({ target, destination })
   }
   return await Promise.all(
-    destinations.map(({ target, destination }) => sendTo(deps, request, target, destination, signal)),
+    destinations.map(({ target, destination }) => sendTo(gateway, outbox, request, target, destination, signal)),
   )
 }
 
@@ -82,26 +76,32 @@ function checkContent({ text, media }: SendRequest): void {
 }
 
 async function sendTo(
-  deps: SendRequestDeps,
+  gateway: SendingGateway,
+  outbox: Pick<Outbox, 'prepare'>,
   { text, media, wait, force, key: chosen }: SendRequest,
   target: string,
   destination: Destination,
   signal: AbortSignal,
 ): Promise<SendResultReport> {
-  const now = deps.clock()
-  if (destination.kind === 'local') return saveLocally(deps, target, [text, ...media].join('\n').trim(), now)
+  const now = gateway.clock()
+  if (destination.kind === 'local') return saveLocally(gateway, target, [text, ...media].join('\n').trim(), now)
   const chat = destination.target
-  if (force) await deps.store.run(() => forgetDeadTarget(chatOf(chat)))
+  if (force) await gateway.store.run(() => forgetDeadTarget(chatOf(chat)))
   const key = `send:${chosen === undefined ? uuid7(now) : keyOf(chosen, chat)}`
   const content = { key, text, kind: 'notice' as const, media, authority: tokenAuthority }
-  await deps.store.commit(prepareDelivery(deps.outbox, chat, content), deps.clock)
+  await gateway.store.commit(prepareDelivery(outbox, chat, content), gateway.clock)
   const fields = { platform: chat.platform, chat: chat.chatId, key }
-  deps.log.info({ event: 'delivery.requested', ...fields }, 'a script sends a message')
-  const state = await waitForDelivery(deps, key, deps.adapter(chat) === undefined ? 0 : wait * 1_000, signal)
-  return toReport(deps, target, chat, state)
+  gateway.log.info({ event: 'delivery.requested', ...fields }, 'a script sends a message')
+  const state = await waitForDelivery(
+    gateway.store,
+    key,
+    gateway.platforms.adapter(chat) === undefined ? 0 : wait * 1_000,
+    signal,
+  )
+  return toReport(gateway, target, chat, state)
 }
 
-function saveLocally({ home }: SendRequestDeps, target: string, text: string, now: number): SendResultReport {
+function saveLocally({ home }: Pick<Runtime, 'home'>, target: string, text: string, now: number): SendResultReport {
   try {
     return { target, status: 'saved', path: writeLocalOutput(home, 'misc', text, now) }
   } catch (error) {
@@ -112,12 +112,13 @@ function saveLocally({ home }: SendRequestDeps, target: string, text: string, no
 const statusOf = { sent: 'sent', open: 'queued', dead: 'failed', dropped: 'skipped' } as const
 
 function toReport(
-  { adapter }: SendRequestDeps,
+  { platforms }: Destinations,
   target: string,
   resolved: Target,
   { state, messageIds, error }: DeliveryState,
 ): SendResultReport {
-  const waiting = state === 'open' && adapter(resolved) === undefined ? `${resolved.platform} is not connected` : ''
+  const waiting =
+    state === 'open' && platforms.adapter(resolved) === undefined ? `${resolved.platform} is not connected` : ''
   const reason = error === '' ? waiting : error
   return {
     target,

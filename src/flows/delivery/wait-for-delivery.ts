@@ -1,6 +1,7 @@
 /**
  * Waits until the platform has answered for a delivery.
  */
+import { sleep } from '../../lib/timers.ts'
 import { type DeliveryState, findDeliveryState } from '../../outbox/delivery-state.ts'
 import type { Store } from '../../store/store.ts'
 
@@ -9,7 +10,7 @@ const maxPollMs = 500
 
 /** Resolves when the platform has answered for all messages, or after `timeoutMs`, or when the signal aborts. */
 export async function waitForDelivery(
-  { store, sleep }: { readonly store: Store; sleep(ms: number, signal?: AbortSignal): Promise<void> },
+  store: Store,
   key: string,
   timeoutMs: number,
   signal: AbortSignal,

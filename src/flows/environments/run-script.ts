@@ -4,18 +4,12 @@
 import { realpath } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import type { Environment } from '../../agent/environments/environment.ts'
+import type { ScriptResult } from '../../cron/run-end.ts'
 import { systemCode } from '../../lib/errors.ts'
+import type { HomeLayout } from '../../lib/home.ts'
 import { quoteWord } from '../../lib/shell-quote.ts'
 import { stripTerminalEscapes } from '../../lib/visible-text.ts'
-
-export interface RunScriptDeps {
-  /** `scripts/` of the home. */
-  readonly directory: string
-  /** A shell of its own. Rejects when commands do not run on this machine. */
-  openShell(): Promise<{ readonly environment: Environment }>
-  redact(text: string): string
-  readonly timeoutMs: () => number
-}
+import type { Outbox } from '../../outbox/outbox.ts'
 
 export interface ScriptRequest {
   /** The path below the directory. */
@@ -24,12 +18,7 @@ export interface ScriptRequest {
   readonly workdir?: string
   /** A file that it reads from its standard input. */
   readonly input?: string
-}
-
-export interface ScriptResult {
-  readonly ok: boolean
-  /** What it printed; of a failed one with the reason. */
-  readonly output: string
+  readonly timeoutMs: number
 }
 
 const maxOutputBytes = 200_000
@@ -43,11 +32,21 @@ const interpreters: Readonly<Record<string, string>> = {
 
 /** A script that fails or does not exist is a result, too. Rejects with the signal's reason, or when it cannot be started. */
 export async function runScript(
-  { directory, openShell, redact, timeoutMs }: RunScriptDeps,
-  { script, workdir = '', input }: ScriptRequest,
+  {
+    home,
+    openShell,
+    outbox,
+  }: {
+    readonly home: HomeLayout
+    /** A shell of its own. Rejects when commands do not run on this machine. */
+    readonly openShell: () => Promise<{ readonly environment: Environment }>
+    readonly outbox: Pick<Outbox, 'withhold'>
+  },
+  { script, workdir = '', input, timeoutMs }: ScriptRequest,
   signal: AbortSignal,
 ): Promise<ScriptResult> {
-  const path = await findScript(directory, script)
+  const directory = scriptsDirectory(home)
+  const path = await findScript(home, script)
   if (path === undefined) return { ok: false, output: `The script ${script} does not exist below ${directory}.` }
   const { environment } = await openShell()
   try {
@@ -56,12 +55,12 @@ export async function runScript(
     const command = input === undefined ? start : `${start} < ${quoteWord(input)}`
     const exposed = input === undefined ? [path] : [path, input]
     const cwd = workdir === '' ? {} : { cwd: workdir }
-    const options = { timeoutMs: timeoutMs(), signal, maxOutputBytes, exposed, ...cwd }
+    const options = { timeoutMs, signal, maxOutputBytes, exposed, ...cwd }
     const { output, exitCode, timedOut } = await environment.execute(command, options)
     signal.throwIfAborted()
-    const text = redact(stripTerminalEscapes(output)).trimEnd()
+    const text = outbox.withhold(stripTerminalEscapes(output)).trimEnd()
     if (timedOut)
-      return { ok: false, output: `The script was ended after ${timeoutMs() / 1_000} s.\n\n${text}`.trimEnd() }
+      return { ok: false, output: `The script was ended after ${timeoutMs / 1_000} s.\n\n${text}`.trimEnd() }
     if (exitCode === 0) return { ok: true, output: text }
     return {
       ok: false,
@@ -72,8 +71,14 @@ export async function runScript(
   }
 }
 
+/** Contains the scripts of the operator. */
+export function scriptsDirectory({ root }: HomeLayout): string {
+  return join(root, 'scripts')
+}
+
 /** The real path of a file that lies in the directory, also behind links; undefined otherwise. */
-export async function findScript(directory: string, name: string): Promise<string | undefined> {
+export async function findScript(home: HomeLayout, name: string): Promise<string | undefined> {
+  const directory = scriptsDirectory(home)
   try {
     const [root, path] = await Promise.all([realpath(directory), realpath(join(directory, name))])
     return path.startsWith(`${root}${sep}`) ? path : undefined

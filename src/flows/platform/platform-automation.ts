@@ -4,7 +4,6 @@
 import { randomUUID } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Environment } from '../../agent/environments/environment.ts'
 import {
   finishDeferred,
   listDeferred,
@@ -13,42 +12,48 @@ import {
   storeDeferred,
 } from '../../inbox/deferred-deliveries.ts'
 import { ensureDirectory } from '../../lib/files.ts'
-import type { HomeLayout } from '../../lib/home.ts'
 import { tokenAuthority } from '../../message/authority.ts'
 import type { Target } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { PlatformAutomation } from '../../platforms/automation.ts'
-import type { Cron } from '../cron/cron.ts'
+import type { Runtime } from '../../store/runtime.ts'
+import type { CronAccess } from '../cron/cron-access.ts'
+import type { CronAgent } from '../cron/cron-gateway.ts'
+import type { DeliveryConfig } from '../delivery/config.ts'
 import { prepareDelivery } from '../delivery/deliver.ts'
-import type { ResolveTargetDeps } from '../delivery/resolve-target.ts'
+import type { Destinations } from '../delivery/resolve-target.ts'
 import { distinctTargets, resolveTargets } from '../delivery/resolve-targets.ts'
 import { runScript } from '../environments/run-script.ts'
 
-export interface PlatformAutomationDeps extends ResolveTargetDeps {
-  readonly home: HomeLayout
-  readonly outbox: Pick<Outbox, 'prepare' | 'withhold'>
-  readonly clock: () => number
-  openShell(): Promise<{ readonly environment: Environment }>
-  openCron(): Promise<Pick<Cron, 'jobs'>>
-  readSkills(names: readonly string[]): Promise<string>
-  /** `http.host`. */
-  host(): string
-  /** `sessions.retention.days`. */
-  retentionDays(): number
+interface AutomationGateway extends Destinations, Pick<Runtime, 'home'> {
+  readonly settings: () => DeliveryConfig & {
+    readonly http: { readonly host: string }
+    readonly retention: { readonly days: number }
+  }
+}
+
+/** What adapters may cause of the agent. */
+export interface AutomationAgent extends Pick<CronAgent, 'openShell' | 'skills'> {
+  readonly cron: Pick<CronAccess, 'open'>
 }
 
 const scriptTimeoutMs = 120_000
 const dayMs = 86_400_000
 
-export function createPlatformAutomation(deps: PlatformAutomationDeps, platform: string): PlatformAutomation {
-  const { store, outbox, clock, home } = deps
+export function createPlatformAutomation(
+  gateway: AutomationGateway,
+  outbox: Pick<Outbox, 'prepare' | 'withhold'>,
+  { openShell, skills, cron }: AutomationAgent,
+  platform: string,
+): PlatformAutomation {
+  const { settings, store, clock, home } = gateway
   let prunedAt = Number.NEGATIVE_INFINITY
   return {
-    listensLocally: () => /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/.test(deps.host()),
+    listensLocally: () => /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/.test(settings().http.host),
     async resolveTargets(names, signal) {
       const targets: Target[] = []
       for (const name of names) {
-        const foundTargets = await resolveTargets(deps, name, undefined, signal)
+        const foundTargets = await resolveTargets(gateway, name, undefined, signal)
         if ('problem' in foundTargets) return { problem: `${name}: ${foundTargets.problem}` }
         targets.push(...foundTargets.targets)
       }
@@ -64,15 +69,13 @@ export function createPlatformAutomation(deps: PlatformAutomationDeps, platform:
       const file = join(folder, `input-${randomUUID()}`)
       try {
         await writeFile(file, input, { mode: 0o600 })
-        const request = { script, input: file }
-        const scripts = { directory: join(home.root, 'scripts'), timeoutMs: () => scriptTimeoutMs }
-        return await runScript({ ...scripts, openShell: deps.openShell, redact: outbox.withhold }, request, signal)
+        return await runScript({ home, openShell, outbox }, { script, input: file, timeoutMs: scriptTimeoutMs }, signal)
       } finally {
         await rm(file, { force: true })
       }
     },
     async runJob(name, { text, deliveries }) {
-      const { jobs } = await deps.openCron()
+      const { jobs } = await cron.open()
       const maker = { authority: tokenAuthority, origin: null }
       const job = await jobs.find(name, maker)
       if (!job.ok) return job
@@ -80,13 +83,13 @@ export function createPlatformAutomation(deps: PlatformAutomationDeps, platform:
       const started = await jobs.run(job.job.id, maker, { text, stored: () => finishDeferred(deliveries, clock()) })
       return started.ok ? 'started' : started
     },
-    readSkills: deps.readSkills,
+    readSkills: skills.read,
     deliveries: {
       async store(delivery) {
         const now = clock()
         if (now - prunedAt > dayMs) {
           prunedAt = now
-          await store.run(() => pruneDeferred(now - deps.retentionDays() * dayMs))
+          await store.run(() => pruneDeferred(now - settings().retention.days * dayMs))
         }
         return await store.run(() => storeDeferred(platform, delivery, now))
       },

@@ -5,32 +5,19 @@
 import type { HookGatewayServices, HookPayload } from '../../hooks/services.ts'
 import { lowerRole } from '../../inbox/access.ts'
 import { HermesError } from '../../lib/errors.ts'
-import type { HomeLayout } from '../../lib/home.ts'
 import { uuid7 } from '../../lib/ids.ts'
-import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
 import { backgroundPlatform, type ChatType, type Target } from '../../message/source.ts'
 import { findDeliveryState } from '../../outbox/delivery-state.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
-import type { Store } from '../../store/store.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import type { AccountDirectory } from '../access/account-directory.ts'
-import type { ResolveTargetDeps } from '../delivery/resolve-target.ts'
+import type { Destinations } from '../delivery/resolve-target.ts'
 import { hookMessagePrefix } from '../events/gateway-events.ts'
 import type { BackgroundTasks } from '../tasks/background-tasks.ts'
 
-export interface HookServicesDeps {
-  readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access' | 'authorityOf' | 'lookUpAuthority'>
-  readonly adapter: ResolveTargetDeps['adapter']
-  readonly home: HomeLayout
-  /** Aborts when the gateway stops. */
-  readonly stopping: AbortSignal
-  readonly store: Store
-  readonly outbox: Pick<Outbox, 'prepare'>
-  readonly startTask: BackgroundTasks['start']
-  /** Tasks that have not ended. */
-  readonly openTasks: BackgroundTasks['open']
-  readonly clock: () => number
-  readonly log: Logger
+interface HookGateway extends Destinations, Pick<Runtime, 'home' | 'stopping'> {
+  readonly accountDirectory: Destinations['accountDirectory'] & Pick<AccountDirectory, 'lookUpAuthority'>
 }
 
 /** Per hook: a loop in a handler must not become a bill. */
@@ -39,24 +26,31 @@ const maxOpenTasksPerHook = 50
 /** Hooks are programs of the owner. */
 const hookAuthority: Authority = { role: 'owner', platform: backgroundPlatform, chatType: 'dm' }
 
-export function createHookServices(deps: HookServicesDeps): HookGatewayServices {
+/** @param tasks called when a handler starts one */
+export function createHookServices(
+  gateway: HookGateway,
+  outbox: Pick<Outbox, 'prepare'>,
+  tasks: () => Pick<BackgroundTasks, 'start' | 'open'>,
+): HookGatewayServices {
   /** Names of hooks whose tasks are not on disk yet, one entry per task. */
   const starting: string[] = []
   const openTaskCount = (name: string) =>
-    deps.openTasks().filter(({ by }) => by === name).length + starting.filter((starter) => starter === name).length
+    tasks()
+      .open()
+      .filter(({ by }) => by === name).length + starting.filter((starter) => starter === name).length
   return {
-    send: (hook, to, text) => sendMessage(deps, hook, to, text),
+    send: (hook, to, text) => sendMessage(gateway, outbox, hook, to, text),
     async startAgent(hook, prompt, { deliver, maxIterations, route, role }, payload) {
-      const target = await resolveTaskTarget(deps, deliver)
+      const target = await resolveTaskTarget(gateway, deliver)
       const requester = { id: `hook:${hook}`, name: `hook ${hook}` }
       if (openTaskCount(requester.name) >= maxOpenTasksPerHook)
         throw new Error(`startAgent: this hook has ${maxOpenTasksPerHook} open tasks, the maximum`)
       starting.push(requester.name)
       try {
-        return await deps.startTask({
+        return await tasks().start({
           prompt,
           requester,
-          authority: role === undefined ? await authorityOf(deps, payload) : { ...hookAuthority, role },
+          authority: role === undefined ? await authorityOf(gateway, payload) : { ...hookAuthority, role },
           deliver: target,
           maxIterations,
           route,
@@ -73,7 +67,7 @@ export function createHookServices(deps: HookServicesDeps): HookGatewayServices 
  * names no account: the lowest role of the person on the platform counts. A person without access is a guest.
  */
 async function authorityOf(
-  { accountDirectory }: HookServicesDeps,
+  { accountDirectory }: HookGateway,
   { platform, user_id: userId, chat_id, channel_id, chat_type: chatType, team_id: scopeId }: HookPayload,
 ): Promise<Authority> {
   if (typeof platform !== 'string' || typeof userId !== 'string') return hookAuthority
@@ -113,11 +107,11 @@ function isChatType(value: unknown): value is ChatType {
  * Where the answer of a task goes; null for nowhere. Left out: the first home channel, nowhere where none is. `origin`, the
  * chat that asked, means the same for who has none.
  */
-async function resolveTaskTarget(deps: HookServicesDeps, text: string | undefined): Promise<Target | null> {
+async function resolveTaskTarget(gateway: HookGateway, text: string | undefined): Promise<Target | null> {
   const { resolveTarget } = await import('../delivery/resolve-target.ts')
   const word = text?.trim().toLowerCase() ?? 'home'
   const usesHome = word === 'home' || word === 'origin'
-  const target = await resolveTarget(deps, usesHome ? 'home' : (text ?? ''), undefined, deps.stopping)
+  const target = await resolveTarget(gateway, usesHome ? 'home' : (text ?? ''), undefined, gateway.stopping)
   if ('problem' in target) {
     if (usesHome) return null
     throw new HermesError('hooks/no-target', `(${target.problem})`)
@@ -125,24 +119,30 @@ async function resolveTaskTarget(deps: HookServicesDeps, text: string | undefine
   return target.kind === 'local' ? null : target.target
 }
 
-async function sendMessage(deps: HookServicesDeps, hook: string, to: string, text: string): Promise<void> {
+async function sendMessage(
+  gateway: HookGateway,
+  outbox: Pick<Outbox, 'prepare'>,
+  hook: string,
+  to: string,
+  text: string,
+): Promise<void> {
   const [{ resolveTarget }, { prepareDelivery }] = await Promise.all([
     import('../delivery/resolve-target.ts'),
     import('../delivery/deliver.ts'),
   ])
-  const resolution = await resolveTarget(deps, to, undefined, deps.stopping)
+  const resolution = await resolveTarget(gateway, to, undefined, gateway.stopping)
   if ('problem' in resolution) throw new HermesError('hooks/no-target', `(${resolution.problem})`)
-  const now = deps.clock()
+  const now = gateway.clock()
   if (resolution.kind === 'local') {
     const { writeLocalOutput } = await import('../delivery/local-output.ts')
-    const path = writeLocalOutput(deps.home, hook, text, now)
-    return deps.log.info({ event: 'hook.message_saved', hook, path }, 'a hook wrote a message into a file')
+    const path = writeLocalOutput(gateway.home, hook, text, now)
+    return gateway.log.info({ event: 'hook.message_saved', hook, path }, 'a hook wrote a message into a file')
   }
   const { target } = resolution
   const content = { key: `${hookMessagePrefix}${uuid7(now)}`, kind: 'notice' as const, text }
-  await deps.store.commit(prepareDelivery(deps.outbox, target, content), deps.clock)
-  const { state, error } = await deps.store.run(() => findDeliveryState(content.key))
+  await gateway.store.commit(prepareDelivery(outbox, target, content), gateway.clock)
+  const { state, error } = await gateway.store.run(() => findDeliveryState(content.key))
   if (state === 'dropped') throw new HermesError('hooks/no-target', `(${error})`)
   const fields = { hook, platform: target.platform, chat: target.chatId }
-  deps.log.info({ event: 'hook.message_sent', ...fields }, 'a hook sends a message')
+  gateway.log.info({ event: 'hook.message_sent', ...fields }, 'a hook sends a message')
 }

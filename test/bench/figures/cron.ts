@@ -153,16 +153,20 @@ function countTimers(): Promise<Row> {
       await store.run(() => saveJob({ job: parsed.job, authority, nextRunAt, run: null }))
     }
     let timers = 0
-    const scheduler = createScheduler({
-      ...{ store, clock: Date.now, log: silentLog, failpoint: () => undefined, begin: () => undefined },
-      ...{ readFile: async () => undefined, settings: () => ({ catchUp: true, timeZone: 'UTC' }) },
-      setTimer() {
-        timers += 1
-        return () => {
-          timers -= 1
-        }
+    const scheduler = createScheduler(
+      {
+        ...{ store, clock: Date.now, log: silentLog, failpoint: () => undefined },
+        settings: () => ({ catchUp: true, timeZone: 'UTC' }),
+        setTimer() {
+          timers += 1
+          return () => {
+            timers -= 1
+          }
+        },
       },
-    })
+      async () => undefined,
+      () => undefined,
+    )
     scheduler.start()
     scheduler.changed()
     await sleep(500)
