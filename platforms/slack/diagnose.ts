@@ -2,31 +2,37 @@
  * Checks an account for `hermes doctor`: its tokens, its scopes and how events arrive. Changes nothing at Slack; the unused
  * socket URL of `apps.connections.open` expires.
  */
-import type { DiagnosticResult } from '#sdk'
-import type { CallResult } from './connection/api.ts'
+import type { DiagnosticContext, DiagnosticResult } from '#sdk'
+import { type CallResult, createApi } from './connection/api.ts'
 import { requiredScopes } from './connection/scopes.ts'
+import { createSilentApiCall } from './connection/transport.ts'
+import { webhookPath } from './connection/webhook.ts'
 import { type JsonRecord, recordAt, textAt } from './inbound/payload.ts'
-import type { SlackOptions } from './options.ts'
-
-export interface DiagnoseDeps {
-  readonly account: string
-  readonly options: SlackOptions
-  readonly gatewayUrl: string | undefined
-  /** With the bot token. */
-  callWithBotToken(method: string): Promise<CallResult>
-  /** With the app token. */
-  callWithAppToken(method: string): Promise<CallResult>
-}
+import { parseOptions, type SlackOptions } from './options.ts'
 
 const appSettingsUrl = 'https://api.slack.com/apps'
 
-export async function diagnose(deps: DiagnoseDeps): Promise<DiagnosticResult[]> {
-  const [token, transport] = await Promise.all([diagnoseToken(deps), diagnoseTransport(deps)])
-  return [...token, ...transport]
+export async function diagnose(context: DiagnosticContext, signal: AbortSignal): Promise<DiagnosticResult[]> {
+  const options = parseOptions(context.options, context.account)
+  const { transport } = options
+  const checks = await Promise.all([
+    diagnoseToken(options, signal),
+    transport.mode === 'http' ? [diagnoseRoute(context)] : diagnoseSocket(options, transport.appToken, signal),
+  ])
+  return checks.flat()
 }
 
-async function diagnoseToken({ callWithBotToken }: DiagnoseDeps): Promise<DiagnosticResult[]> {
-  const result = await callWithBotToken('auth.test')
+async function callOnce(
+  token: string,
+  { apiUrl }: SlackOptions,
+  method: string,
+  signal: AbortSignal,
+): Promise<CallResult> {
+  return await createApi(createSilentApiCall(token, apiUrl), Date.now, signal)(method, {}, signal)
+}
+
+async function diagnoseToken(options: SlackOptions, signal: AbortSignal): Promise<DiagnosticResult[]> {
+  const result = await callOnce(options.botToken, options, 'auth.test', signal)
   if (!result.ok) {
     const { problem, error } = result.failure
     const isInvalid = problem === 'unauthorised' || problem === 'rejected'
@@ -61,24 +67,22 @@ function diagnoseScopes(data: JsonRecord): DiagnosticResult[] {
   }))
 }
 
-async function diagnoseTransport({
-  account,
-  options,
-  gatewayUrl,
-  callWithAppToken,
-}: DiagnoseDeps): Promise<DiagnosticResult[]> {
-  if (options.transport.mode === 'http') {
-    const path = account === 'default' ? '/webhooks/slack' : `/webhooks/slack/${account}`
-    const localUrl = gatewayUrl === undefined ? '' : ` (here: ${gatewayUrl}${path})`
-    return [
-      {
-        state: 'note',
-        text: 'events arrive over HTTP; this check cannot tell whether Slack reaches the gateway',
-        advice: `In ${appSettingsUrl}, Event Subscriptions, Interactivity and Slash Commands, the request URL must be reachable from the internet and lead to ${path}${localUrl}. Slack then marks it as Verified.`,
-      },
-    ]
+function diagnoseRoute({ account, gatewayUrl }: DiagnosticContext): DiagnosticResult {
+  const path = webhookPath(account)
+  const localUrl = gatewayUrl === undefined ? '' : ` (here: ${gatewayUrl}${path})`
+  return {
+    state: 'note',
+    text: 'events arrive over HTTP; this check cannot tell whether Slack reaches the gateway',
+    advice: `In ${appSettingsUrl}, Event Subscriptions, Interactivity and Slash Commands, the request URL must be reachable from the internet and lead to ${path}${localUrl}. Slack then marks it as Verified.`,
   }
-  const result = await callWithAppToken('apps.connections.open')
+}
+
+async function diagnoseSocket(
+  options: SlackOptions,
+  appToken: string,
+  signal: AbortSignal,
+): Promise<DiagnosticResult[]> {
+  const result = await callOnce(appToken, options, 'apps.connections.open', signal)
   if (result.ok) return [{ state: 'ok', text: 'Socket Mode is enabled, and the app token opens connections' }]
   const { problem, error } = result.failure
   const isNetworkError = problem === 'temporary' || problem === 'rate-limited'

@@ -17,7 +17,7 @@ export interface SlackOptions {
   readonly rules: MessageRules
   readonly richBlocks: boolean
   readonly typingText: string
-  /** What the status shows of a running tool. */
+  /** What the status shows of a running tool: its name and what it works on, its name, or nothing. */
   readonly liveStatus: 'full' | 'verb' | 'off'
 }
 

@@ -12,15 +12,15 @@ export interface OutboundMessage {
   /** `draft`: incomplete and edited later. `notice`: a message of the gateway, not of the model. */
   readonly kind: 'reply' | 'notice' | 'draft'
   /** The platform's id of the message that this one replies to. */
-  readonly replyTo?: string
+  readonly replyTo?: string | undefined
   /** A text before tool calls: the final reply of the turn follows. */
   readonly interim?: true
   /** The turn of the message; absent outside a turn. */
-  readonly turnId?: string
+  readonly turnId?: string | undefined
   /** A file to send; only adapters with `sendsAttachments` receive it. */
-  readonly attachment?: OutboundAttachment
+  readonly attachment?: OutboundAttachment | undefined
   /** Buttons below the text; only adapters with `showsButtons` receive them. */
-  readonly buttons?: readonly Button[]
+  readonly buttons?: readonly Button[] | undefined
 }
 
 /** A file that is sent as a separate message (contract §3.8). */
@@ -60,20 +60,20 @@ export interface Button {
 export type SendFailureKind = 'rate-limited' | 'temporary' | 'rejected' | 'unauthorised'
 
 export type SendResult =
-  | { readonly success: true; readonly messageId?: string }
+  | { readonly success: true; readonly messageId?: string | undefined }
   | {
       readonly success: false
       readonly problem: SendFailureKind
       readonly error: string
       /** Only with `rate-limited`: no call is allowed earlier. */
-      readonly retryAfterMs?: number
+      readonly retryAfterMs?: number | undefined
       /** Only with `rate-limited`: the scope of the limit. Default: the chat. */
-      readonly scope?: 'chat' | 'account'
+      readonly scope?: 'chat' | 'account' | undefined
       /**
        * True when the platform may have accepted the message although its response was lost. The outbox then checks the
        * chat, or delivers the message again with a visible label.
        */
-      readonly maybeSent?: boolean
+      readonly maybeSent?: boolean | undefined
       /**
        * Only with `rejected`: the chat takes no message at all any more, because it does not exist or the bot was blocked or
        * removed. Messages that no one there asked for are then not sent until the chat shows life.
@@ -83,4 +83,5 @@ export type SendResult =
 
 export type AlbumResult =
   /** `messageIds`: one for each file in their order, or only one when a single message contains all files. */
-  { readonly success: true; readonly messageIds?: readonly string[] } | Extract<SendResult, { success: false }>
+  | { readonly success: true; readonly messageIds?: readonly string[] | undefined }
+  | Extract<SendResult, { success: false }>

@@ -85,8 +85,7 @@ async function retryUncertain(
   )
   if (lookup === 'unknown') return await sendAlbum(albums, withDuplicateLabel(album), true, context)
   if (!lookup.sent) return await sendAlbum(albums, album, false, context)
-  const { messageIds } = lookup
-  return { result: { success: true, ...(messageIds === undefined ? {} : { messageIds }) }, maybeSent: false }
+  return { result: { success: true, messageIds: lookup.messageIds }, maybeSent: false }
 }
 
 async function sendAlbum(

@@ -147,7 +147,7 @@ export interface AlbumSupport {
 
 /** `messageIds`: as in `AlbumResult`; leave them out when the album has fewer files than were sent. */
 export type AlbumLookup =
-  | { readonly sent: true; readonly messageIds?: readonly string[] }
+  | { readonly sent: true; readonly messageIds?: readonly string[] | undefined }
   | { readonly sent: false }
   | 'unknown'
 

@@ -16,21 +16,21 @@ export type CallResult =
 /** A call with a time limit. Never rejects. */
 export type ApiCall = (method: string, args: JsonRecord, signal: AbortSignal) => Promise<CallResult>
 
-export interface ApiDeps {
-  readonly call: RawApiCall
-  readonly clock: () => number
-  /** Aborts when the adapter stops, and with it every call. */
-  readonly stopping: AbortSignal
-  /** Slack rejects the token. */
-  onRefused?(error: string): void
-}
-
 /** Longer than any call takes. A dead connection must not block a chat. */
 const callTimeoutMs = 20_000
 /** Used when Slack does not send a duration. */
 const defaultRetryAfterMs = 5_000
 
-export function createApi({ call, clock, stopping, onRefused }: ApiDeps): ApiCall {
+/**
+ * @param stopping aborts when the adapter stops, and with it every call
+ * @param onRefused called when Slack rejects the token
+ */
+export function createApi(
+  call: RawApiCall,
+  clock: () => number,
+  stopping: AbortSignal,
+  onRefused?: (error: string) => void,
+): ApiCall {
   /** The time until which a method (for posts: in a channel) is rate-limited. */
   const limitedUntil = new Map<string, number>()
 
@@ -75,6 +75,5 @@ function abortedResult(method: string): CallResult {
 /** The result of a post or an edit. `ts` is used when Slack returns no id. */
 export function toPostResult(result: CallResult, ts?: string): SendResult {
   if (!result.ok) return toSendResult(result.failure)
-  const messageId = tsAt(result.data) ?? ts
-  return { success: true, ...(messageId === undefined ? {} : { messageId }) }
+  return { success: true, messageId: tsAt(result.data) ?? ts }
 }

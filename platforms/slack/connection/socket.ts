@@ -2,10 +2,8 @@
  * Keeps a socket to Slack open. Slack closes each socket after about an hour, and announces it. A second socket is opened
  * before that, and the first one is closed after its events are acknowledged, so that no event is lost. A lost connection is
  * reopened at once, then with short delays.
- *
- * The function that opens a socket is a parameter.
  */
-import { type Logger, linkAbortSignal, messageOf } from '#sdk'
+import { linkAbortSignal, messageOf, type PlatformContext, sleep } from '#sdk'
 import type { CallFailure } from '../errors.ts'
 
 /** An event that must be acknowledged. */
@@ -49,20 +47,12 @@ export class SocketError extends Error {
   }
 }
 
-export interface SocketConnectionDeps {
-  readonly open: OpenSocket
-  readonly events: Omit<SocketEvents, 'onDisconnectWarning'>
-  readonly health: (state: 'connected' | 'degraded', reason?: string) => void
-  /** Slack rejects the token. */
-  readonly onUnauthorised: (error: string) => void
+/** What the adapter does when something happens on a socket. */
+export interface SocketListener extends Pick<SocketEvents, 'onEnvelope'> {
   /** There is no socket any more. */
-  readonly onDisconnected: () => void
+  onDisconnected(): void
   /** A socket is open again after a time without one. */
-  readonly onReconnected: () => void
-  /** Resolves after `ms` or when the signal aborts, never rejects. */
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  readonly clock: () => number
-  readonly log: Logger
+  onReconnected(): void
 }
 
 export interface SocketConnection {
@@ -92,7 +82,10 @@ interface ActiveSocket {
 }
 
 interface ConnectionState {
-  readonly deps: SocketConnectionDeps
+  readonly context: Pick<PlatformContext, 'clock' | 'connection' | 'log'>
+  readonly open: OpenSocket
+  readonly listener: SocketListener
+  readonly pause: typeof sleep
   readonly stopping: AbortSignal
   readonly all: Set<ActiveSocket>
   current: ActiveSocket | undefined
@@ -103,10 +96,18 @@ interface ConnectionState {
   wasDisconnected: boolean
 }
 
-export function createSocketConnection(deps: SocketConnectionDeps): SocketConnection {
+export function createSocketConnection(
+  context: Pick<PlatformContext, 'clock' | 'connection' | 'log'>,
+  open: OpenSocket,
+  listener: SocketListener,
+  pause: typeof sleep = sleep,
+): SocketConnection {
   const stopping = new AbortController()
   const state: ConnectionState = {
-    deps,
+    context,
+    open,
+    listener,
+    pause,
     stopping: stopping.signal,
     all: new Set(),
     current: undefined,
@@ -129,7 +130,7 @@ export function createSocketConnection(deps: SocketConnectionDeps): SocketConnec
 
 /** One attempt, with a time limit. */
 async function openOne(state: ConnectionState, signal: AbortSignal): Promise<ActiveSocket> {
-  const { open, events, log } = state.deps
+  const { open, listener, context } = state
   const limit = linkAbortSignal(signal, state.stopping)
   const pendingEnvelopes = new Set<Promise<void>>()
   let live: ActiveSocket | undefined
@@ -137,15 +138,15 @@ async function openOne(state: ConnectionState, signal: AbortSignal): Promise<Act
   try {
     const socket = await open(
       {
-        onActivity: events.onActivity,
+        onActivity: () => context.connection.received(),
         async onEnvelope(envelope) {
-          const work = events.onEnvelope(envelope)
+          const work = listener.onEnvelope(envelope)
           pendingEnvelopes.add(work)
           await work
           pendingEnvelopes.delete(work)
         },
         onDisconnectWarning(reason) {
-          log.debug({ event: 'slack.socket_expiring', reason }, 'Slack will close a socket')
+          context.log.debug({ event: 'slack.socket_expiring', reason }, 'Slack will close a socket')
           if (live !== undefined && live === state.current) reconnect(state)
         },
       },
@@ -173,21 +174,21 @@ function useSocket(state: ConnectionState, live: ActiveSocket): void {
   }
   const before = state.current
   state.current = live
-  state.openedAt = state.deps.clock()
-  if (before !== undefined) void retire(state.deps, before)
+  state.openedAt = state.context.clock()
+  if (before !== undefined) void retire(state, before)
   void refreshInTime(state, live, closed.signal)
 }
 
 async function refreshInTime(state: ConnectionState, live: ActiveSocket, closed: AbortSignal): Promise<void> {
   const lifetimeMs = live.socket.lifetimeMs ?? defaultLifetimeMs
-  await state.deps.sleep(Math.max(lifetimeMs - refreshMarginMs, lifetimeMs / 2), closed)
+  await state.pause(Math.max(lifetimeMs - refreshMarginMs, lifetimeMs / 2), closed)
   if (!closed.aborted && live === state.current) reconnect(state)
 }
 
 /** Acknowledgements must use the socket of their envelope. */
-async function retire({ sleep }: SocketConnectionDeps, { socket, pendingEnvelopes }: ActiveSocket): Promise<void> {
+async function retire({ pause }: ConnectionState, { socket, pendingEnvelopes }: ActiveSocket): Promise<void> {
   const finished = new AbortController()
-  await Promise.race([Promise.all(pendingEnvelopes), sleep(acknowledgeGraceMs, finished.signal)])
+  await Promise.race([Promise.all(pendingEnvelopes), pause(acknowledgeGraceMs, finished.signal)])
   finished.abort()
   socket.close()
 }
@@ -196,8 +197,8 @@ function handleClosed(state: ConnectionState, reason: string): void {
   state.current = undefined
   if (state.stopping.aborted) return
   state.wasDisconnected = true
-  state.deps.onDisconnected()
-  state.deps.log.debug({ event: 'slack.socket_closed', reason }, 'socket closed')
+  state.listener.onDisconnected()
+  state.context.log.debug({ event: 'slack.socket_closed', reason }, 'socket closed')
   reconnect(state)
 }
 
@@ -212,31 +213,32 @@ function reconnect(state: ConnectionState): void {
   })
 }
 
-function reportFailure({ deps, current }: ConnectionState, error: unknown): void {
-  const { health, onUnauthorised, log } = deps
+function reportFailure({ context, current }: ConnectionState, error: unknown): void {
+  const { connection, log } = context
   const reason = messageOf(error)
-  if (error instanceof SocketError && error.failure.problem === 'unauthorised') onUnauthorised(reason)
-  else if (current === undefined) health('degraded', `no connection to Slack: ${reason}`)
+  if (error instanceof SocketError && error.failure.problem === 'unauthorised')
+    connection.refused(`app_token: ${reason}`)
+  else if (current === undefined) connection.health('degraded', `no connection to Slack: ${reason}`)
   else log.debug({ event: 'slack.socket_open_failed', reason }, 'next socket could not be opened')
 }
 
 async function openNext(state: ConnectionState): Promise<void> {
-  const { stopping } = state
-  const { health, onReconnected, sleep, clock } = state.deps
+  const { stopping, context, listener, pause } = state
+  const { connection, clock } = context
   state.shortLivedSockets = clock() - state.openedAt < stableAfterMs ? state.shortLivedSockets + 1 : 0
   // The first reconnect has no delay. Sockets that close at once must not cause a reconnect loop without delays.
-  if (state.shortLivedSockets > 1) await sleep(backoffMs(state.shortLivedSockets - 1), stopping)
+  if (state.shortLivedSockets > 1) await pause(backoffMs(state.shortLivedSockets - 1), stopping)
   for (let attempt = 1; !stopping.aborted; attempt += 1) {
     try {
       useSocket(state, await openOne(state, stopping))
-      if (state.wasDisconnected) onReconnected()
+      if (state.wasDisconnected) listener.onReconnected()
       state.wasDisconnected = false
-      health('connected')
+      connection.health('connected')
       return
     } catch (error) {
       if (stopping.aborted) return
       reportFailure(state, error)
-      await sleep(backoffAfter(error, attempt), stopping)
+      await pause(backoffAfter(error, attempt), stopping)
     }
   }
 }

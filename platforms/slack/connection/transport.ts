@@ -5,10 +5,16 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { LogLevel, SocketModeReceiver, webApi } from '@slack/bolt'
 import type { Logger } from '#sdk'
 import type { SlackOptions } from '../options.ts'
-import type { UploadFile } from '../outbound/files.ts'
 import type { RawApiCall } from './api.ts'
 import type { OpenSocket } from './socket.ts'
 import { openSocketMode } from './socket-mode.ts'
+
+/** Uploads a file to the URL from Slack. `refused`: the URL may not be used. Rejects as `fetch` does. */
+export type UploadFile = (
+  url: string,
+  bytes: Blob,
+  signal: AbortSignal,
+) => Promise<{ readonly ok: boolean; readonly status: number } | 'refused'>
 
 export interface SlackTransport {
   /** A call with the bot token. */

@@ -4,29 +4,23 @@
  * It responds with 200 when the payload is stored. After any other response, or none within three seconds, Slack sends the
  * payload again.
  */
-import { type HttpRoute, isRecord, type Logger, type PlatformContext } from '#sdk'
+import { type HttpRoute, isRecord, type PlatformContext } from '#sdk'
 import type { Ingest } from '../inbound/ingest.ts'
 import { asRecord, textAt } from '../inbound/payload.ts'
+import { ephemeralResponse } from '../outbound/ephemeral.ts'
 import { createSignatureFailures, verifySignature } from './signature.ts'
 
-export interface WebhookDeps {
-  readonly account: string
-  readonly signingSecret: string
-  readonly ingest: Pick<Ingest, 'ingest'>
-  readonly clock: () => number
-  readonly log: Logger
-  readonly health: PlatformContext['connection']['health']
-  /** Called for every authentic request. */
-  onActivity(): void
-  /** The response to a slash command. */
-  ephemeralResponse(text: string): Readonly<Record<string, unknown>>
+export function webhookPath(account: string): string {
+  return account === 'default' ? '/webhooks/slack' : `/webhooks/slack/${account}`
 }
 
-export function createWebhookRoute(deps: WebhookDeps): HttpRoute {
-  const { account, signingSecret, ingest, clock, log, health, onActivity, ephemeralResponse } = deps
-  const signatures = createSignatureFailures({ clock, log, health })
-  const path = account === 'default' ? '/webhooks/slack' : `/webhooks/slack/${account}`
-  return { method: 'POST', path, access: 'own', handle }
+export function createWebhookRoute(
+  { account, clock, log, connection }: Pick<PlatformContext, 'account' | 'clock' | 'log' | 'connection'>,
+  signingSecret: string,
+  { ingest }: Ingest,
+): HttpRoute {
+  const signatures = createSignatureFailures({ clock, log, health: connection.health })
+  return { method: 'POST', path: webhookPath(account), access: 'own', handle }
 
   async function handle(request: Request): Promise<Response> {
     const body = Buffer.from(await request.arrayBuffer())
@@ -43,9 +37,9 @@ export function createWebhookRoute(deps: WebhookDeps): HttpRoute {
     const payload = parseBody(body.toString('utf8'), request.headers.get('content-type') ?? '')
     if (payload === undefined) return new Response('expected JSON or a form', { status: 400 })
     if (payload['type'] === 'url_verification') return new Response(textAt(payload, 'challenge') ?? '')
-    onActivity()
+    connection.received()
     logRetry(request.headers)
-    const { acknowledge, reply } = await ingest.ingest(payload)
+    const { acknowledge, reply } = await ingest(payload)
     if (!acknowledge) return new Response('not stored, send again', { status: 503 })
     return reply === undefined ? new Response(null, { status: 200 }) : Response.json(ephemeralResponse(reply))
   }

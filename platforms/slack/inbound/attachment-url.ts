@@ -2,30 +2,21 @@
  * Finds the download URL and the headers of a received file.
  */
 import type { Attachment, AttachmentAddress } from '#sdk'
+import type { SlackAccount } from '../account.ts'
 import type { ApiCall } from '../connection/api.ts'
 import { recordAt, textAt } from './payload.ts'
-
-export interface AttachmentUrlDeps {
-  readonly call: ApiCall
-  readonly botToken: string
-  /** The origin of a configured `api_url`. */
-  readonly trustedOrigin: string | undefined
-  /** Further origins of a self-hosted server. With `trustedOrigin`, those with https and on this machine receive the token. */
-  readonly fileHosts: readonly string[]
-}
 
 /** Rejects when Slack returns no URL. */
 export async function resolveAttachmentUrl(
   { ref = '' }: Attachment,
-  deps: AttachmentUrlDeps,
+  { call, options }: Pick<SlackAccount, 'call' | 'options'>,
   signal: AbortSignal,
 ): Promise<AttachmentAddress> {
-  const url = URL.canParse(ref) ? ref : await fetchFileUrl(ref, deps.call, signal)
-  const { trustedOrigin, fileHosts, botToken } = deps
-  const trusted = trustedOrigin === undefined ? {} : { trusted: trustedOrigin }
-  if (!mayReceiveToken(new URL(url), trustedOrigin, fileHosts)) return { url, ...trusted }
+  const url = URL.canParse(ref) ? ref : await fetchFileUrl(ref, call, signal)
+  const { trustedOrigin: trusted, fileHosts, botToken } = options
+  if (!mayReceiveToken(new URL(url), trusted, fileHosts)) return { url, trusted }
   // Slack responds to a rejected token with the HTML of its sign-in page.
-  return { url, headers: { authorization: `Bearer ${botToken}` }, refusedType: 'text/html', ...trusted }
+  return { url, headers: { authorization: `Bearer ${botToken}` }, refusedType: 'text/html', trusted }
 }
 
 export function isSlackUrl({ protocol, hostname, origin }: URL, trustedOrigin: string | undefined): boolean {

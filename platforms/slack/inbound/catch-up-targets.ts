@@ -3,13 +3,13 @@
  */
 
 /** A channel, or a thread in it. */
-export interface Place {
+export interface Conversation {
   readonly channel: string
   /** The `ts` of the first message; absent for the channel itself. */
   readonly threadTs?: string | undefined
 }
 
-export interface CatchUpTarget extends Place {
+export interface CatchUpTarget extends Conversation {
   /** The time of the last accepted message, in seconds. Messages after it were missed. */
   readonly since: number
 }
@@ -39,6 +39,6 @@ export function catchUpTargetsOf(cursors: ReadonlyMap<string, string>): CatchUpT
   ]
 }
 
-export function placeKeyOf({ channel, threadTs = '' }: Place): string {
+export function conversationKeyOf({ channel, threadTs = '' }: Conversation): string {
   return `${channel}:${threadTs}`
 }

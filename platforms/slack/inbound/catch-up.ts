@@ -1,35 +1,33 @@
 /**
  * Fetches the messages that were written during a restart or an outage, and delays live events of a channel or thread until
- * its missed messages are stored. The cursor of a place therefore never passes a message that is not stored, and messages
+ * its missed messages are stored. The cursor of a conversation therefore never passes a message that is not stored, and messages
  * are accepted in the order in which they were written.
  *
  * Delayed events are not acknowledged. When the process ends before they are stored, the history still contains them.
  */
-import { backoffMs, messageOf } from '#sdk'
-import { type CatchUpTarget, catchUpTargetsOf, maxThreads, type Place, placeKeyOf } from './catch-up-targets.ts'
-import { fetchMissedMessages, type MissedMessages, type MissedMessagesDeps } from './missed-messages.ts'
+import { backoffMs, messageOf, type PlatformAdapter, sleep } from '#sdk'
+import type { SlackAccount } from '../account.ts'
+import { reportSkipped } from '../outbound/skipped-notice.ts'
+import {
+  type CatchUpTarget,
+  type Conversation,
+  catchUpTargetsOf,
+  conversationKeyOf,
+  maxThreads,
+} from './catch-up-targets.ts'
+import { fetchMissedMessages, type MissedMessages } from './missed-messages.ts'
 import type { JsonRecord } from './payload.ts'
-
-export interface CatchUpDeps extends MissedMessagesDeps {
-  /** The cursors of channels and threads; the key is `channel` or `channel:thread_ts`. */
-  cursors(): Promise<ReadonlyMap<string, string>>
-  /** Accepts a message from the history of a channel. Resolves to whether it is new, rejects while it cannot be stored. */
-  ingestStored(channel: string, message: JsonRecord): Promise<boolean>
-  /** Tells the people in a place that messages were skipped. Never rejects. */
-  reportSkipped(place: Place, counts: { readonly read: number; readonly skipped: number }): Promise<void>
-  /** Aborts when the adapter stops. */
-  readonly signal: AbortSignal
-}
+import type { StoredMessages } from './stored-messages.ts'
 
 export interface CatchUp {
   /** From now on events may be missed, so live events wait. Called when there is no connection. */
   hold(): void
   /** Fetches the missed messages. Called when the connection is open. */
   run(): void
-  /** Fetches a place again, because a live message of this time could not be stored. */
-  refetch(place: Place, since: number): void
-  /** Resolves when the missed messages of the place are stored; `false` when the adapter stops. Never rejects. */
-  ready(place: Place): Promise<boolean>
+  /** Fetches a conversation again, because a live message of this time could not be stored. */
+  refetch(conversation: Conversation, since: number): void
+  /** Resolves when the missed messages of the conversation are stored; `false` when the adapter stops. Never rejects. */
+  ready(conversation: Conversation): Promise<boolean>
 }
 
 /** Calls of one method share a rate limit. */
@@ -37,7 +35,7 @@ const maxConcurrentJobs = 4
 const minBackoffMs = 200
 const maxBackoffMs = 10_000
 
-/** The missed messages of one place. */
+/** The missed messages of one conversation. */
 interface Job {
   readonly target: CatchUpTarget
   readonly finished: PromiseWithResolvers<void>
@@ -59,24 +57,27 @@ interface Round {
 }
 
 interface CatchUpState {
-  readonly deps: CatchUpDeps
+  readonly account: SlackAccount
+  readonly stored: StoredMessages
+  /** Tells the people in a conversation that messages were skipped. */
+  readonly send: PlatformAdapter['send']
   round: Round
 }
 
-export function createCatchUp(deps: CatchUpDeps): CatchUp {
-  const state: CatchUpState = { deps, round: createRound() }
-  deps.signal.addEventListener('abort', () => endRound(state.round), { once: true })
+export function createCatchUp(account: SlackAccount, stored: StoredMessages, send: PlatformAdapter['send']): CatchUp {
+  const state: CatchUpState = { account, stored, send, round: createRound() }
+  account.stopping.signal.addEventListener('abort', () => endRound(state.round), { once: true })
   return {
     hold: () => hold(state),
     run() {
       if (state.round.isPlanning) hold(state)
-      void planRound(deps, state.round)
+      void planRound(state, state.round)
     },
-    refetch(place, since) {
-      addJob(deps, state.round, { ...place, since })
-      startJobs(deps, state.round)
+    refetch(conversation, since) {
+      addJob(state, state.round, { ...conversation, since })
+      startJobs(state, state.round)
     },
-    ready: (place) => untilReady(state, place),
+    ready: (conversation) => untilReady(state, conversation),
   }
 }
 
@@ -105,8 +106,8 @@ function endRound({ ended, planned, jobs }: Round): void {
   for (const { finished } of jobs.values()) finished.resolve()
 }
 
-async function untilReady(state: CatchUpState, { channel, threadTs }: Place): Promise<boolean> {
-  const { signal } = state.deps
+async function untilReady(state: CatchUpState, { channel, threadTs }: Conversation): Promise<boolean> {
+  const { signal } = state.account.stopping
   while (!signal.aborted) {
     const { round } = state
     await round.planned.promise
@@ -117,9 +118,9 @@ async function untilReady(state: CatchUpState, { channel, threadTs }: Place): Pr
   return false
 }
 
-/** Resolves when the job of the place has ended. The job precedes those that no live event waits for. */
-async function finish({ jobs, waiting }: Round, place: Place): Promise<void> {
-  const job = jobs.get(placeKeyOf(place))
+/** Resolves when the job of the conversation has ended. The job precedes those that no live event waits for. */
+async function finish({ jobs, waiting }: Round, conversation: Conversation): Promise<void> {
+  const job = jobs.get(conversationKeyOf(conversation))
   if (job === undefined) return
   const index = waiting.indexOf(job)
   if (index > 0) waiting.unshift(...waiting.splice(index, 1))
@@ -127,63 +128,64 @@ async function finish({ jobs, waiting }: Round, place: Place): Promise<void> {
 }
 
 /** Never rejects. */
-async function planRound(deps: CatchUpDeps, round: Round): Promise<void> {
-  const { log, random, sleep } = deps
+async function planRound(state: CatchUpState, round: Round): Promise<void> {
+  const { catchUp, log } = state.account.context
   const { signal } = round.ended
   round.isPlanning = true
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     try {
-      const targets = catchUpTargetsOf(await deps.cursors())
+      const targets = catchUpTargetsOf(await catchUp.cursors())
       if (signal.aborted) return
-      for (const target of targets) addJob(deps, round, target)
+      for (const target of targets) addJob(state, round, target)
       round.planned.resolve()
-      startJobs(deps, round)
+      startJobs(state, round)
       return
     } catch (error) {
       log.warn({ event: 'slack.cursors_failed', attempt, err: error }, 'cursors could not be read; trying again')
-      await sleep(backoffMs(attempt, minBackoffMs, maxBackoffMs, random), signal)
+      await sleep(backoffMs(attempt, minBackoffMs, maxBackoffMs, Math.random), signal)
     }
   }
 }
 
-function addJob({ signal }: CatchUpDeps, { jobs, waiting, ended }: Round, target: CatchUpTarget): void {
-  if (signal.aborted || ended.signal.aborted) return
+function addJob({ account }: CatchUpState, { jobs, waiting, ended }: Round, target: CatchUpTarget): void {
+  if (account.stopping.signal.aborted || ended.signal.aborted) return
   const job = { target, finished: Promise.withResolvers<void>() }
-  jobs.set(placeKeyOf(target), job)
+  jobs.set(conversationKeyOf(target), job)
   waiting.push(job)
 }
 
-function startJobs(deps: CatchUpDeps, round: Round): void {
+function startJobs(state: CatchUpState, round: Round): void {
   while (round.activeJobs < maxConcurrentJobs) {
     const job = round.waiting.shift()
     if (job === undefined) return
     round.activeJobs += 1
-    void runJob(deps, round, job).then(() => {
+    void runJob(state, round, job).then(() => {
       round.activeJobs -= 1
-      startJobs(deps, round)
+      startJobs(state, round)
     })
   }
 }
 
 /** Never rejects. */
-async function runJob(deps: CatchUpDeps, round: Round, { target, finished }: Job): Promise<void> {
+async function runJob(state: CatchUpState, round: Round, { target, finished }: Job): Promise<void> {
+  const { log } = state.account.context
   const { channel, threadTs } = target
   const { signal } = round.ended
   try {
-    const missed = await fetchMissedMessages(deps, target, signal)
+    const missed = await fetchMissedMessages(state.account, state.stored, target, signal)
     if (missed === undefined) return
-    reportCounts(deps, target, missed)
-    const accepted = await ingestAll(deps, channel, missed.messages, signal)
+    reportCounts(state, target, missed)
+    const accepted = await ingestAll(state, channel, missed.messages, signal)
     if (accepted > 0) {
-      deps.log.info(
+      log.info(
         { event: 'slack.caught_up', channel, thread: threadTs, messages: accepted },
         'missed messages were accepted',
       )
     }
     // A thread that started during the outage is a target of its own.
-    for (const ts of missed.threads) addNewThread(deps, round, { channel, threadTs: ts, since: Number(ts) })
+    for (const ts of missed.threads) addNewThread(state, round, { channel, threadTs: ts, since: Number(ts) })
   } catch (error) {
-    deps.log.error(
+    log.error(
       { event: 'slack.catch_up_failed', err: error, channel },
       `missed messages could not be accepted: ${messageOf(error)}`,
     )
@@ -192,25 +194,29 @@ async function runJob(deps: CatchUpDeps, round: Round, { target, finished }: Job
   }
 }
 
-function addNewThread(deps: CatchUpDeps, round: Round, thread: CatchUpTarget): void {
-  if (round.jobs.has(placeKeyOf(thread)) || round.newThreads >= maxThreads) return
+function addNewThread(state: CatchUpState, round: Round, thread: CatchUpTarget): void {
+  if (round.jobs.has(conversationKeyOf(thread)) || round.newThreads >= maxThreads) return
   round.newThreads += 1
-  addJob(deps, round, thread)
+  addJob(state, round, thread)
 }
 
-function reportCounts(deps: CatchUpDeps, { channel, threadTs }: CatchUpTarget, missed: MissedMessages): void {
+function reportCounts(
+  { account, send }: CatchUpState,
+  { channel, threadTs }: CatchUpTarget,
+  missed: MissedMessages,
+): void {
   const { skipped, messages } = missed
   if (skipped === 0) return
-  deps.log.warn(
+  account.context.log.warn(
     { event: 'slack.missed_messages_skipped', channel, thread: threadTs, read: messages.length, skipped },
     'more messages were missed than catch_up.max; the oldest are skipped',
   )
-  void deps.reportSkipped({ channel, threadTs }, { read: messages.length, skipped })
+  void reportSkipped(account, send, { channel, threadTs }, { read: messages.length, skipped })
 }
 
 /** Returns how many messages were new. A message that cannot be stored is tried again, because it precedes the others. */
 async function ingestAll(
-  deps: CatchUpDeps,
+  { account, stored }: CatchUpState,
   channel: string,
   messages: readonly JsonRecord[],
   signal: AbortSignal,
@@ -219,15 +225,15 @@ async function ingestAll(
   for (const message of messages) {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
-        if (await deps.ingestStored(channel, message)) accepted += 1
+        if (await stored.accept(channel, message)) accepted += 1
         break
       } catch (error) {
-        const pauseMs = backoffMs(attempt, minBackoffMs, maxBackoffMs, deps.random)
-        deps.log.warn(
+        const pauseMs = backoffMs(attempt, minBackoffMs, maxBackoffMs, Math.random)
+        account.context.log.warn(
           { event: 'slack.missed_message_not_stored', channel, attempt, pauseMs, reason: messageOf(error) },
           'missed message could not be stored; trying again',
         )
-        await deps.sleep(pauseMs, signal)
+        await sleep(pauseMs, signal)
       }
     }
   }

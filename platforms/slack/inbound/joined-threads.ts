@@ -2,9 +2,11 @@
  * Remembers the threads in which the bot takes part, where messages need no mention, and the last author of each thread,
  * who is the recipient of a stream.
  */
-import { type ChatEntry, createLruCache, type Logger, type SessionSource } from '#sdk'
+import { createLruCache, type PlatformContext, type SessionSource } from '#sdk'
 
 export interface JoinedThreads {
+  /** The bot takes part in the threads among these read cursors (`channel` or `channel:thread_ts`). */
+  recordCursors(keys: Iterable<string>): void
   /** Answers from memory. */
   has(channel: string, threadTs: string): boolean
   /** Looks up an unknown thread in the stored messages. Never rejects. */
@@ -20,28 +22,21 @@ const maxRemembered = 2_000
 /** How many stored messages are searched for a thread. */
 const maxLookback = 200
 
-export function createJoinedThreads({
-  history,
-  cursorKeys,
-  log,
-}: {
-  history(chatId: string, query: { readonly limit: number }): Promise<readonly ChatEntry[]>
-  /** Cursor keys: `channel` or `channel:thread_ts`. */
-  readonly cursorKeys: Iterable<string>
-  readonly log: Logger
-}): JoinedThreads {
+export function createJoinedThreads({ chats, log }: Pick<PlatformContext, 'chats' | 'log'>): JoinedThreads {
   const joined = createLruCache<boolean>(maxRemembered)
   const lastAuthors = createLruCache<string>(maxRemembered)
-  for (const key of cursorKeys) if (key.includes(':')) joined.set(key, true)
   const keyOf = (channel: string, threadTs: string) => `${channel}:${threadTs}`
 
   return {
+    recordCursors(keys) {
+      for (const key of keys) if (key.includes(':')) joined.set(key, true)
+    },
     has: (channel, threadTs) => joined.get(keyOf(channel, threadTs)) === true,
     async lookUp(channel, threadTs) {
       const key = keyOf(channel, threadTs)
       if (joined.has(key)) return
       try {
-        const entries = await history(channel, { limit: maxLookback })
+        const entries = await chats.history(channel, { limit: maxLookback })
         const isKnown = entries.some(({ messageId }) => messageId === threadTs)
         if (!joined.has(key)) joined.set(key, isKnown)
       } catch (error) {

@@ -21,15 +21,7 @@ const maxPendingLookups = 20
 /** Slack expects the acknowledgement of an event within three seconds. */
 const resolveTimeoutMs = 1_000
 
-export function createNames({
-  call,
-  log,
-  signal,
-}: {
-  readonly call: ApiCall
-  readonly log: Logger
-  readonly signal: AbortSignal
-}): Names {
+export function createNames(call: ApiCall, log: Logger, signal: AbortSignal): Names {
   /** '' during a lookup, and for ids without a name. */
   const names = createLruCache<string>(maxNames)
   let isUsersScopeMissing = false

@@ -3,17 +3,11 @@
  * (contract §3.15).
  */
 import { type Attachment, type EarlierMessage, formatEarlierMessages, linkAbortSignal, type MessageEvent } from '#sdk'
-import type { ApiCall } from '../connection/api.ts'
+import type { SlackAccount } from '../account.ts'
 import { parseAttachments } from './attachments.ts'
 import type { NormalizeContext } from './context.ts'
 import { isUserMessage, messageText } from './message.ts'
 import { type JsonRecord, recordsAt, textAt, tsAt } from './payload.ts'
-
-export interface ThreadContextDeps {
-  readonly call: ApiCall
-  readonly normalizeContext: NormalizeContext
-  readonly signal: AbortSignal
-}
 
 const maxMessages = 30
 const maxRootFiles = 4
@@ -21,14 +15,18 @@ const maxRootFiles = 4
 const readTimeoutMs = 1_500
 
 /** Returns the event unchanged when the thread cannot be read. Never rejects. */
-export async function withThreadContext(event: MessageEvent, deps: ThreadContextDeps): Promise<MessageEvent> {
+export async function withThreadContext(
+  event: MessageEvent,
+  account: Pick<SlackAccount, 'call' | 'stopping'>,
+  normalizeContext: NormalizeContext,
+): Promise<MessageEvent> {
   const { chatId, threadId } = event.source
   const { messageId } = event
   if (threadId === undefined || messageId === undefined || threadId === messageId) return event
-  if (event.messageType === 'command' || deps.normalizeContext.hasJoinedThread(chatId, threadId)) return event
-  const earlier = await readThread(deps, chatId, threadId, messageId)
+  if (event.messageType === 'command' || normalizeContext.hasJoinedThread(chatId, threadId)) return event
+  const earlier = await readThread(account, chatId, threadId, messageId)
   if (earlier.length === 0) return event
-  const lines = formatEarlierMessages(earlier.map((message) => toEarlierMessage(message, deps.normalizeContext)))
+  const lines = formatEarlierMessages(earlier.map((message) => toEarlierMessage(message, normalizeContext)))
   const content = `Said in this thread before:\n${lines.join('\n')}`
   const attachments: readonly Attachment[] = [...(event.attachments ?? []), ...rootFiles(earlier, threadId)]
   return {
@@ -39,12 +37,12 @@ export async function withThreadContext(event: MessageEvent, deps: ThreadContext
 }
 
 async function readThread(
-  { call, signal }: ThreadContextDeps,
+  { call, stopping }: Pick<SlackAccount, 'call' | 'stopping'>,
   channel: string,
   threadTs: string,
   before: string,
 ): Promise<JsonRecord[]> {
-  const limit = linkAbortSignal(signal)
+  const limit = linkAbortSignal(stopping.signal)
   const timer = setTimeout(limit.abort, readTimeoutMs)
   try {
     const args = { channel, ts: threadTs, latest: before, limit: maxMessages }

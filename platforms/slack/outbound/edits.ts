@@ -3,8 +3,10 @@
  * is replaced by a new one.
  */
 import type { OutboundMessage, SendResult } from '#sdk'
-import { type ApiCall, type CallResult, toPostResult } from '../connection/api.ts'
+import type { SlackAccount } from '../account.ts'
+import { type CallResult, toPostResult } from '../connection/api.ts'
 import { toSendResult } from '../errors.ts'
+import type { EditThrottle } from './edit-throttle.ts'
 import { isLongEdit, type Post, renderDraft, renderPosts, toBlockPost, truncateForEdit } from './render.ts'
 import type { Streams } from './stream.ts'
 
@@ -13,18 +15,7 @@ export interface Edits {
   remove(channel: string, ts: string, signal: AbortSignal): Promise<SendResult>
 }
 
-export function createEdits({
-  call,
-  streams,
-  richBlocks,
-  onDraftEdited,
-}: {
-  readonly call: ApiCall
-  readonly streams: Streams
-  readonly richBlocks: boolean
-  /** A growing reply was edited. */
-  onDraftEdited(ts: string): void
-}): Edits {
+export function createEdits({ call, options }: SlackAccount, streams: Streams, throttle: EditThrottle): Edits {
   /** Slack has rejected the text of an edit as too long. */
   let editsAreShort = false
 
@@ -48,7 +39,7 @@ export function createEdits({
     message: OutboundMessage,
     signal: AbortSignal,
   ): Promise<SendResult> {
-    onDraftEdited(ts)
+    throttle.recordEdit(ts, 'edit')
     const post = await renderDraft(message)
     if (!editsAreShort || !isLongEdit(post)) {
       const result = await update(channel, ts, post, signal)
@@ -64,7 +55,7 @@ export function createEdits({
     message: OutboundMessage,
     signal: AbortSignal,
   ): Promise<SendResult> {
-    const [post, ...more] = await renderPosts(message, { richBlocks })
+    const [post, ...more] = await renderPosts(message, options)
     if (post === undefined || more.length > 0) return await removeForRepost(channel, ts, signal)
     if (!editsAreShort || !isLongEdit(post)) {
       const result = await update(channel, ts, post, signal)

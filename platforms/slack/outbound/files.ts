@@ -2,6 +2,7 @@
  * Uploads files and posts the messages that contain them.
  */
 import {
+  createLruCache,
   type LruCache,
   messageOf,
   type OutboundAlbum,
@@ -9,22 +10,29 @@ import {
   type OutboundMessage,
   type SendResult,
 } from '#sdk'
-import type { ApiCall } from '../connection/api.ts'
+import type { SlackAccount } from '../account.ts'
 import { toSendResult } from '../errors.ts'
 import { type JsonRecord, recordsAt, textAt } from '../inbound/payload.ts'
+import { post } from './post.ts'
 import { type Post, renderCaption, renderImage, renderLink } from './render.ts'
 
-/** Uploads a file to the URL from Slack. `refused`: the URL may not be used. Rejects as `fetch` does. */
-export type UploadFile = (
-  url: string,
-  bytes: Blob,
-  signal: AbortSignal,
-) => Promise<{ readonly ok: boolean; readonly status: number } | 'refused'>
+export interface FileUploads {
+  send(
+    channel: string,
+    message: OutboundMessage,
+    attachment: OutboundAttachment,
+    signal: AbortSignal,
+  ): Promise<SendResult>
+  /** Sends several local files as one message. Its text are the captions. */
+  sendAll(channel: string, album: OutboundAlbum, signal: AbortSignal): Promise<SendResult>
+  /** Whether a file of this delivery was uploaded since the start. */
+  has(deliveryId: string): boolean
+  /** Whether a message contains the uploaded file of a delivery. */
+  isIn(message: JsonRecord, deliveryId: string): boolean
+}
 
-export interface SendFileDeps {
-  readonly call: ApiCall
-  readonly upload: UploadFile
-  post(channel: string, message: OutboundMessage, post: Post, signal: AbortSignal): Promise<SendResult>
+interface UploadsState {
+  readonly account: SlackAccount
   /** File ids by delivery, to find the message later. */
   readonly uploaded: LruCache<string>
 }
@@ -35,8 +43,22 @@ interface LocalFile {
   readonly fileName: string
 }
 
-export async function sendFile(
-  deps: SendFileDeps,
+export function createFileUploads(account: SlackAccount): FileUploads {
+  const uploaded = createLruCache<string>(200)
+  const state: UploadsState = { account, uploaded }
+  return {
+    send: (channel, message, attachment, signal) => sendFile(state, channel, message, attachment, signal),
+    sendAll: (channel, album, signal) => sendFiles(state, channel, album, signal),
+    has: (deliveryId) => uploaded.has(deliveryId),
+    isIn(message, deliveryId) {
+      const id = uploaded.get(deliveryId)
+      return id !== undefined && recordsAt(message, 'files').some((file) => textAt(file, 'id') === id)
+    },
+  }
+}
+
+async function sendFile(
+  state: UploadsState,
   channel: string,
   message: OutboundMessage,
   { source, fileName, kind }: OutboundAttachment,
@@ -46,19 +68,19 @@ export async function sendFile(
   if (source.kind === 'file') {
     const file = await openFile(source.open)
     if (!(file instanceof Blob)) return file
-    return await shareFiles(deps, channel, message, { files: [{ bytes: file, fileName }], caption }, signal)
+    return await shareFiles(state, channel, message, { files: [{ bytes: file, fileName }], caption }, signal)
   }
   const asLink: Post = { text: renderLink(source.url, fileName, caption) }
-  const post = kind === 'image' || kind === 'animation' ? renderImage(source.url, fileName, caption) : asLink
-  const sent = await deps.post(channel, message, post, signal)
+  const { call } = state.account
+  const rendered = kind === 'image' || kind === 'animation' ? renderImage(source.url, fileName, caption) : asLink
+  const sent = await post(call, channel, message, rendered, signal)
   // Slack could not download the image and has posted nothing.
   const isUnreadable = !sent.success && sent.problem === 'rejected' && sent.error.includes('invalid_')
-  return isUnreadable && post !== asLink ? await deps.post(channel, message, asLink, signal) : sent
+  return isUnreadable && rendered !== asLink ? await post(call, channel, message, asLink, signal) : sent
 }
 
-/** Sends several local files as one message. Its text are the captions. */
-export async function sendFiles(
-  deps: SendFileDeps,
+async function sendFiles(
+  state: UploadsState,
   channel: string,
   album: OutboundAlbum,
   signal: AbortSignal,
@@ -73,12 +95,7 @@ export async function sendFiles(
   }
   const captions = await Promise.all(album.files.map(({ caption }) => renderCaption(caption)))
   const caption = captions.filter((text) => text !== '').join('\n')
-  return await shareFiles(deps, channel, album, { files, caption }, signal)
-}
-
-/** Whether a message contains this file. */
-export function containsFile(message: JsonRecord, id: string | undefined): boolean {
-  return id !== undefined && recordsAt(message, 'files').some((file) => textAt(file, 'id') === id)
+  return await shareFiles(state, channel, album, { files, caption }, signal)
 }
 
 async function openFile(open: () => Promise<Blob>): Promise<Blob | SendResult> {
@@ -90,7 +107,7 @@ async function openFile(open: () => Promise<Blob>): Promise<Blob | SendResult> {
 }
 
 async function shareFiles(
-  deps: SendFileDeps,
+  { account, uploaded }: UploadsState,
   channel: string,
   { target, deliveryId }: Pick<OutboundMessage, 'target' | 'deliveryId'>,
   { files, caption }: { readonly files: readonly LocalFile[]; readonly caption: string },
@@ -98,26 +115,26 @@ async function shareFiles(
 ): Promise<SendResult> {
   const shared: { readonly id: string; readonly title: string }[] = []
   for (const file of files) {
-    const uploaded = await uploadFile(deps, file, signal)
-    if (typeof uploaded !== 'string') return uploaded
-    shared.push({ id: uploaded, title: file.fileName })
+    const id = await uploadFile(account, file, signal)
+    if (typeof id !== 'string') return id
+    shared.push({ id, title: file.fileName })
   }
   const [first] = shared
-  if (first !== undefined) deps.uploaded.set(deliveryId, first.id)
+  if (first !== undefined) uploaded.set(deliveryId, first.id)
   const args = {
     files: shared,
     channel_id: channel,
-    ...(target.threadId === undefined ? {} : { thread_ts: target.threadId }),
+    thread_ts: target.threadId,
     ...(caption === '' ? {} : { initial_comment: caption }),
   }
-  const completed = await deps.call('files.completeUploadExternal', args, signal)
+  const completed = await account.call('files.completeUploadExternal', args, signal)
   // Slack does not return the message of the files.
   return completed.ok ? { success: true } : toSendResult(completed.failure)
 }
 
 /** Returns the id of the file, which no one sees before it is shared. */
 async function uploadFile(
-  { call, upload }: SendFileDeps,
+  { call, transport }: SlackAccount,
   { bytes, fileName }: LocalFile,
   signal: AbortSignal,
 ): Promise<string | SendResult> {
@@ -131,7 +148,7 @@ async function uploadFile(
   const id = textAt(slot.data, 'file_id')
   if (url === undefined || id === undefined) return temporaryFailure('Slack returned no URL for the upload')
   try {
-    const response = await upload(url, bytes, signal)
+    const response = await transport.upload(url, bytes, signal)
     // Another attempt would get the same kind of address.
     if (response === 'refused') {
       return { success: false, problem: 'rejected', error: `the upload address is not https; ${fileHostsHint}` }

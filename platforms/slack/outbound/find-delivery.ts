@@ -18,6 +18,9 @@ export interface DeliverySearch {
   readonly signal: AbortSignal
 }
 
+/** The type of the metadata by which a delivery is found. */
+export const deliveryEventType = 'hermes_delivery'
+
 const pageSize = 100
 const maxPages = 4
 /** Tolerates a difference between the clocks. */

@@ -12,50 +12,45 @@ import {
   type SendResult,
   type Target,
 } from '#sdk'
-import { type ApiCall, type CallResult, toPostResult } from '../connection/api.ts'
+import type { SlackAccount } from '../account.ts'
+import type { CallResult } from '../connection/api.ts'
 import { toSendResult } from '../errors.ts'
 import { type JsonRecord, recordAt, textAt, tsAt } from '../inbound/payload.ts'
+import type { EditThrottle } from './edit-throttle.ts'
 import { createEdits } from './edits.ts'
-import { containsFile, type SendFileDeps, sendFile, sendFiles, type UploadFile } from './files.ts'
-import { findDelivery } from './find-delivery.ts'
+import { createFileUploads, type FileUploads } from './files.ts'
+import { deliveryEventType, findDelivery } from './find-delivery.ts'
+import { post } from './post.ts'
 import { type Post, renderDraft, renderPosts } from './render.ts'
-import { deliveryEventType, isStreaming, type Streams } from './stream.ts'
-
-export interface SenderDeps {
-  readonly call: ApiCall
-  readonly streams: Streams
-  readonly richBlocks: boolean
-  readonly upload: UploadFile
-  readonly clock: () => number
-  /** A growing reply was edited. */
-  onDraftEdited(ts: string): void
-  /** The bot has posted in this channel or thread. */
-  onPosted(channel: string, threadTs: string | undefined): void
-}
+import { createStreams, isStreaming, type Streams } from './stream.ts'
+import type { TypingStatus } from './typing-status.ts'
 
 export type Sender = Required<Pick<PlatformAdapter, 'send' | 'albums' | 'edit' | 'remove' | 'resolveUnknown'>>
 
 interface SenderState {
-  readonly deps: SenderDeps
+  readonly account: SlackAccount
+  readonly streams: Streams
+  readonly files: FileUploads
+  readonly status: TypingStatus
   /** Direct chats by user id. */
   readonly directChats: LruCache<string>
   /** The time of the first attempt of each delivery since the start. */
   readonly triedAt: LruCache<number>
   /** The number of posts that were sent of a message that needs several. */
   readonly progress: LruCache<number>
-  /** File ids by delivery. */
-  readonly uploaded: LruCache<string>
 }
 
-export function createSender(deps: SenderDeps): Sender {
-  const { call, streams, richBlocks, onDraftEdited } = deps
-  const edits = createEdits({ call, streams, richBlocks, onDraftEdited })
+export function createSender(account: SlackAccount, throttle: EditThrottle, status: TypingStatus): Sender {
+  const streams = createStreams(account, throttle)
+  const edits = createEdits(account, streams, throttle)
   const state: SenderState = {
-    deps,
+    account,
+    streams,
+    files: createFileUploads(account),
+    status,
     directChats: createLruCache<string>(500),
     triedAt: createLruCache<number>(1_000),
     progress: createLruCache<number>(100),
-    uploaded: createLruCache<string>(200),
   }
   return {
     send: (message, signal) =>
@@ -79,8 +74,8 @@ function createAlbums(state: SenderState): AlbumSupport {
     async send(album, signal): Promise<AlbumResult> {
       const result = await inChannel(state, album.target, signal, async (channel) => {
         recordAttempt(state, album.deliveryId)
-        const sent = await sendFiles(fileDepsOf(state), channel, album, signal)
-        if (sent.success) state.deps.onPosted(channel, album.target.threadId)
+        const sent = await state.files.sendAll(channel, album, signal)
+        if (sent.success) recordPosted(state, channel, album.target)
         return sent
       })
       return result.success ? { success: true } : result
@@ -88,24 +83,23 @@ function createAlbums(state: SenderState): AlbumSupport {
     async resolveUnknown(album, signal) {
       const result = await resolveUnknown(state, firstMessageOf(album), signal)
       if (result === 'unknown' || !result.sent) return result
-      return { sent: true, ...(result.messageId === undefined ? {} : { messageIds: [result.messageId] }) }
+      return { sent: true, messageIds: result.messageId === undefined ? undefined : [result.messageId] }
     },
   }
 }
 
 /** The message of an album contains its first file. */
 function firstMessageOf({ files, ...album }: OutboundAlbum): OutboundMessage {
-  const [first] = files
-  return { ...album, text: '', ...(first === undefined ? {} : { attachment: first.attachment }) }
+  return { ...album, text: '', attachment: files[0]?.attachment }
 }
 
-function recordAttempt({ triedAt, deps }: SenderState, deliveryId: string): void {
-  if (!triedAt.has(deliveryId)) triedAt.set(deliveryId, deps.clock())
+function recordAttempt({ triedAt, account }: SenderState, deliveryId: string): void {
+  if (!triedAt.has(deliveryId)) triedAt.set(deliveryId, account.context.clock())
 }
 
-function fileDepsOf({ deps, uploaded }: SenderState): SendFileDeps {
-  const { call, upload } = deps
-  return { call, upload, uploaded, post: post.bind(undefined, call) }
+function recordPosted({ account, status }: SenderState, channel: string, { threadId }: Target): void {
+  account.threads.recordPosted(channel, threadId)
+  status.posted(channel, threadId)
 }
 
 async function send(
@@ -114,10 +108,9 @@ async function send(
   message: OutboundMessage,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const { deps } = state
   recordAttempt(state, message.deliveryId)
   const result = await sendTo(state, channel, message, signal)
-  if (result.success) deps.onPosted(channel, message.target.threadId)
+  if (result.success) recordPosted(state, channel, message.target)
   return result
 }
 
@@ -128,7 +121,7 @@ async function resolveUnknown(
 ): ReturnType<Sender['resolveUnknown']> {
   const channel = await channelOf(state, message.target, signal)
   if (typeof channel !== 'string') throw new Error(channel.failure.error)
-  const delivery = await findDelivery(state.deps.call, {
+  const delivery = await findDelivery(state.account.call, {
     channel,
     threadTs: message.target.threadId,
     matches: (post) => isDelivery(state, post, message, channel),
@@ -136,7 +129,7 @@ async function resolveUnknown(
     signal,
   })
   // After a restart the id of the file is unknown.
-  const isFileUnknown = message.attachment?.source.kind === 'file' && !state.uploaded.has(message.deliveryId)
+  const isFileUnknown = message.attachment?.source.kind === 'file' && !state.files.has(message.deliveryId)
   return isFileUnknown && delivery !== 'unknown' && !delivery.sent ? 'unknown' : delivery
 }
 
@@ -152,14 +145,14 @@ async function inChannel(
 
 /** A user id is replaced by the direct chat with that user. */
 async function channelOf(
-  { deps, directChats }: SenderState,
+  { account, directChats }: SenderState,
   { chatId }: Target,
   signal: AbortSignal,
 ): Promise<string | Extract<CallResult, { ok: false }>> {
   if (!/^[UW][A-Z0-9]+$/.test(chatId)) return chatId
   const known = directChats.get(chatId)
   if (known !== undefined) return known
-  const result = await deps.call('conversations.open', { users: chatId }, signal)
+  const result = await account.call('conversations.open', { users: chatId }, signal)
   if (!result.ok) return result
   const channel = textAt(recordAt(result.data, 'channel'), 'id') ?? chatId
   directChats.set(chatId, channel)
@@ -172,19 +165,19 @@ async function sendTo(
   message: OutboundMessage,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const { call, streams, richBlocks } = state.deps
+  const { account, streams, files } = state
   const { attachment, kind } = message
-  if (attachment !== undefined) return await sendFile(fileDepsOf(state), channel, message, attachment, signal)
+  if (attachment !== undefined) return await files.send(channel, message, attachment, signal)
   if (kind === 'draft') {
     const streamed = await streams.start(message, channel, signal)
-    return streamed ?? (await post(call, channel, message, await renderDraft(message), signal))
+    return streamed ?? (await post(account.call, channel, message, await renderDraft(message), signal))
   }
-  return await postAll(state, channel, message, await renderPosts(message, { richBlocks }), signal)
+  return await postAll(state, channel, message, await renderPosts(message, account.options), signal)
 }
 
 /** A retry continues after the last post that was sent. */
 async function postAll(
-  { deps, progress }: SenderState,
+  { account, progress }: SenderState,
   channel: string,
   message: OutboundMessage,
   posts: readonly Post[],
@@ -197,7 +190,7 @@ async function postAll(
     const after = remaining.length - at - 1
     // The last post has the id of the delivery. If it has arrived, all posts have.
     const deliveryId = after === 0 ? key : `${key}/${after}`
-    result = await post(deps.call, channel, { ...message, deliveryId }, piece, signal)
+    result = await post(account.call, channel, { ...message, deliveryId }, piece, signal)
     if (!result.success) return result
     if (after > 0) progress.set(key, posts.length - after)
   }
@@ -205,29 +198,8 @@ async function postAll(
   return result
 }
 
-async function post(
-  call: ApiCall,
-  channel: string,
-  { target, kind, deliveryId }: OutboundMessage,
-  { text, blocks }: Post,
-  signal: AbortSignal,
-): Promise<SendResult> {
-  const args = {
-    channel,
-    text,
-    ...(blocks === undefined ? {} : { blocks }),
-    ...(kind === 'notice' ? { unfurl_links: false, unfurl_media: false } : {}),
-    metadata: { event_type: deliveryEventType, event_payload: { id: deliveryId } },
-  }
-  if (target.threadId === undefined) return toPostResult(await call('chat.postMessage', args, signal))
-  const result = await call('chat.postMessage', { ...args, thread_ts: target.threadId }, signal)
-  // The first message of the thread was deleted, and Slack has posted nothing.
-  const isThreadDeleted = !result.ok && missingThreadErrors.has(result.failure.code ?? '')
-  return toPostResult(isThreadDeleted ? await call('chat.postMessage', args, signal) : result)
-}
-
 function isDelivery(
-  { deps, uploaded }: SenderState,
+  { streams, files }: SenderState,
   stored: JsonRecord,
   { attachment, deliveryId, kind }: OutboundMessage,
   channel: string,
@@ -236,14 +208,8 @@ function isDelivery(
   if (textAt(metadata, 'event_type') === deliveryEventType) {
     return textAt(recordAt(metadata, 'event_payload'), 'id') === deliveryId
   }
-  if (attachment !== undefined) return containsFile(stored, uploaded.get(deliveryId))
+  if (attachment !== undefined) return files.isIn(stored, deliveryId)
   // An open stream has no metadata. An open stream that is not known must be this delivery.
   const ts = tsAt(stored)
-  return kind === 'draft' && ts !== undefined && isStreaming(stored) && !deps.streams.isOpen(ts, channel)
+  return kind === 'draft' && ts !== undefined && isStreaming(stored) && !streams.isOpen(ts, channel)
 }
-
-const missingThreadErrors: ReadonlySet<string> = new Set([
-  'thread_not_found',
-  'cannot_reply_to_message',
-  'invalid_thread_ts',
-])

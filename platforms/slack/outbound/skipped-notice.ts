@@ -1,41 +1,35 @@
 /**
  * Tells the people in a channel or thread that messages of an outage were skipped.
  */
-import type { PlatformAdapter, PlatformContext, SendResult, Target } from '#sdk'
-import { type Place, placeKeyOf } from '../inbound/catch-up-targets.ts'
+import type { PlatformAdapter, SendResult, Target } from '#sdk'
+import type { SlackAccount } from '../account.ts'
+import { type Conversation, conversationKeyOf } from '../inbound/catch-up-targets.ts'
 
 const maxAttempts = 3
 
 /** Never rejects. */
 export async function reportSkipped(
-  {
-    context,
-    send,
-    signal: stopping,
-  }: {
-    readonly context: Pick<PlatformContext, 'platform' | 'account' | 'rateLimited' | 'log' | 'clock'>
-    readonly send: PlatformAdapter['send']
-    readonly signal: AbortSignal
-  },
-  place: Place,
+  { context, stopping }: SlackAccount,
+  send: PlatformAdapter['send'],
+  conversation: Conversation,
   { read, skipped }: { readonly read: number; readonly skipped: number },
 ): Promise<void> {
   const { platform, account, log } = context
-  const { channel, threadTs } = place
+  const { channel, threadTs } = conversation
   const target: Target = {
     platform,
     account,
     chatId: channel,
     ...(threadTs === undefined ? {} : { threadId: threadTs }),
   }
-  const deliveryId = `skipped:${placeKeyOf(place)}:${context.clock()}`
+  const deliveryId = `skipped:${conversationKeyOf(conversation)}:${context.clock()}`
   const text = `While I was not connected, more messages were written here than I fetch: I read the newest ${read} and skipped ${skipped} older ones.`
   try {
     let result: SendResult
     let attempt = 0
     do {
       attempt += 1
-      result = await context.rateLimited(target, stopping, (signal) =>
+      result = await context.rateLimited(target, stopping.signal, (signal) =>
         send({ deliveryId, target, text, kind: 'notice' }, signal),
       )
     } while (!result.success && result.problem === 'rate-limited' && attempt < maxAttempts)

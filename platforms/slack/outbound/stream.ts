@@ -5,12 +5,15 @@
  * Slack supports streams only in threads and not in every workspace and channel, and closes a stream after some minutes.
  * When Slack refuses, the caller continues with posts and edits.
  */
-import { createLruCache, type Logger, type LruCache, type OutboundMessage, type SendResult } from '#sdk'
-import type { ApiCall, CallResult } from '../connection/api.ts'
+import { createLruCache, type LruCache, type OutboundMessage, type SendResult } from '#sdk'
+import type { SlackAccount } from '../account.ts'
+import type { CallResult } from '../connection/api.ts'
 import { toSendResult } from '../errors.ts'
 import { type JsonRecord, textAt, tsAt } from '../inbound/payload.ts'
 import { isDirectMessage } from '../inbound/source.ts'
+import type { EditThrottle } from './edit-throttle.ts'
 import { escapeGrowingMarkdown, escapeMarkdown } from './escape.ts'
+import { deliveryEventType } from './find-delivery.ts'
 
 export interface Streams {
   /** `undefined` when the reply must be sent as a post. */
@@ -25,17 +28,6 @@ export interface Streams {
   isOpen(ts: string, channel: string): boolean
 }
 
-export interface StreamsDeps {
-  readonly call: ApiCall
-  readonly clock: () => number
-  readonly log: Logger
-  readonly teamId: () => string
-  /** A frame was sent. */
-  onFrame(ts: string): void
-  /** The last author of a thread. A stream in a channel needs a recipient. */
-  lastAuthorOf(channel: string, threadTs: string): string | undefined
-}
-
 interface ReplyStream {
   /** The text that Slack has certainly received. */
   shown: string
@@ -46,7 +38,8 @@ interface ReplyStream {
 const maxFrameChars = 12_000
 
 interface StreamsState {
-  readonly deps: StreamsDeps
+  readonly account: SlackAccount
+  readonly throttle: EditThrottle
   readonly streams: LruCache<ReplyStream>
   /** Whether the workspace supports streams, and whether channels do. */
   isSupported: boolean
@@ -54,24 +47,34 @@ interface StreamsState {
   retryAt: number
 }
 
-export function createStreams(deps: StreamsDeps): Streams {
+export function createStreams(account: SlackAccount, throttle: EditThrottle): Streams {
   const streams = createLruCache<ReplyStream>(500)
-  const state: StreamsState = { deps, streams, isSupported: true, isSupportedInChannels: true, retryAt: 0 }
+  const state: StreamsState = {
+    account,
+    throttle,
+    streams,
+    isSupported: true,
+    isSupportedInChannels: true,
+    retryAt: 0,
+  }
   return {
     start: (message, channel, signal) => start(state, message, channel, signal),
     async grow(ts, message, channel, signal) {
       const stream = streams.get(streamKeyOf(channel, ts))
       if (stream === undefined || !stream.isOpen) return 'edit'
-      deps.onFrame(ts)
-      return await append(deps, stream, ts, await escapeGrowingMarkdown(message.text), channel, signal)
+      throttle.recordEdit(ts, 'frame')
+      return await append(account, stream, ts, await escapeGrowingMarkdown(message.text), channel, signal)
     },
     finish: (ts, message, channel, signal) => finish(state, ts, message, channel, signal),
     async close(ts, channel, signal) {
       streams.delete(streamKeyOf(channel, ts))
-      const result = await deps.call('chat.stopStream', { channel, ts }, signal)
+      const result = await account.call('chat.stopStream', { channel, ts }, signal)
       if (result.ok) return
       const { error } = result.failure
-      deps.log.debug({ event: 'slack.stream_close_failed', channel, reason: error }, 'stream could not be closed')
+      account.context.log.debug(
+        { event: 'slack.stream_close_failed', channel, reason: error },
+        'stream could not be closed',
+      )
     },
     isOpen: (ts, channel) => streams.get(streamKeyOf(channel, ts))?.isOpen === true,
   }
@@ -83,28 +86,29 @@ async function start(
   channel: string,
   signal: AbortSignal,
 ): Promise<SendResult | undefined> {
-  const { call, clock, teamId, onFrame, lastAuthorOf } = state.deps
+  const { call, context, threads, identity } = state.account
   const { threadId } = message.target
   const direct = isDirectMessage({ channel })
   if (!state.isSupported || (!direct && !state.isSupportedInChannels)) return undefined
-  if (threadId === undefined || clock() < state.retryAt) return undefined
-  const userId = lastAuthorOf(channel, threadId)
+  if (threadId === undefined || context.clock() < state.retryAt) return undefined
+  // A stream in a channel needs a recipient.
+  const userId = threads.lastAuthorOf(channel, threadId)
   if (!direct && userId === undefined) return undefined
   const frame = (await escapeGrowingMarkdown(message.text)).slice(0, maxFrameChars)
   if (frame === '') return undefined
-  const to = userId === undefined ? {} : { recipient_user_id: userId, recipient_team_id: teamId() }
+  const to = userId === undefined ? {} : { recipient_user_id: userId, recipient_team_id: identity?.teamId ?? '' }
   const args = { channel, thread_ts: threadId, markdown_text: frame, ...to }
   const result = await call('chat.startStream', args, signal)
   if (!result.ok) return handleStartFailure(state, result, direct)
   const ts = tsAt(result.data)
   if (ts === undefined) return { success: true }
   state.streams.set(streamKeyOf(channel, ts), { shown: frame, isOpen: true })
-  onFrame(ts)
+  state.throttle.recordEdit(ts, 'frame')
   return { success: true, messageId: ts }
 }
 
 async function finish(
-  { deps, streams }: StreamsState,
+  { account, streams }: StreamsState,
   ts: string,
   message: OutboundMessage,
   channel: string,
@@ -117,23 +121,23 @@ async function finish(
   // A retry of the final text, because its result was lost.
   if (!stream.isOpen) return stream.shown === fullText ? { success: true, messageId: ts } : 'edit'
   const canAppend = message.buttons === undefined && fullText.startsWith(stream.shown)
-  if (!canAppend) return await stopForEdit(deps, stream, ts, channel, signal)
+  if (!canAppend) return await stopForEdit(account, stream, ts, channel, signal)
   if (fullText.length - stream.shown.length > maxFrameChars) {
     const untilLastFrame = fullText.slice(0, fullText.length - maxFrameChars)
-    const appended = await append(deps, stream, ts, untilLastFrame, channel, signal)
+    const appended = await append(account, stream, ts, untilLastFrame, channel, signal)
     if (appended === 'edit' || !appended.success) return appended
   }
   const rest = fullText.slice(stream.shown.length)
   const metadata = { event_type: deliveryEventType, event_payload: { id: message.deliveryId } }
   const args = { channel, ts, metadata, ...(rest === '' ? {} : { markdown_text: rest }) }
-  const result = await deps.call('chat.stopStream', args, signal)
-  if (!result.ok) return handleAppendFailure(deps, stream, result, rest !== '')
+  const result = await account.call('chat.stopStream', args, signal)
+  if (!result.ok) return handleAppendFailure(account, stream, result, rest !== '')
   streams.set(key, { shown: fullText, isOpen: false })
   return { success: true, messageId: ts }
 }
 
 async function append(
-  deps: StreamsDeps,
+  account: SlackAccount,
   stream: ReplyStream,
   ts: string,
   fullText: string,
@@ -141,11 +145,11 @@ async function append(
   signal: AbortSignal,
 ): Promise<SendResult | 'edit'> {
   // A stream can only be extended.
-  if (!fullText.startsWith(stream.shown)) return await stopForEdit(deps, stream, ts, channel, signal)
+  if (!fullText.startsWith(stream.shown)) return await stopForEdit(account, stream, ts, channel, signal)
   while (stream.shown.length < fullText.length) {
     const frame = fullText.slice(stream.shown.length, stream.shown.length + maxFrameChars)
-    const result = await deps.call('chat.appendStream', { channel, ts, markdown_text: frame }, signal)
-    if (!result.ok) return handleAppendFailure(deps, stream, result, true)
+    const result = await account.call('chat.appendStream', { channel, ts, markdown_text: frame }, signal)
+    if (!result.ok) return handleAppendFailure(account, stream, result, true)
     stream.shown += frame
   }
   return { success: true, messageId: ts }
@@ -153,7 +157,7 @@ async function append(
 
 /** Closes a stream whose text is wrong, so that the message can be edited. */
 async function stopForEdit(
-  { call }: StreamsDeps,
+  { call }: SlackAccount,
   stream: ReplyStream,
   ts: string,
   channel: string,
@@ -171,13 +175,13 @@ async function stopForEdit(
 
 /** After a frame with an unknown result the shown text is unknown, so only an edit can correct it. */
 function handleAppendFailure(
-  { log }: StreamsDeps,
+  { context }: SlackAccount,
   stream: ReplyStream,
   { failure }: FailedCall,
   hadText: boolean,
 ): SendResult | 'edit' {
   if (failure.problem === 'rejected') {
-    log.debug({ event: 'slack.stream_closed', reason: failure.error }, 'stream closed, continuing with edits')
+    context.log.debug({ event: 'slack.stream_closed', reason: failure.error }, 'stream closed, continuing with edits')
     stream.isOpen = false
     stream.shown = ''
     return 'edit'
@@ -187,7 +191,7 @@ function handleAppendFailure(
 }
 
 function handleStartFailure(state: StreamsState, { failure }: FailedCall, direct: boolean): SendResult | undefined {
-  const { clock, log } = state.deps
+  const { clock, log } = state.account.context
   const { problem, code = '', error, retryAfterMs = 30_000 } = failure
   // The rate limit for new streams is lower than that for posts.
   if (problem === 'rate-limited') state.retryAt = clock() + retryAfterMs
@@ -200,9 +204,6 @@ function handleStartFailure(state: StreamsState, { failure }: FailedCall, direct
 }
 
 type FailedCall = Extract<CallResult, { ok: false }>
-
-/** The type of the metadata by which a delivery is found. */
-export const deliveryEventType = 'hermes_delivery'
 
 /** No reply starts with it, so the next frame detects a mismatch and switches to edits. */
 const unknownShownText = '\u0000'

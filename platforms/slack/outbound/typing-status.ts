@@ -2,15 +2,9 @@
  * Shows "is thinking..." or the running tool next to the name of the bot. Slack supports it only in some threads, and removes
  * it after two minutes or when the bot posts. After a refusal it is not tried again.
  */
-import {
-  createLruCache,
-  type Logger,
-  type PlatformContext,
-  type SendResult,
-  type Target,
-  type TurnActivity,
-} from '#sdk'
-import { type ApiCall, toPostResult } from '../connection/api.ts'
+import { createLruCache, type SendResult, type Target, type TurnActivity } from '#sdk'
+import type { SlackAccount } from '../account.ts'
+import { toPostResult } from '../connection/api.ts'
 import { toSendResult } from '../errors.ts'
 
 export interface TypingStatus {
@@ -19,17 +13,6 @@ export interface TypingStatus {
   activity(target: Target, activity: TurnActivity): void
   /** A post has removed the status. */
   posted(channel: string, threadTs: string | undefined): void
-}
-
-export interface TypingStatusDeps {
-  readonly call: ApiCall
-  readonly text: string
-  /** What is shown of a running tool: its name and what it works on, its name, or nothing. */
-  readonly tools: 'full' | 'verb' | 'off'
-  readonly clock: () => number
-  readonly rateLimited: PlatformContext['rateLimited']
-  readonly log: Logger
-  readonly signal: AbortSignal
 }
 
 /** Slack removes a status after two minutes. */
@@ -43,15 +26,9 @@ interface ShownStatus {
   readonly at: number
 }
 
-export function createTypingStatus({
-  call,
-  text: idleText,
-  tools,
-  clock,
-  rateLimited,
-  log,
-  signal: stopping,
-}: TypingStatusDeps): TypingStatus {
+export function createTypingStatus({ call, options, context, stopping }: SlackAccount): TypingStatus {
+  const { typingText: idleText, liveStatus: tools } = options
+  const { clock, rateLimited, log } = context
   /** The last status of a thread; null when Slack supports none there. */
   const shown = createLruCache<ShownStatus | null>(1_000)
   /** The texts of the running tools of a thread, by call. */
@@ -108,7 +85,7 @@ export function createTypingStatus({
   async function clear(target: Target, threadId: string): Promise<void> {
     const { chatId } = target
     try {
-      await rateLimited(target, stopping, async (signal) => {
+      await rateLimited(target, stopping.signal, async (signal) => {
         // The next turn may have started while this call waited for the rate limit.
         if (shown.has(threadKeyOf(chatId, threadId))) return successResult
         return toPostResult(await set(chatId, threadId, '', signal))

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { LogLevel, SocketModeReceiver } from '@slack/bolt'
 import { createSocketConnection } from '../../../../platforms/slack/connection/socket.ts'
 import { openSocketMode } from '../../../../platforms/slack/connection/socket-mode.ts'
-import { silentLog } from '../../../../src/lib/log.ts'
+import { createRecordingContext } from '../../../kit/recording-context.ts'
 import type { SlackServer } from '../../../kit/servers/slack/slack-server.ts'
 import { ada, direct, neverAborted, startSlackTest } from '../support.ts'
 
@@ -104,24 +104,20 @@ test('opening a socket is retried after failures, and respects rate limits', asy
 test('sockets that close at once are reopened with a delay', async (t) => {
   const pauses: number[] = []
   const opened: ReturnType<typeof openedSocket>[] = []
-  const socket = createSocketConnection({
-    async open() {
-      const one = openedSocket()
-      opened.push(one)
-      return one
+  const { context } = createRecordingContext({ platform: 'slack' })
+  const socket = createSocketConnection(
+    { ...context, clock: () => 0 },
+    async () => {
+      const next = openedSocket()
+      opened.push(next)
+      return next
     },
-    events: { onEnvelope: async () => undefined, onActivity: () => undefined },
-    health: () => undefined,
-    onUnauthorised: () => undefined,
-    onDisconnected: () => undefined,
-    onReconnected: () => undefined,
-    async sleep(ms, signal) {
+    { onEnvelope: async () => undefined, onDisconnected: () => undefined, onReconnected: () => undefined },
+    async (ms, signal) => {
       if (signal !== undefined && ms > 60_000) return await new Promise(() => undefined)
       pauses.push(ms)
     },
-    clock: () => 0,
-    log: silentLog,
-  })
+  )
   t.after(() => socket.stop())
   await socket.connect(neverAborted)
   for (let round = 0; round < 5; round += 1) {

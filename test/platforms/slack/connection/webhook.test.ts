@@ -6,7 +6,8 @@ import { describe, test } from 'node:test'
 import { verifySignature } from '../../../../platforms/slack/connection/signature.ts'
 import { createWebhookRoute } from '../../../../platforms/slack/connection/webhook.ts'
 import type { IngestResult } from '../../../../platforms/slack/inbound/ingest.ts'
-import { createLog, silentLog } from '../../../../src/lib/log.ts'
+import { createLog } from '../../../../src/lib/log.ts'
+import { createRecordingContext } from '../../../kit/recording-context.ts'
 import { signatureOf } from '../../../kit/servers/slack/delivery.ts'
 import {
   slackNow as now,
@@ -54,20 +55,12 @@ describe('the route', () => {
 
   async function ask(body: string, { type = 'application/json', headers = {}, receipt }: Asked = {}) {
     const received: unknown[] = []
-    const route = createWebhookRoute({
-      account: 'default',
-      signingSecret: secret,
-      ingest: {
-        async ingest(payload) {
-          received.push(payload)
-          return receipt ?? { acknowledge: true }
-        },
+    const { context } = createRecordingContext()
+    const route = createWebhookRoute({ ...context, clock: () => now }, secret, {
+      async ingest(payload) {
+        received.push(payload)
+        return receipt ?? { acknowledge: true }
       },
-      clock: () => now,
-      log: silentLog,
-      health: () => undefined,
-      onActivity: () => undefined,
-      ephemeralResponse: (text) => ({ response_type: 'ephemeral', text }),
     })
     const signed = signatureOf(body, secret, now / 1_000)
     const request = new Request('http://gateway.test/webhooks/slack', {
@@ -96,20 +89,13 @@ describe('the route', () => {
 
   test('accepts no forged request, and the genuine one', async () => {
     const received: unknown[] = []
-    const { handle } = createWebhookRoute({
-      account: 'default',
-      signingSecret: secret,
-      ingest: {
-        async ingest(payload) {
-          received.push(payload)
-          return { acknowledge: true }
-        },
+    const { context } = createRecordingContext()
+    const connection = { ...context.connection, received: () => void received.push('activity') }
+    const { handle } = createWebhookRoute({ ...context, clock: () => now, connection }, secret, {
+      async ingest(payload) {
+        received.push(payload)
+        return { acknowledge: true }
       },
-      clock: () => now,
-      log: silentLog,
-      health: () => undefined,
-      onActivity: () => received.push('activity'),
-      ephemeralResponse: () => ({}),
     })
     const send = async ({ body, timestamp, signature }: SlackRequest) => {
       const headers = new Headers({ 'content-type': 'application/json' })
@@ -161,15 +147,13 @@ describe('requests with a wrong signature', () => {
       stream: { write: (line: string) => lines.push(line) },
       redactor: (line) => line,
     })
-    const route = createWebhookRoute({
-      account: 'default',
-      signingSecret: secret,
-      ingest: { ingest: async () => ({ acknowledge: true }) },
-      clock: () => at,
-      log,
-      health: (state, why = '') => void healths.push(`${state} ${why}`.trim()),
-      onActivity: () => undefined,
-      ephemeralResponse: (text) => ({ text }),
+    const { context } = createRecordingContext()
+    const connection = {
+      ...context.connection,
+      health: (state: string, why = '') => void healths.push(`${state} ${why}`.trim()),
+    }
+    const route = createWebhookRoute({ ...context, clock: () => at, log, connection }, secret, {
+      ingest: async () => ({ acknowledge: true }),
     })
     const post = async (headers: Readonly<Record<string, string>>) => {
       const body = '{"type":"event_callback"}'

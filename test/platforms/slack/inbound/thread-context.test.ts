@@ -22,11 +22,7 @@ const mention: MessageEvent = {
 /** What comes along of a thread in which these messages stand. */
 async function saidBefore(messages: readonly Record<string, unknown>[]): Promise<string> {
   const call = async () => ({ ok: true as const, data: { messages } })
-  const event = await withThreadContext(mention, {
-    call,
-    normalizeContext: viewOf({}),
-    signal: new AbortController().signal,
-  })
+  const event = await withThreadContext(mention, { call, stopping: new AbortController() }, viewOf({}))
   const [line] = event.seed?.messages ?? []
   return line?.content?.toString() ?? ''
 }
@@ -76,11 +72,7 @@ test('an alert of another app that starts a thread is read with its fields', asy
 test('a mention below a message with a file carries the file', async () => {
   const files = [{ id: 'F1', name: 'plan.pdf', mimetype: 'application/pdf', url_private: 'https://files.slack.com/F1' }]
   const call = async () => ({ ok: true as const, data: { messages: [{ ...said(1, 'the plan'), files }] } })
-  const event = await withThreadContext(mention, {
-    call,
-    normalizeContext: viewOf({}),
-    signal: new AbortController().signal,
-  })
+  const event = await withThreadContext(mention, { call, stopping: new AbortController() }, viewOf({}))
   assert.deepEqual(
     event.attachments?.map(({ kind, fileName }) => [kind, fileName]),
     [['document', 'plan.pdf']],

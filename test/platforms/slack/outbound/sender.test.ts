@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { resolveAttachmentUrl } from '../../../../platforms/slack/inbound/attachment-url.ts'
+import { parseOptions } from '../../../../platforms/slack/options.ts'
 import { displayed } from '../../../kit/servers/slack/slack-server.ts'
 import { startFileServer } from '../../../media/file-server.ts'
 import { ada, bob, channel, direct, neverAborted, reply, startSlackTest } from '../support.ts'
@@ -163,12 +164,14 @@ describe('files', () => {
       'http://127.0.0.1:9000',
       'http://127.example.org',
     ]
-    const deps = { call: async () => assert.fail('no call is needed'), botToken: 'xoxb-1', fileHosts: file_hosts }
-    const receivers = async (trustedOrigin: string | undefined) => {
+    const tokens = { bot_token: 'xoxb-1', app_token: 'xapp-1', file_hosts }
+    const call = async () => assert.fail('no call is needed')
+    const receivers = async (api_url?: string) => {
+      const options = parseOptions({ ...tokens, api_url }, 'default')
       const found = await Promise.all(
         file_hosts.map(async (host) => {
           const attachment = { kind: 'document' as const, ref: `${host}/a.txt` }
-          const { headers } = await resolveAttachmentUrl(attachment, { ...deps, trustedOrigin }, neverAborted)
+          const { headers } = await resolveAttachmentUrl(attachment, { call, options }, neverAborted)
           return headers === undefined ? [] : [host]
         }),
       )
@@ -178,7 +181,7 @@ describe('files', () => {
       'https://files.example.org',
       'http://127.0.0.1:9000',
     ])
-    assert.deepEqual(await receivers(undefined), [])
+    assert.deepEqual(await receivers(), [])
   })
 
   test('only Slack and the configured server receive the token', async (t) => {
