@@ -1,12 +1,7 @@
 /**
- * The Telegram adapter: composes one account of the platform. Only this file opens network connections; the other files
- * receive the functions that they call.
+ * The Telegram adapter: connects one account of the platform and disconnects it.
  */
-import { Agent } from 'node:https'
-import { performance } from 'node:perf_hooks'
-import { Telegram } from 'telegraf'
 import {
-  type Attachment,
   type DiagnosticContext,
   definePlatform,
   type FoundChat,
@@ -14,37 +9,26 @@ import {
   messageOf,
   type PlatformAdapter,
   type PlatformContext,
-  sleep,
 } from '#sdk'
-import { allowedUpdates, type BotApi, createBotApi, type TelegrafClient } from './connection/api.ts'
+import { createAccount, createApi } from './account.ts'
 import { setBotCommands } from './connection/commands.ts'
 import { fetchIdentity } from './connection/identity.ts'
 import { createPolling, type Polling } from './connection/polling.ts'
 import { watchWebhook } from './connection/watchdog.ts'
-import { createWebhookRoute, deleteOwnWebhook, fetchWebhookInfo, setWebhook } from './connection/webhook.ts'
+import { createWebhookRoute, deleteOwnWebhook, setWebhook } from './connection/webhook.ts'
 import { diagnose } from './diagnose.ts'
-import { ApiError, createTokenRedactor, toConnectError } from './errors.ts'
+import { ApiError, toConnectError } from './errors.ts'
 import { resolveAttachmentUrl } from './inbound/attachment-url.ts'
 import { createIngest, type Ingest } from './inbound/ingest.ts'
 import { asId, asRecord, asText } from './inbound/payload.ts'
-import { parseOptions, type TelegramOptions } from './options.ts'
+import { parseOptions } from './options.ts'
 import { fitsEntities, maxTextChars } from './outbound/render.ts'
 import { createSender } from './outbound/sender.ts'
 
-/** Upload limits of Telegram and of a self-hosted Bot API server. */
-const maxUploadBytes = 50_000_000
-const ownServerMaxUploadBytes = 2_000_000_000
-
 export function createAdapter(context: PlatformContext): PlatformAdapter {
-  const options = parseOptions(context.options, context.account)
-  const api = createApi(options)
-  const stopping = new AbortController()
-  const now = () => performance.now()
-  const sender = createSender({
-    api,
-    maxUploadBytes: options.ownApiRoot ? ownServerMaxUploadBytes : maxUploadBytes,
-    now,
-  })
+  const account = createAccount(context)
+  const { options, api, stopping } = account
+  const sender = createSender(account)
   let poll: Polling | undefined
   /** Background work that `disconnect` awaits. */
   const tasks: Promise<void>[] = []
@@ -63,7 +47,9 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
         fetchIdentity(api, until),
         options.webhook === undefined ? removeWebhook(until) : undefined,
       ])
-      const ingest = createIngestFor(username)
+      const { botId, groups } = options
+      const normalizeContext = { platform: context.platform, account: context.account, botId, username, groups }
+      const ingest = createIngest(account, normalizeContext, sender.send)
       if (options.webhook === undefined) await startPolling(ingest, until)
       else await startWebhook(options.webhook, ingest, until)
       updateMenu()
@@ -74,7 +60,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       await Promise.all([...tasks, menu])
     },
     commandsChanged: updateMenu,
-    locate: (attachment, signal) => locate(attachment, signal),
+    locate: (attachment, signal) => resolveAttachmentUrl(attachment, account, signal),
     async heldRoles({ chatId, chatType, userId }, names, signal) {
       const role = `administrators:${chatId}`
       if (chatType === 'dm' || !names.includes(role)) return []
@@ -98,35 +84,8 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     }
   }
 
-  function createIngestFor(username: string): Ingest {
-    const { platform, account } = context
-    return createIngest({
-      context,
-      normalizeContext: { platform, account, botId: options.botId, username, groups: options.groups },
-      signal: stopping.signal,
-      answerCallbackQuery: (id, text, signal) =>
-        api.call('answerCallbackQuery', { callback_query_id: id, text }, signal),
-      sendNotice: (source, text, signal) => {
-        const target = { platform, account, chatId: source.chatId }
-        const thread = source.threadId === undefined ? {} : { threadId: source.threadId }
-        const replyTo = source.messageId === undefined ? {} : { replyTo: source.messageId }
-        const message = { deliveryId: '', target: { ...target, ...thread }, text, kind: 'notice' as const, ...replyTo }
-        return sender.send(message, signal)
-      },
-    })
-  }
-
   async function startPolling(ingest: Ingest, until: AbortSignal): Promise<void> {
-    poll = createPolling({
-      getUpdates: ({ offset, timeout }, signal) =>
-        api.call('getUpdates', { offset, timeout, limit: 100, allowed_updates: allowedUpdates }, signal),
-      ingest,
-      ...context.connection,
-      sleep,
-      now,
-      random: Math.random,
-      log: context.log,
-    })
+    poll = createPolling(account, ingest)
     await poll.start(until).catch(throwConnectError)
   }
 
@@ -135,13 +94,9 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     ingest: Ingest,
     until: AbortSignal,
   ): Promise<void> {
-    const { secret, url } = webhook
-    const { webhookPath: path } = options
-    context.route(createWebhookRoute({ path, secret, ingest, received: context.connection.received }))
+    context.route(createWebhookRoute(options.webhookPath, webhook.secret, ingest, context.connection.received))
     await setWebhook(api, webhook, until).catch(throwConnectError)
-    const fetchInfo = (signal: AbortSignal) => fetchWebhookInfo(api, signal)
-    const { connection, clock } = context
-    tasks.push(watchWebhook({ url, fetchInfo, sleep, clock, ...connection }, stopping.signal))
+    tasks.push(watchWebhook(account, webhook.url))
   }
 
   function removeWebhook(until: AbortSignal): Promise<void> {
@@ -168,23 +123,10 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       )
     }
   }
-
-  async function locate({ ref }: Attachment, signal: AbortSignal) {
-    if (ref === undefined) throw new Error('The attachment has no file_id of Telegram.')
-    const trusted = options.ownApiRoot ? { trusted: new URL(options.apiRoot).origin } : {}
-    return await resolveAttachmentUrl({ api, ...trusted }, ref, signal)
-  }
 }
 
 function throwConnectError(error: unknown): never {
   throw toConnectError(error)
-}
-
-function createApi({ token, apiRoot }: TelegramOptions): BotApi {
-  // A request over an idle connection that the server has closed would fail, so idle connections are closed first.
-  const agent = new Agent({ keepAlive: true, timeout: 5_000 })
-  const client: TelegrafClient = new Telegram(token, { apiRoot, agent })
-  return createBotApi({ client, fetch, apiRoot, token, redact: createTokenRedactor(token) })
 }
 
 export default definePlatform({

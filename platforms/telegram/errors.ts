@@ -5,6 +5,8 @@
 import { HermesError, isConnectError, isRecord, messageOf, type SendResult, systemCode } from '#sdk'
 import { asId, asNumber, asRecord, asText, type JsonRecord } from './inbound/payload.ts'
 
+type SendFailure = Extract<SendResult, { success: false }>
+
 export interface ApiErrorDetails {
   /** Telegram's error code; absent when there was no response. */
   readonly code?: number
@@ -48,23 +50,38 @@ export function parseErrorResponse(response: JsonRecord, redact: (text: string) 
   const migratedTo = asId(migrate_to_chat_id)
   return new ApiError(redact(`Telegram answered ${code}: ${asText(response['description']) ?? 'no description'}`), {
     code,
-    ...(retryAfter === undefined ? {} : { retryAfterMs: Math.max(0, retryAfter) * 1_000 }),
+    retryAfterMs: retryAfter === undefined ? undefined : Math.max(0, retryAfter) * 1_000,
     migratedTo,
     notExecuted: code >= 400 && code < 500,
   })
 }
 
 /** Tells the outbox how to continue after a failed call. */
-export function toSendResult({ message: error, details }: ApiError): Extract<SendResult, { success: false }> {
+export function toSendResult({ message: error, details }: ApiError): SendFailure {
   const { code, retryAfterMs, notExecuted } = details
   if (code === 401) return { success: false, problem: 'unauthorised', error }
-  if (code === 429) {
-    const wait = retryAfterMs === undefined ? {} : { retryAfterMs }
-    return { success: false, problem: 'rate-limited', error, ...wait }
-  }
+  if (code === 429) return { success: false, problem: 'rate-limited', error, retryAfterMs }
   if (code !== undefined && code >= 400 && code < 500)
-    return { success: false, problem: 'rejected', error, ...(chatGonePattern.test(error) ? { chatGone: true } : {}) }
+    return { ...rejected(error), ...(chatGonePattern.test(error) ? { chatGone: true } : {}) }
   return { success: false, problem: 'temporary', error, ...(notExecuted ? {} : { maybeSent: true }) }
+}
+
+export function rejected(error: string): SendFailure {
+  return { success: false, problem: 'rejected', error }
+}
+
+export async function catchApiError<Result>(work: () => Promise<Result>): Promise<Result | SendFailure> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ApiError) return toSendResult(error)
+    throw error
+  }
+}
+
+/** The result of a call that is safe to repeat. */
+export function withoutMaybeSent(result: SendResult): SendResult {
+  return result.success ? result : { ...result, maybeSent: undefined }
 }
 
 /** Descriptions of a chat that takes no message at all. Others are about one message, one thread or one permission. */

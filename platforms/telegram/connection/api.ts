@@ -2,8 +2,9 @@
  * A client for the Bot API: method name and payload in, result or `ApiError` out.
  */
 import { isRecord, linkAbortSignal } from '#sdk'
-import { ApiError, parseErrorResponse, toApiError } from '../errors.ts'
+import { ApiError, createTokenRedactor, parseErrorResponse, toApiError } from '../errors.ts'
 import type { JsonRecord } from '../inbound/payload.ts'
+import type { TelegramOptions } from '../options.ts'
 
 /** The updates that the gateway requests. The Bot API has no update for deleted messages. */
 export const allowedUpdates = [
@@ -20,6 +21,8 @@ export interface BotApi {
   call(method: string, payload: JsonRecord, signal: AbortSignal): Promise<unknown>
   /** Calls a method with files, which are streamed from disk. Throws `ApiError`. */
   upload(method: string, payload: JsonRecord, files: readonly UploadedFile[], signal: AbortSignal): Promise<unknown>
+  /** The largest file that may be uploaded. */
+  readonly maxUploadBytes: number
   /** The download URL of a path returned by `getFile`. It contains the token. */
   fileUrl(path: string): string
 }
@@ -39,25 +42,21 @@ export interface TelegrafClient {
   callApi(method: string, payload: JsonRecord, options?: { readonly signal?: object }): Promise<unknown>
 }
 
-export interface BotApiDeps {
-  readonly client: TelegrafClient
-  /** telegraf's own uploads never finish on current versions of Node. */
-  readonly fetch: (url: string, init: { method: 'POST'; body: FormData; signal: AbortSignal }) => Promise<Response>
-  /** Ends in a slash. */
-  readonly apiRoot: string
-  readonly token: string
-  readonly redact: (text: string) => string
-  /** Time limit of a call. Must exceed the hold time of the slowest poll. */
-  readonly callTimeoutMs?: number
-}
-
-/** A call that takes longer was sent over a dead connection. */
+/** A call that takes longer was sent over a dead connection. Must exceed the hold time of the slowest poll. */
 const defaultCallTimeoutMs = 40_000
 /** Shorter than the gateway's own time limit, so that the error names the reason. */
 const uploadTimeoutMs = 115_000
 
-export function createBotApi(deps: BotApiDeps): BotApi {
-  const { client, fetch, apiRoot, token, redact, callTimeoutMs = defaultCallTimeoutMs } = deps
+/** Upload limits of Telegram and of a self-hosted Bot API server. */
+const maxUploadBytes = 50_000_000
+const ownServerMaxUploadBytes = 2_000_000_000
+
+export function createBotApi(
+  { apiRoot, ownApiRoot, token }: Pick<TelegramOptions, 'apiRoot' | 'ownApiRoot' | 'token'>,
+  client: TelegrafClient,
+  callTimeoutMs = defaultCallTimeoutMs,
+): BotApi {
+  const redact = createTokenRedactor(token)
 
   return {
     async call(method, payload, signal) {
@@ -83,6 +82,7 @@ export function createBotApi(deps: BotApiDeps): BotApi {
       for (const { field, name, blob } of files) form.append(field, blob, name)
       throwIfAborted(signal)
       try {
+        // telegraf's own uploads never finish on current versions of Node.
         const limit = AbortSignal.any([signal, AbortSignal.timeout(uploadTimeoutMs)])
         const response = await fetch(`${apiRoot}bot${token}/${method}`, { method: 'POST', body: form, signal: limit })
         return parseResult(response.status, await response.text(), redact)
@@ -90,6 +90,7 @@ export function createBotApi(deps: BotApiDeps): BotApi {
         throw toApiError(error, redact)
       }
     },
+    maxUploadBytes: ownApiRoot ? ownServerMaxUploadBytes : maxUploadBytes,
     fileUrl: (path) => `${apiRoot}file/bot${token}/${path.split('/').map(encodeURIComponent).join('/')}`,
   }
 }

@@ -32,7 +32,7 @@ export function toBotCommands(commands: readonly CommandEntry[]): BotCommand[] {
 
 /** Resolves to `true` when the menu was changed. Throws `ApiError`. */
 export async function setBotCommands(
-  api: BotApi,
+  api: Pick<BotApi, 'call'>,
   commands: readonly CommandEntry[],
   signal: AbortSignal,
 ): Promise<boolean> {

@@ -4,28 +4,23 @@
  * Every failure except an invalid token is retried. telegraf's own loop is not used, because it confirms updates whose
  * handler failed and stops at a 409.
  */
-import { backoffMs, type Logger, linkAbortSignal, messageOf } from '#sdk'
+import { backoffMs, linkAbortSignal, messageOf, type PlatformContext, sleep } from '#sdk'
 import { ApiError } from '../errors.ts'
+import type { Ingest } from '../inbound/ingest.ts'
 import { isAlbumPart } from '../inbound/payload.ts'
+import { allowedUpdates, type BotApi } from './api.ts'
 import { createUnconfirmedUpdates, haveIds, type UnconfirmedUpdates } from './unconfirmed-updates.ts'
 
-export interface PollingDeps {
-  /** `timeout` is the number of seconds for which Telegram holds the request while there are no updates. */
-  getUpdates(request: { readonly offset: number; readonly timeout: number }, signal: AbortSignal): Promise<unknown>
-  /** Resolves when all updates are stored. */
-  ingest(updates: readonly unknown[]): Promise<void>
-  health(state: 'connected' | 'degraded', reason?: string): void
-  /** Telegram rejects the token, so polling stops. */
-  refused(reason: string): void
-  /** Called for every response. */
-  received(): void
+/** The time that passes between requests. */
+export interface PollingTime {
   /** Resolves after `ms` or when the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
   /** Milliseconds of a monotonic clock. */
-  readonly now: () => number
-  readonly random: () => number
-  readonly log: Logger
+  now(): number
+  random(): number
 }
+
+const realTime: PollingTime = { sleep, now: () => performance.now(), random: Math.random }
 
 export interface Polling {
   /** Sends one request without a hold time, then starts the loop. Rejects when that request fails, except at a conflict. */
@@ -48,6 +43,9 @@ const albumWaitMs = 400
 const storingPauseMs = 500
 
 interface PollingState {
+  readonly api: Pick<BotApi, 'call'>
+  readonly context: Pick<PlatformContext, 'connection' | 'log'>
+  readonly time: PollingTime
   readonly stopping: AbortController
   readonly unconfirmed: UnconfirmedUpdates
   offset: number
@@ -57,10 +55,17 @@ interface PollingState {
   timeouts: number
 }
 
-export function createPolling(deps: PollingDeps): Polling {
+export function createPolling(
+  { api, context }: Pick<PollingState, 'api' | 'context'>,
+  ingest: Ingest,
+  time: PollingTime = realTime,
+): Polling {
   const state: PollingState = {
+    api,
+    context,
+    time,
     stopping: new AbortController(),
-    unconfirmed: createUnconfirmedUpdates(deps.ingest),
+    unconfirmed: createUnconfirmedUpdates(ingest),
     offset: 0,
     marginMs: 4 * minMarginMs,
     timeouts: 0,
@@ -70,12 +75,12 @@ export function createPolling(deps: PollingDeps): Polling {
 
   return {
     async start(signal) {
-      const request = fetchUpdates(deps, state, 0, AbortSignal.any([signal, stopping.signal]))
+      const request = fetchUpdates(state, 0, AbortSignal.any([signal, stopping.signal]))
       const first = await request.catch((error: unknown) => {
         if (isConflict(error)) return []
         throw error
       })
-      if (!stopping.signal.aborted) running = runLoop(deps, state, first)
+      if (!stopping.signal.aborted) running = runLoop(state, first)
     },
     async stop() {
       stopping.abort()
@@ -84,43 +89,44 @@ export function createPolling(deps: PollingDeps): Polling {
   }
 }
 
-async function runLoop(deps: PollingDeps, state: PollingState, first: readonly unknown[]): Promise<void> {
+async function runLoop(state: PollingState, first: readonly unknown[]): Promise<void> {
   const { signal } = state.stopping
-  const health = createHealthReporter(deps.health)
+  const { connection, log } = state.context
+  const health = createHealthReporter(connection)
   let fetched: readonly unknown[] | undefined = first
   let failures = 0
   while (!signal.aborted) {
     try {
       const isStoring = state.unconfirmed.settled() !== undefined
       const updates: readonly unknown[] =
-        fetched ?? (await fetchUpdates(deps, state, isStoring ? 0 : pollTimeoutSeconds, signal))
+        fetched ?? (await fetchUpdates(state, isStoring ? 0 : pollTimeoutSeconds, signal))
       fetched = undefined
-      await ingestBatch(deps, state, updates)
+      await ingestBatch(state, updates)
       failures = 0
       health.recovered()
     } catch (error) {
       if (signal.aborted) return
-      if (isUnauthorised(error)) return deps.refused(reasonOf(error))
+      if (isUnauthorised(error)) return connection.refused(reasonOf(error))
       fetched = undefined
       failures += 1
       // An idle connection is closed now and then, so a single network error is not reported.
       if (failures > 1 || !isTransient(error)) health.failed(error)
-      deps.log.debug(
+      log.debug(
         { event: 'telegram.poll_failed', err: error, failures },
         `request for updates failed: ${messageOf(error)}`,
       )
-      await deps.sleep(delayAfter(error, failures, deps.random), signal)
+      await state.time.sleep(delayAfter(error, failures, state.time.random), signal)
     }
   }
 }
 
 /** Stores the new updates, and waits for that a limited time. Rejects when some could not be stored. */
-async function ingestBatch(deps: PollingDeps, state: PollingState, updates: readonly unknown[]): Promise<void> {
+async function ingestBatch(state: PollingState, updates: readonly unknown[]): Promise<void> {
   const { unconfirmed, stopping } = state
   const newUpdates = unconfirmed.selectNew(updates)
   if (newUpdates.length > 0) unconfirmed.store(newUpdates)
   const settled = unconfirmed.settled()
-  if (settled !== undefined) await waitAtMost(deps, settled, storingPauseMs, stopping.signal)
+  if (settled !== undefined) await waitAtMost(state, settled, storingPauseMs, stopping.signal)
   const last = unconfirmed.takeConfirmable()
   const before = state.offset
   if (last !== undefined) state.offset = last + 1
@@ -130,46 +136,46 @@ async function ingestBatch(deps: PollingDeps, state: PollingState, updates: read
     throw new ApiError('Telegram sent updates without a valid update_id.', { notExecuted: true })
   }
   // Telegram did not apply the confirmation. A request without a delay would only repeat that.
-  if (last !== undefined && state.offset === before) await deps.sleep(minBackoffMs, stopping.signal)
+  if (last !== undefined && state.offset === before) await state.time.sleep(minBackoffMs, stopping.signal)
 }
 
-async function waitAtMost(deps: PollingDeps, work: Promise<unknown>, ms: number, signal: AbortSignal): Promise<void> {
+async function waitAtMost(
+  { time }: PollingState,
+  work: Promise<unknown>,
+  ms: number,
+  signal: AbortSignal,
+): Promise<void> {
   const pause = linkAbortSignal(signal)
-  await Promise.race([work, deps.sleep(ms, pause.signal)])
+  await Promise.race([work, time.sleep(ms, pause.signal)])
   pause.release()
   pause.abort()
 }
 
 /** After a part of an album, waits and fetches once more to get the other parts. Nothing of it is confirmed yet. */
-async function fetchUpdates(
-  deps: PollingDeps,
-  state: PollingState,
-  timeout: number,
-  signal: AbortSignal,
-): Promise<readonly unknown[]> {
-  const updates = await fetchOnce(deps, state, timeout, signal)
+async function fetchUpdates(state: PollingState, timeout: number, signal: AbortSignal): Promise<readonly unknown[]> {
+  const updates = await fetchOnce(state, timeout, signal)
   if (!isAlbumPart(state.unconfirmed.selectNew(updates).at(-1))) return updates
-  await deps.sleep(albumWaitMs, signal)
-  const more = await fetchOnce(deps, state, 0, signal)
+  await state.time.sleep(albumWaitMs, signal)
+  const more = await fetchOnce(state, 0, signal)
   return more.length > updates.length ? more : updates
 }
 
-/** Aborts a request without a response, so that the next one opens a new connection. */
-async function fetchOnce(
-  deps: PollingDeps,
-  state: PollingState,
-  timeout: number,
-  signal: AbortSignal,
-): Promise<readonly unknown[]> {
+/**
+ * Aborts a request without a response, so that the next one opens a new connection.
+ *
+ * @param timeout the number of seconds for which Telegram holds the request while there are no updates
+ */
+async function fetchOnce(state: PollingState, timeout: number, signal: AbortSignal): Promise<readonly unknown[]> {
   const heldMs = timeout * 1_000
-  const startedAt = deps.now()
+  const startedAt = state.time.now()
   const call = linkAbortSignal(signal)
-  const response = deps.getUpdates({ offset: state.offset, timeout }, call.signal)
+  const request = { offset: state.offset, timeout, limit: 100, allowed_updates: allowedUpdates }
+  const response = state.api.call('getUpdates', request, call.signal)
   try {
     const marginMs = Math.min(maxMarginMs, state.marginMs * 2 ** Math.max(0, state.timeouts - 1))
-    const timedOut = deps.sleep(heldMs + marginMs, call.signal).then(() => undefined)
+    const timedOut = state.time.sleep(heldMs + marginMs, call.signal).then(() => undefined)
     const updates = await Promise.race([response, timedOut])
-    const tookMs = deps.now() - startedAt
+    const tookMs = state.time.now() - startedAt
     if (signal.aborted) throw new ApiError('The request was aborted.', { notExecuted: true })
     if (updates === undefined) {
       state.timeouts += 1
@@ -180,7 +186,7 @@ async function fetchOnce(
     }
     state.timeouts = 0
     if (tookMs >= heldMs) state.marginMs = Math.min(maxMarginMs, Math.max(minMarginMs, 2 * (tookMs - heldMs)))
-    deps.received()
+    state.context.connection.received()
     return updates
   } finally {
     call.release()
@@ -196,7 +202,7 @@ function delayAfter(error: unknown, failures: number, random: () => number): num
 }
 
 /** Reports a failure from its first occurrence until recovery. */
-function createHealthReporter(health: PollingDeps['health']) {
+function createHealthReporter({ health }: PlatformContext['connection']) {
   let reported: { readonly kind: string; readonly reason: string } | undefined
   return {
     /** Network errors alternate between texts. The first text is kept, so that the status does not flicker. */

@@ -8,15 +8,8 @@ import type { Ingest } from '../inbound/ingest.ts'
 import { asNumber, asRecord, asText, type JsonRecord } from '../inbound/payload.ts'
 import { allowedUpdates, type BotApi } from './api.ts'
 
-export interface WebhookDeps {
-  readonly path: string
-  readonly secret: string
-  ingest: Ingest
-  /** Called for every authentic request. */
-  received(): void
-}
-
-export function createWebhookRoute({ path, secret, ingest, received }: WebhookDeps): HttpRoute {
+/** @param received called for every authentic request */
+export function createWebhookRoute(path: string, secret: string, ingest: Ingest, received: () => void): HttpRoute {
   return {
     method: 'POST',
     path,

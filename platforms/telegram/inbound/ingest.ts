@@ -5,24 +5,19 @@ import {
   isHermesError,
   isRecord,
   messageOf,
-  type PlatformContext,
+  type PlatformAdapter,
   type PressResult,
-  type SendResult,
   type SessionSource,
   targetOf,
 } from '#sdk'
+import type { TelegramAccount } from '../account.ts'
 import type { NormalizeContext } from './message.ts'
 import { chatIdOf, type InboundEvent, normalize } from './normalize.ts'
 
-export interface IngestDeps {
-  readonly context: Pick<PlatformContext, 'accept' | 'acceptIfDelayed' | 'change' | 'questions' | 'rateLimited' | 'log'>
+interface IngestState {
+  readonly account: Pick<TelegramAccount, 'context' | 'api' | 'stopping'>
   readonly normalizeContext: NormalizeContext
-  /** Shows a short text to the user who pressed a button. May throw; the user then sees nothing. */
-  answerCallbackQuery(queryId: string, text: string, signal: AbortSignal): Promise<unknown>
-  /** Sends a notice to a chat. */
-  sendNotice(source: SessionSource, text: string, signal: AbortSignal): Promise<SendResult>
-  /** Aborts when the account is disconnected. */
-  readonly signal: AbortSignal
+  readonly send: PlatformAdapter['send']
 }
 
 /**
@@ -36,17 +31,24 @@ const unknownButtonResult: PressResult = { status: 'stale', text: 'This button i
 /** The limit of `answerCallbackQuery`. */
 const maxCallbackAnswerChars = 200
 
-export function createIngest(deps: IngestDeps): Ingest {
+/** @param send sends a notice to a chat */
+export function createIngest(
+  account: IngestState['account'],
+  normalizeContext: NormalizeContext,
+  send: PlatformAdapter['send'],
+): Ingest {
+  const state: IngestState = { account, normalizeContext, send }
   /** The latest work of each queue. */
   const queues = new Map<string, Promise<void>>()
 
   /** Calls may overlap. An event that follows one that could not be stored is not stored either, to keep the order. */
   function ingestAfterEarlier(queue: string, events: readonly InboundEvent[]): Promise<void> {
     const earlier = queues.get(queue)
-    const work = earlier === undefined ? ingestInOrder(deps, events) : earlier.then(() => ingestInOrder(deps, events))
+    const work = earlier === undefined ? ingestInOrder(state, events) : earlier.then(() => ingestInOrder(state, events))
     queues.set(queue, work)
     const mayWait = events.slice(earlier === undefined ? 1 : 0)
-    for (const event of mayWait) if (event.kind === 'event') deps.context.acceptIfDelayed(event.event, event.keys, work)
+    for (const event of mayWait)
+      if (event.kind === 'event') account.context.acceptIfDelayed(event.event, event.keys, work)
     const forget = () => {
       if (queues.get(queue) === work) queues.delete(queue)
     }
@@ -55,7 +57,7 @@ export function createIngest(deps: IngestDeps): Ingest {
   }
 
   return async (updates) => {
-    const byQueue = Map.groupBy(readUpdates(deps, updates), queueOf)
+    const byQueue = Map.groupBy(readUpdates(state, updates), queueOf)
     const results = await Promise.allSettled([...byQueue].map(([queue, events]) => ingestAfterEarlier(queue, events)))
     for (const result of results) if (result.status === 'rejected') throw result.reason
   }
@@ -67,47 +69,51 @@ function queueOf(event: InboundEvent): string {
 }
 
 /** An update that cannot be parsed is skipped. Otherwise Telegram would deliver it, and nothing after it, forever. */
-function readUpdates(deps: IngestDeps, updates: readonly unknown[]): readonly InboundEvent[] {
+function readUpdates(state: IngestState, updates: readonly unknown[]): readonly InboundEvent[] {
   if (updates.some((update) => isRecord(update) && 'business_message' in update)) {
     // An answer would be sent in the name of the owner of the business account, to people on no allow list.
-    deps.context.log.info({ event: 'telegram.business_message_ignored' }, 'message of a business account is ignored')
+    state.account.context.log.info(
+      { event: 'telegram.business_message_ignored' },
+      'message of a business account is ignored',
+    )
   }
   try {
-    return normalize(updates, deps.normalizeContext)
+    return normalize(updates, state.normalizeContext)
   } catch (error) {
-    deps.context.log.error(
+    state.account.context.log.error(
       { event: 'telegram.update_unreadable', err: error, updates: updates.length },
       `update cannot be parsed: ${messageOf(error)}`,
     )
-    return updates.length > 1 ? updates.flatMap((update) => readUpdates(deps, [update])) : []
+    return updates.length > 1 ? updates.flatMap((update) => readUpdates(state, [update])) : []
   }
 }
 
-async function ingestInOrder(deps: IngestDeps, events: readonly InboundEvent[]): Promise<void> {
-  for (const event of events) await ingestEvent(deps, event)
+async function ingestInOrder(state: IngestState, events: readonly InboundEvent[]): Promise<void> {
+  for (const event of events) await ingestEvent(state, event)
 }
 
-async function ingestEvent(deps: IngestDeps, event: InboundEvent): Promise<void> {
+async function ingestEvent(state: IngestState, event: InboundEvent): Promise<void> {
   switch (event.kind) {
     case 'event':
-      return await acceptMessage(deps, event)
+      return await acceptMessage(state, event)
     case 'change':
-      await unlessTooLarge(deps.context.change(event.change, event.keys))
+      await unlessTooLarge(state.account.context.change(event.change, event.keys))
       return
     case 'press': {
-      const result = event.press === undefined ? unknownButtonResult : await deps.context.questions.press(event.press)
-      void answerQuery(deps, event.queryId, result)
+      const result =
+        event.press === undefined ? unknownButtonResult : await state.account.context.questions.press(event.press)
+      void answerQuery(state, event.queryId, result)
     }
   }
 }
 
 async function acceptMessage(
-  deps: IngestDeps,
+  state: IngestState,
   { event, keys, parts = [] }: Extract<InboundEvent, { kind: 'event' }>,
 ): Promise<void> {
-  const { context } = deps
+  const { context } = state.account
   const accepted = await unlessTooLarge(context.accept(event, keys))
-  if (accepted === 'too-large') void sendTooLargeNotice(deps, event.source)
+  if (accepted === 'too-large') void sendTooLargeNotice(state, event.source)
   // Some parts of the album were accepted earlier. The others are not stored yet.
   else if (accepted.status === 'duplicate')
     for (const part of parts) await unlessTooLarge(context.accept(part.event, part.keys))
@@ -123,11 +129,14 @@ async function unlessTooLarge<T>(work: Promise<T>): Promise<T | 'too-large'> {
 }
 
 /** Runs in the background. Never rejects. */
-async function sendTooLargeNotice(deps: IngestDeps, source: SessionSource): Promise<void> {
-  const { context, signal, sendNotice } = deps
-  const chat = source.chatId
+async function sendTooLargeNotice(state: IngestState, source: SessionSource): Promise<void> {
+  const { context, stopping } = state.account
+  const { chatId: chat, messageId: replyTo } = source
+  const target = targetOf(source)
   try {
-    const result = await context.rateLimited(targetOf(source), signal, (call) => sendNotice(source, tooLargeText, call))
+    const result = await context.rateLimited(target, stopping.signal, (signal) =>
+      state.send({ deliveryId: '', target, text: tooLargeText, kind: 'notice', replyTo }, signal),
+    )
     if (!result.success) {
       context.log.info(
         { event: 'telegram.notice_failed', chat, reason: result.error },
@@ -135,17 +144,19 @@ async function sendTooLargeNotice(deps: IngestDeps, source: SessionSource): Prom
       )
     }
   } catch (error) {
-    if (!signal.aborted)
+    if (!stopping.signal.aborted)
       context.log.warn({ event: 'telegram.notice_failed', chat, err: error }, 'notice about a too large message failed')
   }
 }
 
 /** Never rejects. Telegram refuses the answer to an old press, and the user no longer waits for it. */
-async function answerQuery(deps: IngestDeps, queryId: string, { text }: PressResult): Promise<void> {
+async function answerQuery(state: IngestState, queryId: string, { text }: PressResult): Promise<void> {
+  const { api, stopping } = state.account
+  const shown = text.slice(0, maxCallbackAnswerChars).toWellFormed()
   try {
-    await deps.answerCallbackQuery(queryId, text.slice(0, maxCallbackAnswerChars).toWellFormed(), deps.signal)
+    await api.call('answerCallbackQuery', { callback_query_id: queryId, text: shown }, stopping.signal)
   } catch (error) {
-    deps.context.log.debug(
+    state.account.context.log.debug(
       { event: 'telegram.press_answer_failed', err: error },
       `button press cannot be answered: ${messageOf(error)}`,
     )

@@ -4,18 +4,14 @@
  */
 import type { AlbumFile, AlbumResult, GroupableFile, OutboundAlbum } from '#sdk'
 import type { UploadedFile } from '../connection/api.ts'
+import { rejected } from '../errors.ts'
 import { asId, asRecord, type JsonRecord } from '../inbound/payload.ts'
+import type { ChatCalls } from './chat-calls.ts'
 import { checkUploadSize, mediaMethodOf, openFile } from './media.ts'
-import { type ApiRequest, captionFields, maxCaptionChars, mediaFields, renderText } from './render.ts'
+import { captionFields, maxCaptionChars, mediaFields, renderText } from './render.ts'
 
 /** Limit of Telegram. */
 export const maxAlbumFiles = 10
-
-export interface SendAlbumDeps {
-  /** Calls a method with files, of which there may be none. Throws `ApiError`. */
-  upload(request: ApiRequest, files: readonly UploadedFile[], signal: AbortSignal): Promise<unknown>
-  readonly maxUploadBytes: number
-}
 
 /** Types of `InputMedia`, and the group of each. */
 const albumTypes: Readonly<Record<string, { readonly type: string; readonly group: string }>> = {
@@ -30,7 +26,7 @@ export function albumGroupOf(file: GroupableFile): string | undefined {
 }
 
 /** Throws `ApiError`. */
-export async function sendAlbum(deps: SendAlbumDeps, album: OutboundAlbum, signal: AbortSignal): Promise<AlbumResult> {
+export async function sendAlbum(calls: ChatCalls, album: OutboundAlbum, signal: AbortSignal): Promise<AlbumResult> {
   const types = album.files.map(({ attachment }) => albumTypes[mediaMethodOf(attachment).method])
   // A photo that is too large is a document.
   if (new Set(types.map((type) => type?.group)).size !== 1) return rejected('Telegram mixes no such files in an album')
@@ -39,21 +35,21 @@ export async function sendAlbum(deps: SendAlbumDeps, album: OutboundAlbum, signa
   for (const [index, file] of album.files.entries()) {
     const caption = await renderText(file.caption, maxCaptionChars)
     if (caption.text.length > maxCaptionChars && !caption.isHtml) return rejected('a caption is too long')
-    const { reference, upload } = await toUpload(deps, file, `file${index}`)
+    const { reference, upload } = await toUpload(calls, file, `file${index}`)
     media.push({ type: types[index]?.type, media: reference, ...captionFields(caption) })
     if (upload !== undefined) uploads.push(upload)
   }
-  const sent = await deps.upload(
+  const sent = await calls.upload(
     { method: 'sendMediaGroup', payload: { ...mediaFields(album, undefined), media } },
     uploads,
     signal,
   )
   const messageIds = Array.isArray(sent) ? sent.flatMap((message) => asId(asRecord(message)['message_id']) ?? []) : []
-  return { success: true, ...(messageIds.length === album.files.length ? { messageIds } : {}) }
+  return { success: true, messageIds: messageIds.length === album.files.length ? messageIds : undefined }
 }
 
 async function toUpload(
-  { maxUploadBytes }: SendAlbumDeps,
+  { maxUploadBytes }: ChatCalls,
   { attachment }: AlbumFile,
   field: string,
 ): Promise<{ readonly reference: string; readonly upload?: UploadedFile }> {
@@ -61,8 +57,4 @@ async function toUpload(
   checkUploadSize(attachment, maxUploadBytes)
   const blob = await openFile(attachment)
   return { reference: `attach://${field}`, upload: { field, name: attachment.fileName, blob } }
-}
-
-function rejected(error: string): AlbumResult {
-  return { success: false, problem: 'rejected', error }
 }

@@ -3,40 +3,32 @@
  * audio is sent as a document.
  */
 import { type GroupableFile, messageOf, type OutboundAttachment, type OutboundMessage, type SendResult } from '#sdk'
-import type { UploadedFile } from '../connection/api.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, catchApiError } from '../errors.ts'
 import type { JsonRecord } from '../inbound/payload.ts'
-import { type ApiRequest, maxCaptionChars, mediaFields, type RenderedText, renderText } from './render.ts'
+import { type ChatCalls, sentResult } from './chat-calls.ts'
+import { maxCaptionChars, mediaFields, type RenderedText, renderText } from './render.ts'
+import { sendText } from './text.ts'
 import { voiceDuration } from './voice-duration.ts'
-
-export interface SendFileDeps {
-  /** Calls a method that returns a message. Throws `ApiError`. */
-  call(request: ApiRequest, signal: AbortSignal): Promise<SendResult>
-  /** Calls a method that returns a message, with a file. Throws `ApiError`. */
-  upload(request: ApiRequest, file: UploadedFile, signal: AbortSignal): Promise<SendResult>
-  sendText(message: OutboundMessage, signal: AbortSignal): Promise<SendResult>
-  readonly maxUploadBytes: number
-}
 
 /** Sends a file with its caption. A caption that is too long follows as a separate message. Throws `ApiError`. */
 export async function sendFile(
-  deps: SendFileDeps,
+  calls: ChatCalls,
   message: OutboundMessage,
   file: OutboundAttachment,
   signal: AbortSignal,
 ): Promise<SendResult> {
   const body = await renderText(message.text, maxCaptionChars)
   const isLong = body.text.length > maxCaptionChars && !body.isHtml
-  const sent = await sendMedia(deps, message, file, isLong ? undefined : body, signal)
+  const sent = await sendMedia(calls, message, file, isLong ? undefined : body, signal)
   if (!sent.success || !isLong) return sent
   const { replyTo: _replyTo, buttons: _buttons, attachment: _file, ...rest } = message
-  const text = await deps.sendText(rest, signal)
+  const text = await catchApiError(() => sendText(calls, rest, signal))
   // The file has arrived. A retry would send it twice, so it must carry the label of a possible duplicate.
   return text.success ? sent : { ...text, maybeSent: true }
 }
 
 async function sendMedia(
-  deps: SendFileDeps,
+  calls: ChatCalls,
   message: OutboundMessage,
   file: OutboundAttachment,
   caption: RenderedText | undefined,
@@ -44,14 +36,14 @@ async function sendMedia(
 ): Promise<SendResult> {
   const media = mediaMethodOf(file)
   const fields = mediaFields(message, caption)
-  const deliver = (method: MediaMethod, payload: JsonRecord) => callMediaMethod(deps, file, method, payload, signal)
+  const deliver = (method: MediaMethod, payload: JsonRecord) => callMediaMethod(calls, file, method, payload, signal)
   try {
     return await deliver(media, fields)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     if (error.matches(/can't parse/i)) return await deliver(media, mediaFields(message, plainCaption(message)))
     if (file.source.kind === 'url' && error.matches(urlFetchFailed)) {
-      return await sendLink(deps, message, file.source.url, signal)
+      return await sendLink(calls, message, file.source.url, signal)
     }
     if (media.method === 'sendPhoto' && error.matches(notAPhoto)) return await deliver(asDocument, fields)
     throw error
@@ -59,31 +51,33 @@ async function sendMedia(
 }
 
 async function callMediaMethod(
-  { call, upload, maxUploadBytes }: SendFileDeps,
+  { call, upload, maxUploadBytes }: ChatCalls,
   file: OutboundAttachment,
   { method, field }: MediaMethod,
   payload: JsonRecord,
   signal: AbortSignal,
 ): Promise<SendResult> {
   const { source, fileName } = file
-  if (source.kind === 'url') return await call({ method, payload: { ...payload, [field]: source.url } }, signal)
+  if (source.kind === 'url') {
+    return sentResult(await call({ method, payload: { ...payload, [field]: source.url } }, signal))
+  }
   checkUploadSize(file, maxUploadBytes)
   const blob = await openFile(file)
   const duration = field === 'voice' ? await voiceDuration(blob) : undefined
   const full = duration === undefined ? payload : { ...payload, duration }
-  return await upload({ method, payload: full }, { field, name: fileName, blob }, signal)
+  return sentResult(await upload({ method, payload: full }, [{ field, name: fileName, blob }], signal))
 }
 
 /** Telegram could not download the file, but the user may be able to. */
 async function sendLink(
-  { sendText }: SendFileDeps,
+  calls: ChatCalls,
   message: OutboundMessage,
   url: string,
   signal: AbortSignal,
 ): Promise<SendResult> {
   const { attachment: _file, ...rest } = message
   const text = [message.text, url].filter((part) => part.trim() !== '').join('\n')
-  return await sendText({ ...rest, text }, signal)
+  return await sendText(calls, { ...rest, text }, signal)
 }
 
 const urlFetchFailed =

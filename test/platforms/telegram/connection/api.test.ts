@@ -15,7 +15,7 @@ const redact = createTokenRedactor(token)
 const apiRoot = 'https://api.telegram.org/'
 
 const apiOf = (callApi: TelegrafClient['callApi'], callTimeoutMs = 10_000) =>
-  createBotApi({ client: { callApi }, fetch, apiRoot, token, redact, callTimeoutMs })
+  createBotApi({ apiRoot, ownApiRoot: false, token }, { callApi }, callTimeoutMs)
 
 /** Creates an error like those of node-fetch. */
 function fetchError(reason: string, code?: string): Error {
@@ -85,7 +85,7 @@ test('each error of Telegram maps to a send result', () => {
   assert.deepEqual(next(403), { success: false, problem: 'rejected' })
   assert.deepEqual(next(401), { success: false, problem: 'unauthorised' })
   assert.deepEqual(next(429, { retry_after: 7 }), { success: false, problem: 'rate-limited', retryAfterMs: 7_000 })
-  assert.deepEqual(next(429, 'soon'), { success: false, problem: 'rate-limited' })
+  assert.deepEqual(next(429, 'soon'), { success: false, problem: 'rate-limited', retryAfterMs: undefined })
   assert.deepEqual(next(500), { success: false, problem: 'temporary', maybeSent: true })
   assert.deepEqual(next(0), { success: false, problem: 'temporary', maybeSent: true })
 })

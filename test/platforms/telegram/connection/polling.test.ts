@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { createPolling, type PollingDeps } from '../../../../platforms/telegram/connection/polling.ts'
+import { createPolling } from '../../../../platforms/telegram/connection/polling.ts'
 import { ApiError } from '../../../../platforms/telegram/errors.ts'
+import type { JsonRecord } from '../../../../platforms/telegram/inbound/payload.ts'
 import { HermesError } from '../../../../src/lib/errors.ts'
-import { silentLog } from '../../../../src/lib/log.ts'
+import { createRecordingContext } from '../../../kit/recording-context.ts'
 import { createVirtualTime } from '../../virtual-time.ts'
 import { signal } from '../support.ts'
 
@@ -15,14 +16,21 @@ type PollResponse =
   | { readonly afterMs: number; readonly updates: readonly unknown[] }
 
 /** Telegram sends the given responses, then empty ones. */
-function setUp(t: TestContext, answers: PollResponse[], deps: Partial<PollingDeps> = {}) {
+function setUp(t: TestContext, answers: PollResponse[], store?: (updates: readonly unknown[]) => Promise<void>) {
   const time = createVirtualTime()
   const questions: { offset: number; timeout: number; at: number }[] = []
   const ingested: (readonly unknown[])[] = []
   const healths: string[] = []
   const refusals: string[] = []
-  const poll = createPolling({
-    async getUpdates(question, over) {
+  const { context } = createRecordingContext()
+  const connection = {
+    ...context.connection,
+    health: (state: string, reason?: string) => void healths.push(reason === undefined ? state : `${state}: ${reason}`),
+    refused: (reason: string) => void refusals.push(reason),
+  }
+  const api = {
+    async call(_method: string, payload: JsonRecord, over: AbortSignal) {
+      const question = { offset: Number(payload['offset']), timeout: Number(payload['timeout']) }
       questions.push({ ...question, at: time.clock() })
       const answer = answers.shift() ?? { afterMs: question.timeout * 1_000, updates: [] }
       if (answer instanceof Error) throw answer
@@ -32,18 +40,12 @@ function setUp(t: TestContext, answers: PollResponse[], deps: Partial<PollingDep
       if (answer === 'hang') return []
       return 'afterMs' in answer ? answer.updates : answer
     },
-    async ingest(updates) {
-      ingested.push(updates)
-    },
-    health: (state, reason) => void healths.push(reason === undefined ? state : `${state}: ${reason}`),
-    refused: (reason) => void refusals.push(reason),
-    received: () => undefined,
-    sleep: time.sleep,
-    now: time.clock,
-    random: () => 1,
-    log: silentLog,
-    ...deps,
-  })
+  }
+  const poll = createPolling(
+    { api, context: { ...context, connection } },
+    store ?? (async (updates) => void ingested.push(updates)),
+    { sleep: time.sleep, now: time.clock, random: () => 1 },
+  )
   t.after(() => poll.stop())
   return { poll, time, questions, ingested, healths, refusals }
 }
@@ -75,10 +77,8 @@ test('the first request returns at once, the following ones wait for updates', a
 
 test('updates that could not be stored are not confirmed', async (t) => {
   let full = true
-  const { poll, time, questions, healths } = setUp(t, [[update(5)], [update(5)], [update(5)]], {
-    async ingest() {
-      if (full) throw new HermesError('store/full')
-    },
+  const { poll, time, questions, healths } = setUp(t, [[update(5)], [update(5)], [update(5)]], async () => {
+    if (full) throw new HermesError('store/full')
   })
   await poll.start(signal)
   await time.advance(5_000)
@@ -91,11 +91,9 @@ test('updates that could not be stored are not confirmed', async (t) => {
 
 test('updates are confirmed once they are stored, and the health recovers', async (t) => {
   const failures = [new HermesError('store/full'), new HermesError('store/full')]
-  const { poll, time, questions, healths } = setUp(t, [[update(5)], [update(5)], [update(5)]], {
-    async ingest() {
-      const failure = failures.shift()
-      if (failure !== undefined) throw failure
-    },
+  const { poll, time, questions, healths } = setUp(t, [[update(5)], [update(5)], [update(5)]], async () => {
+    const failure = failures.shift()
+    if (failure !== undefined) throw failure
   })
   await poll.start(signal)
   await time.advance(20_000)
@@ -233,11 +231,10 @@ test('a response without updates is a failure that is retried', async (t) => {
 test('an update that takes long to store delays neither later updates nor loses its confirmation', async (t) => {
   const slow = Promise.withResolvers<void>()
   const stored: number[] = []
-  const { poll, time, questions } = setUp(t, [[update(5)], [update(5), update(6)], [update(5), update(6)]], {
-    async ingest(updates) {
-      if (isDeepStrictEqual(updates, [update(5)])) await slow.promise
-      stored.push(...updates.map((one) => (isDeepStrictEqual(one, update(5)) ? 5 : 6)))
-    },
+  const answers = [[update(5)], [update(5), update(6)], [update(5), update(6)]]
+  const { poll, time, questions } = setUp(t, answers, async (updates) => {
+    if (isDeepStrictEqual(updates, [update(5)])) await slow.promise
+    stored.push(...updates.map((each) => (isDeepStrictEqual(each, update(5)) ? 5 : 6)))
   })
   await poll.start(signal)
   await time.advance(1_100)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createAdapter } from '../../../../platforms/telegram/adapter.ts'
-import { type WebhookWatchdogDeps, watchWebhook } from '../../../../platforms/telegram/connection/watchdog.ts'
+import { createBotApi } from '../../../../platforms/telegram/connection/api.ts'
+import { watchWebhook } from '../../../../platforms/telegram/connection/watchdog.ts'
 import { createWebhookRoute } from '../../../../platforms/telegram/connection/webhook.ts'
 import { httpConfig } from '../../../../src/http/config.ts'
 import { createHttpServer } from '../../../../src/http/server.ts'
@@ -106,12 +107,12 @@ test('a request without the secret is refused', async (t) => {
 
 test('no forged call is accepted, and the genuine one is', async () => {
   const accepted: string[] = []
-  const route = createWebhookRoute({
-    path: '/webhooks/telegram',
+  const route = createWebhookRoute(
+    '/webhooks/telegram',
     secret,
-    ingest: async () => void accepted.push('update'),
-    received: () => void accepted.push('call'),
-  })
+    async () => void accepted.push('update'),
+    () => void accepted.push('call'),
+  )
   const update = { update_id: 1, secret_token: secret, message: { message_id: 1, chat: { id: 42 }, text: 'x' } }
   const call = async (headers: Readonly<Record<string, string>>, query = '') => {
     const url = `http://gateway.test/webhooks/telegram${query}`
@@ -164,34 +165,38 @@ test('the watchdog reports a webhook that Telegram cannot call', async (t) => {
   const url = 'https://gateway.example/webhooks/telegram'
   const healths: string[] = []
   let received = 0
-  let answer: () => ReturnType<WebhookWatchdogDeps['fetchInfo']> = async () => ({ url, pending: 0 })
-  void watchWebhook(
-    {
-      url,
-      fetchInfo: () => answer(),
-      health: (state, reason = '') => void healths.push(`${state} ${reason}`.trim()),
-      received() {
-        received += 1
-      },
-      sleep: time.sleep,
-      clock: time.clock,
+  let callApi = async (): Promise<unknown> => ({ url, pending_update_count: 0 })
+  const { context } = createRecordingContext()
+  const connection = {
+    ...context.connection,
+    health: (state: string, reason = '') => void healths.push(`${state} ${reason}`.trim()),
+    received() {
+      received += 1
     },
-    over.signal,
+  }
+  const api = createBotApi(
+    { token: '1:abc', apiRoot: 'http://127.0.0.1/', ownApiRoot: true },
+    { callApi: () => callApi() },
   )
+  const account = { context: { ...context, clock: time.clock, connection }, api, stopping: over }
+  void watchWebhook(account, url, time.sleep)
   await time.advance(60_000)
   assert.deepEqual([received, healths], [2, []])
-  const lastError = { message: 'Wrong response from the webhook: 502 Bad Gateway', at: time.clock() }
-  answer = async () => ({ url, pending: 3, lastError })
+  const lastError = {
+    last_error_message: 'Wrong response from the webhook: 502 Bad Gateway',
+    last_error_date: time.clock() / 1_000,
+  }
+  callApi = async () => ({ url, pending_update_count: 3, ...lastError })
   await time.advance(60_000)
   assert.equal(healths.length, 1)
   assert.match(healths.splice(0)[0] ?? '', /^degraded .*: 502 Bad Gateway$/)
-  answer = async () => ({ url, pending: 0, lastError })
+  callApi = async () => ({ url, pending_update_count: 0, ...lastError })
   await time.advance(60_000)
   assert.deepEqual(healths.splice(0), ['connected'])
-  answer = async () => ({ pending: 0 })
+  callApi = async () => ({ pending_update_count: 0 })
   await time.advance(60_000)
   assert.match(healths.splice(0)[0] ?? '', /^degraded /)
-  answer = () => Promise.reject(new Error('Telegram could not be reached'))
+  callApi = () => Promise.reject(new Error('connect ECONNREFUSED'))
   await time.advance(60_000)
-  assert.deepEqual([healths, received], [['degraded Telegram could not be reached'], 3])
+  assert.deepEqual([healths, received], [['degraded Telegram could not be reached: connect ECONNREFUSED'], 3])
 })

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createBotApi } from '../../../../platforms/telegram/connection/api.ts'
 import { createIngest } from '../../../../platforms/telegram/inbound/ingest.ts'
 import { normalize } from '../../../../platforms/telegram/inbound/normalize.ts'
 import { parseOptions } from '../../../../platforms/telegram/options.ts'
 import { HermesError } from '../../../../src/lib/errors.ts'
+import type { PlatformContext } from '../../../../src/platforms/adapter.ts'
 import { createRecordingContext } from '../../../kit/recording-context.ts'
 import { defaultUser } from '../../../kit/servers/telegram-server.ts'
 import { signal, startTelegramTest, target } from '../support.ts'
@@ -13,6 +15,14 @@ const photo = (file_id: string) => ({ photo: [{ file_id, file_unique_id: file_id
 const { botId, groups } = parseOptions({ token: '1:abc' }, 'default')
 const normalizeContext = { platform: 'telegram', account: 'default', botId, username: 'Bot', groups }
 const chat = { id: 42, type: 'private' }
+
+/** An ingest in front of a Telegram that takes everything. */
+function createIngestFor(context: PlatformContext) {
+  const client = { callApi: async () => ({}) }
+  const api = createBotApi({ token: '1:abc', apiRoot: 'http://127.0.0.1/', ownApiRoot: true }, client)
+  const account = { context, api, stopping: new AbortController() }
+  return createIngest(account, normalizeContext, async () => ({ success: true }))
+}
 
 test('an event has the key of its update and the key of its message, by which edits find it', () => {
   const message = (message_id: number) => ({
@@ -40,8 +50,7 @@ test('an event has the key of its update and the key of its message, by which ed
 
 test('an album is completed when one of its parts was accepted earlier', async () => {
   const { context, ingestedEvents } = createRecordingContext({ platform: 'telegram' })
-  const nothing = async () => ({ success: true as const })
-  const ingest = createIngest({ context, normalizeContext, answerCallbackQuery: nothing, sendNotice: nothing, signal })
+  const ingest = createIngestFor(context)
   const part = (id: number) => ({
     update_id: id,
     message: { message_id: id, from: defaultUser, chat, date: 1, media_group_id: 'm', ...photo(`file-${id}`) },
@@ -57,8 +66,7 @@ test('an album is completed when one of its parts was accepted earlier', async (
 
 test('a part of an album that is too large does not block the other parts', async () => {
   const { context, ingestedEvents, failNextAccept } = createRecordingContext({ platform: 'telegram' })
-  const nothing = async () => ({ success: true as const })
-  const ingest = createIngest({ context, normalizeContext, answerCallbackQuery: nothing, sendNotice: nothing, signal })
+  const ingest = createIngestFor(context)
   const part = (id: number) => ({
     update_id: id,
     message: { message_id: id, from: defaultUser, chat, date: 1, media_group_id: 'm', ...photo(`file-${id}`) },
@@ -75,11 +83,7 @@ test('a part of an album that is too large does not block the other parts', asyn
       return accept(...given)
     },
   }
-  await createIngest({ context: strict, normalizeContext, answerCallbackQuery: nothing, sendNotice: nothing, signal })([
-    part(1),
-    part(2),
-    part(3),
-  ])
+  await createIngestFor(strict)([part(1), part(2), part(3)])
   assert.equal(ingestedEvents.at(-1)?.event.attachments?.[0]?.ref, 'file-3')
 })
 
@@ -143,7 +147,6 @@ test('a button that the gateway did not create is answered, too', async (t) => {
 
 test('a slow message delays its own chat only, and the order within a chat holds', async () => {
   const { context, ingestedEvents, overtaking } = createRecordingContext({ platform: 'telegram' })
-  const nothing = async () => ({ success: true as const })
   const slow = Promise.withResolvers<void>()
   const accept = context.accept
   const slowContext = {
@@ -158,13 +161,7 @@ test('a slow message delays its own chat only, and the order within a chat holds
     message: { message_id: id, from: defaultUser, chat: { id: chatId, type: 'private' }, date: 1, text },
   })
   const texts = () => ingestedEvents.map(({ event }) => event.text)
-  const ingest = createIngest({
-    context: slowContext,
-    normalizeContext,
-    answerCallbackQuery: nothing,
-    sendNotice: nothing,
-    signal,
-  })
+  const ingest = createIngestFor(slowContext)
   const first = ingest([message(1, 42, 'slow')])
   const second = ingest([message(2, 42, 'after it')])
   await ingest([message(3, 43, '/stop')])
@@ -195,8 +192,7 @@ test('the press of a button does not wait for a slow message of its chat', async
 
 test('a message behind one that could not be stored is delivered again after it', async () => {
   const { context, ingestedEvents, failNextAccept } = createRecordingContext({ platform: 'telegram' })
-  const nothing = async () => ({ success: true as const })
-  const ingest = createIngest({ context, normalizeContext, answerCallbackQuery: nothing, sendNotice: nothing, signal })
+  const ingest = createIngestFor(context)
   const message = (id: number) => ({
     update_id: id,
     message: { message_id: id, from: defaultUser, chat, date: 1, text: `message ${id}` },
