@@ -332,6 +332,7 @@ test('no imports form a cycle, neither between files nor between modules', () =>
 test('all chat adapters share one shape', () => {
   const shape = [
     'README.md',
+    'account.ts',
     'adapter.ts',
     'connection',
     'diagnose.ts',

@@ -2,13 +2,18 @@
  * discord.js' `Client` as a transport: it owns login, identify, resume, heartbeats and close codes. Payloads are
  * passed on as Discord sends them; none reaches the caches of the `Client`.
  */
-import { Client, Events, GatewayIntentBits, type IIdentifyThrottler, type RESTOptions } from 'discord.js'
+import { Client, Events, GatewayIntentBits, type IIdentifyThrottler } from 'discord.js'
 import { type Logger, messageOf } from '#sdk'
+import type { DiscordAccount } from '../account.ts'
 import { asRecord, numberAt } from '../inbound/payload.ts'
 import { createIdentifyThrottler, type SessionLimit } from './identify-throttler.ts'
+import { restOptions } from './rest.ts'
 import { createReplaceableStrategy, type Manager, type ReplaceableStrategy } from './sharding-strategy.ts'
+import type { GatewayTiming } from './timing.ts'
 
 export interface ClientListener {
+  /** Delays each attempt to connect. May stay pending for ever, which ends the attempts. */
+  beforeConnect(): Promise<void>
   /** Something arrived, including heartbeat acknowledgements. Called before the other callbacks. */
   onActivity(): void
   onReady(data: unknown): void
@@ -21,17 +26,6 @@ export interface ClientListener {
   onError(error: Error): void
   /** No session can be started before the daily limit is reset. */
   onSessionLimit(reason: string): void
-}
-
-export interface DiscordClientDeps {
-  readonly token: string
-  readonly rest: Partial<RESTOptions>
-  readonly handshakeMs: number
-  readonly identifyGapMs: number
-  readonly log: Logger
-  readonly listener: ClientListener
-  /** Delays each attempt to connect. May stay pending for ever, which ends the attempts. */
-  beforeConnect(): Promise<void>
 }
 
 export interface DiscordClient {
@@ -59,8 +53,11 @@ const intents = [
 
 const identifyProperties = { browser: 'hermes-gateway', device: 'hermes-gateway', os: process.platform }
 
-export function createDiscordClient(deps: DiscordClientDeps): DiscordClient {
-  const { listener } = deps
+export function createDiscordClient(
+  { context: { log }, options }: DiscordAccount,
+  timing: GatewayTiming,
+  listener: ClientListener,
+): DiscordClient {
   let strategy: ReplaceableStrategy | undefined
   let throttler: IIdentifyThrottler | undefined
   const client = new Client({
@@ -68,30 +65,29 @@ export function createDiscordClient(deps: DiscordClientDeps): DiscordClient {
     // By default discord.js reads SHARDS from the environment.
     shards: [0],
     sweepers: { threads: { interval: 0, lifetime: 1 } },
-    rest: deps.rest,
+    rest: restOptions(options),
     ws: {
       buildStrategy(manager) {
         // Options that the `Client` has no name for. It also reads SHARD_COUNT from the environment.
-        const options: Partial<Manager['options']> = {
+        const managerOptions: Partial<Manager['options']> = {
           shardCount: 1,
           identifyProperties,
           initialPresence: null,
           largeThreshold: null,
-          handshakeTimeout: deps.handshakeMs,
-          helloTimeout: deps.handshakeMs * 2,
+          handshakeTimeout: timing.handshakeMs,
+          helloTimeout: timing.handshakeMs * 2,
         }
-        Object.assign(manager.options, options)
-        strategy = createReplaceableStrategy(manager, {
-          log: deps.log,
-          beforeConnect: deps.beforeConnect,
+        Object.assign(manager.options, managerOptions)
+        strategy = createReplaceableStrategy(manager, log, {
+          beforeConnect: listener.beforeConnect,
           onEvent: (event, payload) => notify(listener, event, payload),
         })
         return strategy
       },
       buildIdentifyThrottler(manager) {
         throttler ??= createIdentifyThrottler({
-          gapMs: deps.identifyGapMs,
-          fetchLimit: () => fetchSessionLimit(manager, deps.log),
+          gapMs: timing.identifyGapMs,
+          fetchLimit: () => fetchSessionLimit(manager, log),
           onLimit: listener.onSessionLimit,
         })
         return throttler
@@ -104,7 +100,7 @@ export function createDiscordClient(deps: DiscordClientDeps): DiscordClient {
 
   return {
     async login() {
-      await client.login(deps.token)
+      await client.login(options.token)
     },
     sendHeartbeat: () => void strategy?.sendHeartbeat(),
     replaceConnection: () => void strategy?.replace().catch(listener.onError),

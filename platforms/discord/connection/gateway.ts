@@ -2,51 +2,21 @@
  * The lasting connection to Discord's gateway: discord.js reconnects and resumes, the watchdog detects a connection that
  * is open but dead, and interruptions that last are reported.
  */
-import type { RESTOptions } from 'discord.js'
-import { HermesError, type Logger, messageOf, sleep, withTimeout } from '#sdk'
+import { HermesError, messageOf, sleep, withTimeout } from '#sdk'
+import type { DiscordAccount } from '../account.ts'
 import { describeCloseCode, toCloseError, toConnectError } from '../errors.ts'
 import { asRecord, type Dispatch, isRecord, type JsonRecord, textAt } from '../inbound/payload.ts'
 import { type ClientListener, createDiscordClient } from './discord-client.ts'
 import { createOutageReporter } from './outage.ts'
 import { neverSettles } from './sharding-strategy.ts'
+import type { GatewayTiming } from './timing.ts'
 import { createWatchdog } from './watchdog.ts'
 
-export interface GatewayTiming {
-  /** After this silence a heartbeat is sent. Discord expects heartbeats out of turn to be rare. */
-  readonly quietMs: number
-  /** Time to acknowledge that heartbeat; after it the connection is replaced. */
-  readonly answerMs: number
-  /** An interruption is reported after this time. */
-  readonly graceMs: number
-  readonly maxBackoffMs: number
-  readonly handshakeMs: number
-  /** Discord accepts one new session of a bot in five seconds. */
-  readonly identifyGapMs: number
-}
-
-export const gatewayTiming: GatewayTiming = {
-  quietMs: 20_000,
-  answerMs: 8_000,
-  graceMs: 3_000,
-  maxBackoffMs: 5_000,
-  handshakeMs: 8_000,
-  identifyGapMs: 5_000,
-}
-
-export interface GatewayDeps {
-  readonly token: string
-  readonly rest: Partial<RESTOptions>
-  readonly timing: GatewayTiming
-  readonly random: () => number
-  readonly log: Logger
+/** What the adapter does with a session of Discord's gateway. */
+export interface SessionListener {
   /** A session began. Events that were missed before it are not sent again. */
   onReady(data: JsonRecord, session: string): void
   onDispatch(event: Dispatch, session: string): void
-  /** Something arrived, including heartbeat acknowledgements. */
-  onActivity(): void
-  onHealth(state: 'connected' | 'degraded', reason?: string): void
-  /** Discord refuses this bot until its configuration changes. */
-  onRefused(reason: string): void
 }
 
 export interface Gateway {
@@ -61,8 +31,8 @@ const closeTimeoutMs = 1_000
 const immediateRetries = 2
 const baseBackoffMs = 500
 
-export function createGateway(deps: GatewayDeps): Gateway {
-  const { timing, log } = deps
+export function createGateway(account: DiscordAccount, timing: GatewayTiming, session: SessionListener): Gateway {
+  const { connection, log } = account.context
   const closing = new AbortController()
   const opened = Promise.withResolvers<void>()
   let sessionId = ''
@@ -70,22 +40,22 @@ export function createGateway(deps: GatewayDeps): Gateway {
   let isRefused = false
   let failures = 0
   let lastError = ''
-  const outage = createOutageReporter(timing.graceMs, deps.onHealth)
+  const outage = createOutageReporter(timing.graceMs, connection.health)
   const listener: ClientListener = {
     onActivity() {
-      deps.onActivity()
+      connection.received()
       watchdog.reset()
     },
     onReady(data) {
       const ready = asRecord(data)
       sessionId = textAt(ready, 'session_id') ?? ''
       handleConnected()
-      deps.onReady(ready, sessionId)
+      session.onReady(ready, sessionId)
     },
     onResumed: handleConnected,
     onDispatch(payload) {
       const event = parseDispatch(payload)
-      if (event !== undefined) deps.onDispatch(event, sessionId)
+      if (event !== undefined) session.onDispatch(event, sessionId)
     },
     onClosed(code) {
       if (!isRefused) handleInterruption(describeCloseCode(code))
@@ -96,22 +66,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
       log.debug({ event: 'discord.connection_error', reason: lastError }, 'connection error')
     },
     onSessionLimit: handleInterruption,
-  }
-  const client = createDiscordClient({
-    token: deps.token,
-    rest: deps.rest,
-    handshakeMs: timing.handshakeMs,
-    identifyGapMs: timing.identifyGapMs,
-    log,
-    listener,
     beforeConnect,
-  })
-  const watchdog = createWatchdog({
-    quietMs: timing.quietMs,
-    answerMs: timing.answerMs,
-    sendPing: client.sendHeartbeat,
-    onTimeout: replaceConnection,
-  })
+  }
+  const client = createDiscordClient(account, timing, listener)
+  const watchdog = createWatchdog(timing, client.sendHeartbeat, replaceConnection)
 
   return {
     async open(signal) {
@@ -138,7 +96,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   async function beforeConnect(): Promise<void> {
     watchdog.reset()
     const exponent = Math.min(failures - immediateRetries, 10)
-    const pauseMs = exponent <= 0 ? 0 : deps.random() * Math.min(timing.maxBackoffMs, baseBackoffMs * 2 ** exponent)
+    const pauseMs = exponent <= 0 ? 0 : Math.random() * Math.min(timing.maxBackoffMs, baseBackoffMs * 2 ** exponent)
     if (pauseMs > 0) await sleep(pauseMs, closing.signal)
     if (closing.signal.aborted) await neverSettles()
   }
@@ -164,7 +122,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     opened.reject(error)
     outage.stop()
     watchdog.stop()
-    if (wasReady && !closing.signal.aborted) deps.onRefused(error.message)
+    if (wasReady && !closing.signal.aborted) connection.refused(error.message)
   }
 
   function replaceConnection(): void {

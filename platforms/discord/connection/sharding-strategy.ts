@@ -10,8 +10,7 @@ import { describeSessionLimit } from './identify-throttler.ts'
 export type Manager = ConstructorParameters<typeof SimpleShardingStrategy>[0]
 type GatewayInfo = Awaited<ReturnType<Manager['fetchGatewayInformation']>>
 
-export interface ShardDeps {
-  readonly log: Logger
+export interface ShardListener {
   /** Delays each attempt to connect. May stay pending for ever, which ends the attempts. */
   beforeConnect(): Promise<void>
   /** An event of the shard: `hello`, `ready`, `resumed`, `dispatch`, `heartbeat`, `closed`, `error` or `debug`. */
@@ -35,9 +34,9 @@ const shardId = 0
 /** A client that closes with 1000 or 1001 ends its session; with another code the session can be resumed. */
 const resumableClose = 4_200
 
-export function createReplaceableStrategy(manager: Manager, deps: ShardDeps): ReplaceableStrategy {
-  const gatewayInfo = createGatewayInfoCache(manager, deps.log)
-  const create = () => createShard(manager, gatewayInfo, deps)
+export function createReplaceableStrategy(manager: Manager, log: Logger, listener: ShardListener): ReplaceableStrategy {
+  const gatewayInfo = createGatewayInfoCache(manager, log)
+  const create = () => createShard(manager, gatewayInfo, log, listener)
   let shard = create()
 
   return {
@@ -56,7 +55,7 @@ export function createReplaceableStrategy(manager: Manager, deps: ShardDeps): Re
         const session = await manager.options.retrieveSessionInfo(shardId)
         await shard.strategy.send(shardId, { op: GatewayOpcodes.Heartbeat, d: session?.sequence ?? null })
       } catch (error) {
-        deps.log.debug({ event: 'discord.heartbeat_failed', reason: messageOf(error) }, 'heartbeat could not be sent')
+        log.debug({ event: 'discord.heartbeat_failed', reason: messageOf(error) }, 'heartbeat could not be sent')
       }
     },
     async replace() {
@@ -99,7 +98,8 @@ function validateGatewayInfo(info: GatewayInfo): GatewayInfo {
 function createShard(
   manager: Manager,
   gatewayInfo: GatewayInfoCache,
-  { log, beforeConnect, onEvent }: ShardDeps,
+  log: Logger,
+  { beforeConnect, onEvent }: ShardListener,
 ): ReplaceableShard {
   let isRetired = false
   /** From `hello` to `closed`. */

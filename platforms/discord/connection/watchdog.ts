@@ -2,12 +2,7 @@
  * Detects a connection that is open but dead: after a silence it sends a ping, and when nothing arrives in response the
  * connection is replaced.
  */
-export interface WatchdogDeps {
-  readonly quietMs: number
-  readonly answerMs: number
-  sendPing(): void
-  onTimeout(): void
-}
+import type { GatewayTiming } from './timing.ts'
 
 export interface Watchdog {
   /** Something arrived, or a new attempt to connect begins. */
@@ -22,7 +17,11 @@ export interface Watchdog {
  */
 const answerSteps = 8
 
-export function createWatchdog({ quietMs, answerMs, sendPing, onTimeout }: WatchdogDeps): Watchdog {
+export function createWatchdog(
+  { quietMs, answerMs }: GatewayTiming,
+  sendPing: () => void,
+  onTimeout: () => void,
+): Watchdog {
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
 

@@ -2,29 +2,15 @@
  * Fetches the messages that were written while no session was connected, and ingests them before live events of the same
  * channel. Limited in chats, messages and age.
  */
-import { type Logger, messageOf, sleep, withTimeout } from '#sdk'
+import { messageOf, sleep, withTimeout } from '#sdk'
+import type { DiscordAccount } from '../account.ts'
 import { describeError, isRejected } from '../errors.ts'
 import type { ChannelQueue } from './channel-queue.ts'
 import { type GuildCache, isThread } from './guild-cache.ts'
-import { fetchMissed, type MissedMessages, type MissedMessagesDeps } from './missed-messages.ts'
+import { fetchMissed, type MissedMessages } from './missed-messages.ts'
+import type { Notices } from './notices.ts'
 import type { JsonRecord } from './payload.ts'
 import { isNewer, newest, snowflakeToTime, timeToSnowflake } from './snowflake.ts'
-
-export interface CatchUpDeps extends Pick<MissedMessagesDeps, 'api' | 'needsRoles'> {
-  readonly guildCache: GuildCache
-  readonly queue: ChannelQueue
-  /** By channel: the last message that was ingested, also by an earlier process. */
-  cursors(): Promise<ReadonlyMap<string, string>>
-  /** How many messages of one channel are fetched. */
-  maxMessages(): number
-  /** Ingests a message as if Discord's gateway had sent it. False: it was known. */
-  ingest(message: JsonRecord): Promise<boolean>
-  /** Tells the users of a channel that older messages are not read. */
-  reportSkipped(channel: string, skipped: string, limit: number): void
-  readonly clock: () => number
-  readonly signal: AbortSignal
-  readonly log: Logger
-}
 
 export interface CatchUp {
   /** A session began, on these servers. Events from before it are not sent again. */
@@ -74,8 +60,15 @@ interface Round {
   cursors?: ReadonlyMap<string, string>
 }
 
-export function createCatchUp(deps: CatchUpDeps): CatchUp {
-  const { queue: channelQueue, signal, log } = deps
+/** @param ingest ingests a message as if Discord's gateway had sent it; false: it was known */
+export function createCatchUp(
+  account: DiscordAccount,
+  channelQueue: ChannelQueue,
+  notices: Notices,
+  ingest: (message: JsonRecord) => Promise<boolean>,
+): CatchUp {
+  const { log, catchUp, clock } = account.context
+  const { signal } = account.stopping
   const limitFetches = createSemaphore(maxConcurrentFetches)
   let lastSeen: string | undefined
   let current: Round | undefined
@@ -91,7 +84,7 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
       const round: Round = { since, awaited, allArrived, queued: new Set(), plan: planned.promise }
       current = round
       void readCursors(allArrived.promise).then((cursors) => {
-        const plan = planFor(deps, cursors, since)
+        const plan = planFor(account, cursors, since)
         planned.resolve(plan)
         if (current !== round) return
         // Without a pause in between, so that no live event is queued before the missed messages of its channel.
@@ -105,7 +98,7 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
       const { cursors, since } = current
       if (cursors === undefined) return
       // The server was late. Its channels become known only now, and its live events follow.
-      const late = planFor(deps, cursors, since)
+      const late = planFor(account, cursors, since)
       for (const channel of late.keys()) queue(current, channel, Promise.resolve(late))
     },
     enqueueBefore(channel) {
@@ -116,9 +109,9 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
     },
     refetch(channel) {
       const findStart = async () => {
-        const cursor = (await deps.cursors()).get(channel)
+        const cursor = (await catchUp.cursors()).get(channel)
         // Without a cursor nothing in this channel was addressed to the bot so far.
-        return startPoint(cursor ?? timeToSnowflake(deps.clock() - maxAgeMs), cursor !== undefined)
+        return startPoint(cursor ?? timeToSnowflake(clock() - maxAgeMs), cursor !== undefined)
       }
       channelQueue.push(channel, readJob(channel, findStart))
     },
@@ -138,7 +131,7 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
     await withTimeout(allArrived, guildTimeoutMs, signal)
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
-        return await deps.cursors()
+        return await catchUp.cursors()
       } catch (error) {
         log.warn(
           { event: 'discord.cursors_failed', attempt, reason: messageOf(error) },
@@ -162,9 +155,9 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
   /** Read once: at another attempt, messages of the meantime would displace the oldest ones. */
   async function fetchPending(channel: string, start: StartPoint | undefined): Promise<JsonRecord[]> {
     if (start === undefined) return []
-    const limit = deps.maxMessages()
+    const limit = catchUp.limit()
     try {
-      const missed = await limitFetches(() => fetchMissed(deps, channel, start.after, limit))
+      const missed = await limitFetches(() => fetchMissed(account, channel, start.after, limit))
       reportSkipped(channel, start, missed, limit)
       return [...missed.messages]
     } catch (error) {
@@ -185,7 +178,7 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
       { event: 'discord.messages_skipped', channel, fetched: messages.length, limit },
       'more messages were missed than catch_up.max allows; the oldest are skipped',
     )
-    if (start.hasCursor) deps.reportSkipped(channel, skipped, limit)
+    if (start.hasCursor) notices.reportSkipped(channel, skipped, limit)
   }
 
   /**
@@ -196,7 +189,7 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
     let ingested = 0
     try {
       for (let message = pending[0]; message !== undefined; message = pending[0]) {
-        if (await deps.ingest(message)) ingested += 1
+        if (await ingest(message)) ingested += 1
         pending.shift()
       }
     } finally {
@@ -212,7 +205,7 @@ function startPoint(since: string, hasCursor: boolean): StartPoint {
 
 /** `lastLive`: the last live message, undefined before the first session. Selects the channels with the newest messages. */
 function planFor(
-  { guildCache, clock, log }: Pick<CatchUpDeps, 'guildCache' | 'clock' | 'log'>,
+  { guildCache, context: { clock, log } }: DiscordAccount,
   cursors: ReadonlyMap<string, string>,
   lastLive: string | undefined,
 ): CatchUpPlan {

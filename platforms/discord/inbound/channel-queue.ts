@@ -13,16 +13,6 @@ export interface ChannelQueue {
   idle(channel: string): Promise<void>
 }
 
-export interface ChannelQueueDeps {
-  readonly log: Logger
-  readonly random: () => number
-  readonly signal: AbortSignal
-  /** Jobs of a full queue were dropped. Called when the queue is empty again. */
-  onOverflow(channel: string): void
-  /** Limit of one queue. */
-  readonly maxJobs?: number
-}
-
 interface ChannelJobs {
   readonly jobs: (() => Promise<void>)[]
   overflow: boolean
@@ -32,13 +22,16 @@ interface ChannelJobs {
 const minBackoffMs = 200
 const maxBackoffMs = 10_000
 
-export function createChannelQueue({
-  log,
-  random,
-  signal,
-  onOverflow,
-  maxJobs: limit = 1_000,
-}: ChannelQueueDeps): ChannelQueue {
+/**
+ * @param onOverflow called when a queue is empty again of which jobs were dropped because it was full
+ * @param limit of one queue
+ */
+export function createChannelQueue(
+  log: Logger,
+  signal: AbortSignal,
+  onOverflow: (channel: string) => void,
+  limit = 1_000,
+): ChannelQueue {
   const queues = new Map<string, ChannelJobs>()
 
   return {
@@ -82,7 +75,7 @@ export function createChannelQueue({
         return
       } catch (error) {
         if (signal.aborted) return
-        const pauseMs = backoffMs(attempt, minBackoffMs, maxBackoffMs, random)
+        const pauseMs = backoffMs(attempt, minBackoffMs, maxBackoffMs, Math.random)
         log.warn(
           { event: 'discord.event_not_stored', channel, attempt, pauseMs, reason: messageOf(error) },
           'event could not be stored; trying again',

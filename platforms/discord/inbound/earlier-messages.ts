@@ -2,26 +2,11 @@
  * Adds the messages that precede the first mention in a channel or thread, so that the agent knows what the mention is
  * about. Only with `context_messages`, because their authors need not be on an allow list.
  */
-import {
-  createLruCache,
-  type EarlierMessage,
-  formatEarlierMessages,
-  type Logger,
-  linkAbortSignal,
-  type MessageEvent,
-} from '#sdk'
-import type { Api } from '../connection/api.ts'
+import { createLruCache, type EarlierMessage, formatEarlierMessages, linkAbortSignal, type MessageEvent } from '#sdk'
+import type { DiscordAccount } from '../account.ts'
 import { describeError } from '../errors.ts'
 import { attachmentsOf, messageText, type NameResolver, nameOf } from './content.ts'
 import { isRecord, type JsonRecord, recordAt } from './payload.ts'
-
-export interface EarlierMessagesDeps {
-  readonly api: Pick<Api, 'newestMessages'>
-  /** How many messages are read; 0 reads none. */
-  readonly limit: number
-  readonly signal: AbortSignal
-  readonly log: Logger
-}
 
 /** Adds the messages before an event in its channel. Never rejects: without them the message can still be answered. */
 export type AddEarlierMessages = (event: MessageEvent, channel: string, names: NameResolver) => Promise<MessageEvent>
@@ -30,23 +15,25 @@ export type AddEarlierMessages = (event: MessageEvent, channel: string, names: N
 const readTimeoutMs = 3_000
 const maxConversations = 1_000
 
-export function createEarlierMessages(deps: EarlierMessagesDeps): AddEarlierMessages {
+export function createEarlierMessages(account: DiscordAccount): AddEarlierMessages {
+  const { options, context } = account
   /** By conversation: the message with which its earlier messages were read. The gateway uses them for a new session only. */
   const firstMessages = createLruCache<string>(maxConversations)
   return async (event, channel, names) => {
     const { messageId } = event
     const key = conversationOf(event)
     // An event that could not be stored is ingested again.
-    if (deps.limit === 0 || messageId === undefined || (firstMessages.get(key) ?? messageId) !== messageId) return event
+    if (options.contextMessages === 0 || messageId === undefined) return event
+    if ((firstMessages.get(key) ?? messageId) !== messageId) return event
     try {
-      const messages = await readBefore(deps, channel, messageId)
+      const messages = await readBefore(account, channel, messageId)
       firstMessages.set(key, messageId)
       const lines = formatEarlierMessages(messages.map((message) => toEarlierMessage(message, names)))
       if (lines.length === 0) return event
       const content = `Said in this channel before:\n${lines.join('\n')}`
       return { ...event, seed: { messages: [{ role: 'user', content }] } }
     } catch (error) {
-      deps.log.info(
+      context.log.info(
         { event: 'discord.context_failed', channel, reason: describeError(error) },
         'messages before a mention cannot be read',
       )
@@ -63,14 +50,14 @@ function conversationOf({ source }: MessageEvent): string {
 
 /** Oldest first. */
 async function readBefore(
-  { api, limit, signal }: EarlierMessagesDeps,
+  { api, options, stopping }: DiscordAccount,
   channel: string,
   messageId: string,
 ): Promise<readonly JsonRecord[]> {
-  const deadline = linkAbortSignal(signal)
+  const deadline = linkAbortSignal(stopping.signal)
   const timer = setTimeout(deadline.abort, readTimeoutMs)
   try {
-    const response = await api.newestMessages(channel, limit, deadline.signal, messageId)
+    const response = await api.newestMessages(channel, options.contextMessages, deadline.signal, messageId)
     return Array.isArray(response) ? response.filter(isRecord).toReversed() : []
   } finally {
     clearTimeout(timer)

@@ -2,8 +2,8 @@
  * Responds to interactions within the three seconds that Discord allows. Only the user who chose the command or pressed the
  * button sees the response. The reply of the agent is a message of its own.
  */
-import { type Logger, messageOf, type PlatformContext, withTimeout } from '#sdk'
-import type { Api } from '../connection/api.ts'
+import { messageOf, withTimeout } from '#sdk'
+import type { DiscordAccount } from '../account.ts'
 import { codeOf, describeError } from '../errors.ts'
 import { callbackTypes, ephemeralMessage, type Interaction } from './interactions.ts'
 import type { JsonRecord } from './payload.ts'
@@ -14,24 +14,18 @@ export const fixedReplies = {
   notStored: 'This could not be processed. Please try again in a moment.',
 } as const
 
-export interface InteractionResponderDeps {
-  readonly api: Pick<Api, 'callback' | 'finishCallback'>
-  readonly accept: PlatformContext['accept']
-  readonly press: PlatformContext['questions']['press']
-  readonly applicationId: () => string | undefined
-  readonly signal: AbortSignal
-  readonly log: Logger
-  /** Discord waits three seconds; a response that takes longer than this is deferred first. */
-  readonly deferAfterMs?: number | undefined
-}
-
 /** Too late (10062) or already responded to (40060): another attempt cannot succeed. */
 const ignoredErrorCodes: ReadonlySet<number | undefined> = new Set([10062, 40060])
 
 export type InteractionResponder = (interaction: Interaction) => Promise<void>
 
-export function createInteractionResponder(deps: InteractionResponderDeps): InteractionResponder {
-  const { api, signal, log, deferAfterMs = 1_500 } = deps
+/** @param deferAfterMs Discord waits three seconds; a response that takes longer than this is deferred first */
+export function createInteractionResponder(
+  { api, context, guildCache, stopping }: DiscordAccount,
+  deferAfterMs = 1_500,
+): InteractionResponder {
+  const { accept, questions, log } = context
+  const { signal } = stopping
 
   /** Never rejects. */
   return async (interaction) => {
@@ -52,7 +46,8 @@ export function createInteractionResponder(deps: InteractionResponderDeps): Inte
       return void (await api.callback(id, token, callbackBody(callbackTypes.message, early.value), signal))
     await api.callback(id, token, { type: callbackTypes.laterMessage, data: { flags: 64 } }, signal)
     const content = await replyText
-    await api.finishCallback(deps.applicationId() ?? '', token, { content, allowed_mentions: { parse: [] } }, signal)
+    const application = guildCache.botUser()?.applicationId ?? ''
+    await api.finishCallback(application, token, { content, allowed_mentions: { parse: [] } }, signal)
   }
 
   /** Returns the text for the user. Never rejects. */
@@ -62,10 +57,10 @@ export function createInteractionResponder(deps: InteractionResponderDeps): Inte
         case 'unwanted':
           return fixedReplies.ignoredChannel
         case 'press':
-          return (await deps.press(interaction.press)).text
+          return (await questions.press(interaction.press)).text
         case 'command': {
           const { event, keys, line } = interaction
-          const accepted = await deps.accept(event, keys)
+          const accepted = await accept(event, keys)
           if (accepted.status === 'refused') return `You may not talk to this bot: ${accepted.reason}.`
           return `On it: \`${line.replaceAll('`', "'").slice(0, 200)}\``
         }

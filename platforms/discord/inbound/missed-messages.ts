@@ -1,19 +1,11 @@
 /**
  * Reads the messages of a channel after a known one, page by page, in the form of the gateway's events.
  */
-import { type Api, retryAfterRateLimit } from '../connection/api.ts'
+import type { DiscordAccount } from '../account.ts'
+import { retryAfterRateLimit } from '../connection/api.ts'
 import { isRejected } from '../errors.ts'
-import type { GuildCache } from './guild-cache.ts'
 import { asRecord, idAt, isRecord, type JsonRecord, recordAt } from './payload.ts'
 import { isNewer } from './snowflake.ts'
-
-export interface MissedMessagesDeps {
-  readonly api: Pick<Api, 'newestMessages' | 'channel' | 'member'>
-  readonly guildCache: Pick<GuildCache, 'channel' | 'updateChannel'>
-  /** Whether roles authorize users. Fetched messages lack roles, so members are fetched as well. */
-  readonly needsRoles: boolean
-  readonly signal: AbortSignal
-}
 
 export interface MissedMessages {
   /** Oldest first. */
@@ -27,16 +19,17 @@ const pageSize = 100
 
 /** Returns the newest messages after `after`, at most `limit`. Rejects when another attempt can succeed, or as the API does. */
 export async function fetchMissed(
-  deps: MissedMessagesDeps,
+  account: DiscordAccount,
   channel: string,
   after: string,
   limit: number,
 ): Promise<MissedMessages> {
-  const { api, guildCache, signal } = deps
+  const { api, guildCache, options, stopping } = account
+  const { signal } = stopping
   if (guildCache.channel(channel) === undefined) {
     guildCache.updateChannel(asRecord(await retryAfterRateLimit(signal, () => api.channel(channel, signal))))
   }
-  const { found: history, skipped } = await readBack(deps, channel, after, limit)
+  const { found: history, skipped } = await readBack(account, channel, after, limit)
   const known = guildCache.channel(channel)
   const guild = known?.guildId
   const messages = history.toReversed().map((message) => ({
@@ -44,15 +37,14 @@ export async function fetchMissed(
     ...(guild === undefined ? {} : { guild_id: guild }),
     ...(known === undefined ? {} : { channel_type: known.type }),
   }))
-  return {
-    messages: deps.needsRoles && guild !== undefined ? await withMembers(deps, messages, guild) : messages,
-    skipped,
-  }
+  // Roles authorize users, and fetched messages lack them, so members are fetched as well.
+  const needsRoles = options.allowedRoles.length > 0 && guild !== undefined
+  return { messages: needsRoles ? await withMembers(account, messages, guild) : messages, skipped }
 }
 
 /** From the newest message backwards, because only then the newest ones are found when there are more than the limit. */
 async function readBack(
-  { api, signal }: MissedMessagesDeps,
+  { api, stopping: { signal } }: DiscordAccount,
   channel: string,
   after: string,
   limit: number,
@@ -76,7 +68,7 @@ async function readBack(
 }
 
 async function withMembers(
-  deps: MissedMessagesDeps,
+  account: DiscordAccount,
   messages: readonly JsonRecord[],
   guild: string,
 ): Promise<readonly JsonRecord[]> {
@@ -85,7 +77,7 @@ async function withMembers(
     const author = recordAt(message, 'author')
     const id = idAt(author, 'id')
     if (id === undefined || author?.['bot'] === true || members.has(id)) continue
-    members.set(id, await fetchMember(deps, guild, id))
+    members.set(id, await fetchMember(account, guild, id))
   }
   return messages.map((message) => {
     const member = members.get(idAt(recordAt(message, 'author'), 'id') ?? '')
@@ -94,7 +86,7 @@ async function withMembers(
 }
 
 async function fetchMember(
-  { api, signal }: MissedMessagesDeps,
+  { api, stopping: { signal } }: DiscordAccount,
   guild: string,
   user: string,
 ): Promise<JsonRecord | undefined> {

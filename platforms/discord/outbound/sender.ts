@@ -10,14 +10,11 @@ import {
   type SendResult,
   type Target,
 } from '#sdk'
-
-import type { Api } from '../connection/api.ts'
+import type { DiscordAccount } from '../account.ts'
 import { codeOf, isRejected, toSendResult } from '../errors.ts'
 import { asRecord, idAt, isSnowflake, type JsonRecord, textAt } from '../inbound/payload.ts'
-import type { DiscordOptions } from '../options.ts'
 import { nonceOf, type OutboundFile, renderEdit, renderMessage } from './render.ts'
 import { createSentMessageSearch, lookupError } from './sent-message-search.ts'
-import type { ThreadOpener } from './threads.ts'
 import { parseVoice } from './voice.ts'
 
 export type ResolveUnknownResult = { sent: true; messageId?: string } | { sent: false } | 'unknown'
@@ -42,21 +39,11 @@ const voiceNotAllowedCodes: ReadonlySet<number | undefined> = new Set([50013, 50
 /** Upload limit of a bot on a server without boosts, for error texts. */
 const defaultUploadLimitMb = 10
 
-export function createSender({
-  api,
-  threads,
-  options,
-  botId,
-}: {
-  readonly api: Api
-  readonly threads: ThreadOpener
-  readonly options: DiscordOptions
-  /** The bot's user id; undefined before it is known. */
-  botId(): string | undefined
-}): Sender {
+export function createSender(account: DiscordAccount): Sender {
+  const { api, threads, options } = account
   /** By nonce: the id of the message. */
   const echoes = createLruCache<string>(maxEchoes)
-  const { findDraft, findInChannel } = createSentMessageSearch({ api, options, botId })
+  const { findDraft, findInChannel } = createSentMessageSearch(account)
 
   return {
     async send(message, signal) {
@@ -117,8 +104,7 @@ export function createSender({
       const sent = await threads.withChannel(message.target, signal, (channelId) =>
         post(message, channelId, files, signal),
       )
-      const messageId = idAt(asRecord(sent), 'id')
-      return { success: true, ...(messageId === undefined ? {} : { messageId }) }
+      return { success: true, messageId: idAt(asRecord(sent), 'id') }
     })
   }
 
@@ -201,14 +187,19 @@ function createAlbums(sendWithFiles: SendWithFiles, resolveUnknown: Sender['reso
       }
       const result = await sendWithFiles(message, files, signal)
       if (!result.success) return result
-      return { success: true, ...(result.messageId === undefined ? {} : { messageIds: [result.messageId] }) }
+      return { success: true, messageIds: idsOf(result.messageId) }
     },
     async resolveUnknown(album, signal) {
       const result = await resolveUnknown(toMessage(album), signal)
       if (result === 'unknown' || !result.sent) return result
-      return { sent: true, ...(result.messageId === undefined ? {} : { messageIds: [result.messageId] }) }
+      return { sent: true, messageIds: idsOf(result.messageId) }
     },
   }
+}
+
+/** One message contains all files. */
+function idsOf(messageId: string | undefined): readonly string[] | undefined {
+  return messageId === undefined ? undefined : [messageId]
 }
 
 /** Maps errors of Discord and of the network to a result. */

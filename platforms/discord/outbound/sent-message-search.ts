@@ -2,10 +2,9 @@
  * Searches the newest messages of a channel for one whose response was lost.
  */
 import type { OutboundMessage } from '#sdk'
-import type { Api } from '../connection/api.ts'
+import type { DiscordAccount } from '../account.ts'
 import { codeOf, describeError } from '../errors.ts'
 import { idAt, isRecord, type JsonRecord, recordAt, textAt } from '../inbound/payload.ts'
-import type { DiscordOptions } from '../options.ts'
 import { renderMessage } from './render.ts'
 
 /** How many messages are searched for one whose response was lost. */
@@ -18,17 +17,12 @@ const unknownChannelCode = 10003
 const missingAccessCode = 50001
 
 /** The functions reject, with a sentence for users, when Discord cannot be asked. */
-export function createSentMessageSearch({
-  api,
-  options,
-  botId: ownId,
-}: {
-  readonly api: Pick<Api, 'newestMessages'>
-  readonly options: Pick<DiscordOptions, 'allowedMentions'>
-  /** The bot's user id; undefined before it is known. */
-  botId(): string | undefined
-}) {
+export function createSentMessageSearch({ api, options, guildCache }: DiscordAccount) {
   return { findDraft, findInChannel }
+
+  function isFromBot(message: JsonRecord): boolean {
+    return idAt(recordAt(message, 'author'), 'id') === guildCache.botUser()?.id
+  }
 
   /** The newest unfinished draft that refers to the same question. */
   async function findDraft(
@@ -39,7 +33,7 @@ export function createSentMessageSearch({
     if (replyTo === undefined || !text.endsWith(draftCursor)) return undefined
     const match = (await newestMessages(channelId, signal)).find(
       (message) =>
-        idAt(recordAt(message, 'author'), 'id') === ownId() &&
+        isFromBot(message) &&
         idAt(recordAt(message, 'message_reference'), 'message_id') === replyTo &&
         textAt(message, 'content')?.endsWith(draftCursor) === true,
     )
@@ -57,7 +51,7 @@ export function createSentMessageSearch({
     signal: AbortSignal,
   ): Promise<string | 'unsure' | undefined> {
     const recent = await newestMessages(channelId, signal)
-    const ownMessages = recent.filter((message) => idAt(recordAt(message, 'author'), 'id') === ownId())
+    const ownMessages = recent.filter(isFromBot)
     const match = ownMessages.find((message) => textAt(message, 'nonce') === nonce)
     if (match !== undefined) return idAt(match, 'id')
     const content = textAt(await renderMessage(message, channelId, options.allowedMentions), 'content')?.trim()

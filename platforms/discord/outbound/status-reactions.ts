@@ -2,8 +2,8 @@
  * Reactions on the message of a turn: 👀 while the agent works, ✅ or ❌ afterwards. Off by default, because they cost three
  * calls per message.
  */
-import { type Logger, messageOf, type PlatformContext, type SendResult, type Target, type TurnActivity } from '#sdk'
-import type { Api } from '../connection/api.ts'
+import { messageOf, type SendResult, type Target, type TurnActivity } from '#sdk'
+import type { DiscordAccount } from '../account.ts'
 import { describeError, toSendResult } from '../errors.ts'
 import { isSnowflake } from '../inbound/payload.ts'
 import { channelOfMessage } from './render.ts'
@@ -12,17 +12,8 @@ const workingEmoji = '👀'
 const resultEmojis = { done: '✅', failed: '❌', stopped: undefined, interrupted: undefined } as const
 
 /** Returns at once. Never throws; a reaction that cannot be set is only logged. */
-export function createStatusReactions({
-  api,
-  rateLimited,
-  signal,
-  log,
-}: {
-  readonly api: Pick<Api, 'react' | 'unreact'>
-  readonly rateLimited: PlatformContext['rateLimited']
-  readonly signal: AbortSignal
-  readonly log: Logger
-}) {
+export function createStatusReactions({ api, context, stopping }: DiscordAccount) {
+  const { rateLimited, log } = context
   /** By message: the last queued call, so that calls run in order. */
   const lastCalls = new Map<string, Promise<void>>()
 
@@ -51,7 +42,7 @@ export function createStatusReactions({
   /** Never rejects. */
   async function react(target: Target, call: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     try {
-      await rateLimited(target, signal, async (until): Promise<SendResult> => {
+      await rateLimited(target, stopping.signal, async (until): Promise<SendResult> => {
         try {
           await call(until)
           return { success: true }

@@ -2,9 +2,10 @@
  * Opens the thread of a target with the first message to it. The target names the channel and the thread, and the thread has
  * the id of the message that it is opened from, so that no state has to survive a restart.
  */
-import { createLruCache, type Target } from '#sdk'
+import { createLruCache, type Logger, type Target } from '#sdk'
 import type { Api } from '../connection/api.ts'
-import { codeOf, isRejected } from '../errors.ts'
+import { codeOf, describeError, isRejected } from '../errors.ts'
+import type { GuildCache } from '../inbound/guild-cache.ts'
 import { asRecord, textAt } from '../inbound/payload.ts'
 import { truncate } from './render.ts'
 
@@ -29,17 +30,7 @@ const maxThreadNameChars = 100
 /** Limit of remembered threads that were not opened yet. The names of others are fetched. */
 const maxRemembered = 1_000
 
-export function createThreadOpener({
-  api,
-  onOpened,
-  onRefused,
-}: {
-  readonly api: Pick<Api, 'startThread' | 'message'>
-  /** Called for each thread that was opened. */
-  onOpened(channel: unknown): void
-  /** Called when Discord refuses to open a thread. */
-  onRefused(error: unknown): void
-}): ThreadOpener {
+export function createThreadOpener(api: Api, guildCache: GuildCache, log: Logger): ThreadOpener {
   /** By thread id: the text that the name is made of. */
   const expected = createLruCache<string>(maxRemembered)
   /** Threads that the bot may not open. */
@@ -71,14 +62,18 @@ export function createThreadOpener({
   /** False: the parent channel is used. `notFound`: the error for an unknown thread; rejects with it when none can be opened. */
   async function open(chatId: string, threadId: string, signal: AbortSignal, notFound?: unknown): Promise<boolean> {
     try {
-      onOpened(await api.startThread(chatId, threadId, await nameFor(chatId, threadId, signal), signal))
+      const name = await nameFor(chatId, threadId, signal)
+      guildCache.updateChannel(asRecord(await api.startThread(chatId, threadId, name, signal)))
     } catch (error) {
       if (!isRejected(error)) throw error
       const code = codeOf(error)
       if (code !== threadExistsCode) {
         // Neither the thread nor the message to open it from exists: the message was deleted.
         if (notFound !== undefined && (code === unknownMessageCode || code === unknownChannelCode)) throw notFound
-        onRefused(error)
+        log.warn(
+          { event: 'discord.thread_refused', reason: describeError(error) },
+          'no thread could be opened; the reply goes to the channel',
+        )
         expected.delete(threadId)
         refused.set(threadId, true)
         return false

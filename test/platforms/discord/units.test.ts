@@ -126,12 +126,7 @@ describe('the channel queue', () => {
   test('an event waits for earlier ones of its channel only', async () => {
     const done: string[] = []
     const { promise, resolve } = Promise.withResolvers<void>()
-    const queue = createChannelQueue({
-      log: silentLog,
-      random: () => 0,
-      signal: neverAborted,
-      onOverflow: () => undefined,
-    })
+    const queue = createChannelQueue(silentLog, neverAborted, () => undefined)
     queue.push('a', async () => {
       await promise
       done.push('a1')
@@ -150,7 +145,7 @@ describe('the channel queue', () => {
     const asked: string[] = []
     const { promise, resolve } = Promise.withResolvers<void>()
     const onOverflow = (channel: string) => void asked.push(channel)
-    const queue = createChannelQueue({ log: silentLog, random: () => 0, signal: neverAborted, onOverflow, maxJobs: 3 })
+    const queue = createChannelQueue(silentLog, neverAborted, onOverflow, 3)
     for (const number of [1, 2, 3, 4, 5]) {
       queue.push('a', async () => {
         await promise
@@ -167,12 +162,7 @@ describe('the channel queue', () => {
   test('no job starts after the end', async () => {
     const closing = new AbortController()
     let tries = 0
-    const queue = createChannelQueue({
-      log: silentLog,
-      random: () => 0,
-      signal: closing.signal,
-      onOverflow: () => undefined,
-    })
+    const queue = createChannelQueue(silentLog, closing.signal, () => undefined)
     queue.push('a', async () => {
       tries += 1
       closing.abort()
