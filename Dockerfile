@@ -20,6 +20,7 @@ COPY . .
 # (browser.cdp_url; there is none in the image).
 RUN test -e node_modules/.hermes/complete && \
     node src/packages/write-sdk-types.ts && \
+    node src/packages/write-manifest-values.ts && \
     mkdir -p kept/marked/lib hooks plugins .cache && \
     cp -r node_modules/.hermes kept/ && \
     cp node_modules/marked/package.json node_modules/marked/LICENSE* kept/marked/ && \

@@ -188,8 +188,8 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
     for (const name of ['.hermes', 'marked', 'playwright-core', 'esbuild']) {
       cpSync(join(root, 'node_modules', name), join(app, 'node_modules', name), { recursive: true })
     }
-    // The compiler writes the types of `#sdk`.
-    for (const name of ['typescript', '@types', 'zod'])
+    // For the types of `#sdk` and the values of the manifests, which are written there.
+    for (const name of ['typescript', '@types', 'zod', 'yaml'])
       symlinkSync(join(root, 'node_modules', name), join(app, 'node_modules', name))
     const begin = build.instructions.findIndex(({ name, text }) => name === 'COPY' && text === '. .')
     assert.notEqual(begin, -1)

@@ -5,7 +5,8 @@ import { z } from 'zod'
 import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { formatYamlIssues } from '../lib/format-yaml-issues.ts'
 import { isRecord } from '../lib/json.ts'
-import { type ParsedYaml, parseYaml } from '../lib/yaml.ts'
+import { parseManifestYaml } from '../lib/manifest-yaml.ts'
+import type { ParsedYaml } from '../lib/yaml.ts'
 
 export interface HookManifest {
   readonly name: string
@@ -40,7 +41,7 @@ const maxTimeoutMs = 300_000
 
 /** Validates a manifest and adds defaults. Keys with an invalid value that a hook can do without only warn. Never throws. */
 export function parseHookManifest(text: string, file: string, options: ManifestOptions): ManifestResult {
-  const yaml = parseYaml(text, file)
+  const yaml = parseManifestYaml(text, file)
   if (yaml.issues.length > 0) {
     return {
       ok: false,

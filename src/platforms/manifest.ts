@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { formatYamlIssues, type ValueIssue } from '../lib/format-yaml-issues.ts'
-import { parseYaml } from '../lib/yaml.ts'
+import { parseManifestYaml } from '../lib/manifest-yaml.ts'
 import { isReservedPlatform } from '../message/source.ts'
 import type { MessageLimits } from './adapter.ts'
 
@@ -89,20 +89,9 @@ const reservedKeys = [
   'extra',
 ] as const
 
-/** By file. Each command and each reload reads the manifests again, and they rarely change. */
-const parsedManifests = new Map<string, { readonly text: string; readonly result: ManifestResult }>()
-
 /** Validates a manifest and adds defaults. Unknown fields are ignored. Never throws. */
 export function parseManifest(text: string, file: string): ManifestResult {
-  const known = parsedManifests.get(file)
-  if (known?.text === text) return known.result
-  const result = readManifest(text, file)
-  parsedManifests.set(file, { text, result })
-  return result
-}
-
-function readManifest(text: string, file: string): ManifestResult {
-  const yaml = parseYaml(text, file)
+  const yaml = parseManifestYaml(text, file)
   if (yaml.issues.length > 0) {
     const issues = yaml.issues.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`)
     return { kind: 'invalid', issues }

@@ -3,7 +3,8 @@
  */
 import { z } from 'zod'
 import { formatYamlIssues } from '../lib/format-yaml-issues.ts'
-import { type ParsedYaml, parseYaml } from '../lib/yaml.ts'
+import { parseManifestYaml } from '../lib/manifest-yaml.ts'
+import type { ParsedYaml } from '../lib/yaml.ts'
 
 export interface PluginManifest {
   /** The display name. The id comes from the folder. */
@@ -56,7 +57,7 @@ const pluginKinds = ['standalone', 'backend', 'exclusive', 'platform', 'model-pr
 
 /** Validates a manifest and applies defaults. Unknown fields are ignored. Never throws. */
 export function parsePluginManifest(text: string, file: string, rules: ManifestDefaults): ManifestResult {
-  const yaml = parseYaml(text, file)
+  const yaml = parseManifestYaml(text, file)
   if (yaml.issues.length > 0) {
     const issues = yaml.issues.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`)
     return { ok: false, issues }

@@ -3,7 +3,7 @@
  * wrong value is left out with a problem; only a head that cannot be read makes a skill unusable.
  */
 import { asArray, asRecord, asString } from '../../lib/json.ts'
-import { parseYaml } from '../../lib/yaml.ts'
+import { parseManifestYaml } from '../../lib/manifest-yaml.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
 import {
   isSkillName,
@@ -50,7 +50,7 @@ export function parseHead(text: string, path: string, folder: string): ParsedHea
     report('no-head', 'it has no head; it must begin with a line ---, fields such as name, and a second line ---', true)
     return { head: undefined, problems }
   }
-  const yaml = parseYaml(source, path)
+  const yaml = parseManifestYaml(source, path)
   const [issue] = yaml.issues
   if (issue !== undefined) {
     // The head begins in the second line of the file.
