@@ -8,7 +8,8 @@ import { createModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import { createTurnInfoFactory } from '../agent/models/turn-info.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import { createEmbeddedEngine } from '../engine/embedded-engine.ts'
-import type { Approvals } from '../flows/approvals/approvals.ts'
+import { createPairingControl } from '../flows/access/pairing-control.ts'
+import { type Approvals, createApprovals } from '../flows/approvals/approvals.ts'
 import { createAttachmentPolicy } from '../flows/chat/attachment-policy.ts'
 import { createCommandDecisions } from '../flows/commands/command-decision.ts'
 import { createGatewayEvents, type GatewayEvents } from '../flows/events/gateway-events.ts'
@@ -31,9 +32,7 @@ import { type SessionSource, targetOf } from '../message/source.ts'
 import { createOutbox, type Outbox } from '../outbox/outbox.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
 import { createRunningTurns } from '../sessions/running-turns.ts'
-import { composeApprovals } from './compose-approvals.ts'
 import { composeHooks } from './compose-hooks.ts'
-import { composePairing } from './compose-pairing.ts'
 import { composePluginRegistries, type PluginRegistries } from './compose-plugin-registries.ts'
 import type { AppContext } from './context.ts'
 import type { Core, PauseControl } from './core.ts'
@@ -76,7 +75,7 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
   const { gatewayHooks, notifyMemory } = pluginRegistries
   const waitInTurn = createTurnWait({ store, engine })
   const turnNotices = createTurnNotices({ store, outbox, clock })
-  const approvals = composeApprovals(context, {
+  const approvals = createApprovals(context, {
     waitInTurn,
     outbox,
     engine,
@@ -100,17 +99,17 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
       void approvals.questions.turnEnded(replaced.sessionKey)
     },
   })
-  const revokedDeps = { store, stopEvent: sessionServices.stopEvent, clock, log }
+  const { stopEvent } = sessionServices
   async function endRevoked(before?: readonly PlatformAccount[]): Promise<void> {
     const after = accountDirectory.list()
     const { endRevokedMessages } = await import('../flows/access/revoked-access.ts')
-    await endRevokedMessages(revokedDeps, after, before)
+    await endRevokedMessages(context, stopEvent, after, before)
   }
   async function endRevokedMessage(session: SessionKey, seq: number): Promise<void> {
     const { endRevokedMessage } = await import('../flows/access/revoked-access.ts')
-    await endRevokedMessage(revokedDeps, { session_key: session, turn_id: null }, seq)
+    await endRevokedMessage(context, stopEvent, { session_key: session, turn_id: null }, seq)
   }
-  const pairing = composePairing(context, outbox, endRevoked)
+  const pairing = createPairingControl(context, outbox, endRevoked)
   const busy = composeBusyArrivals(context, { engine, runningTurns, turnResults, outbox })
   const inbox = composeInbox(context, {
     ...{ engine, events, outbox, commands, approvals, commandDecisions, sessionServices, runningTurns, turnResults },
@@ -236,22 +235,14 @@ function composePause(
 }
 
 function composeOutbox(context: AppContext, events: GatewayEvents, sandbox: LaterParts['sandbox']): Outbox {
-  const { options, config, settings, accountDirectory, platforms, secrets, store, clock, random, log, failpoint } =
-    context
+  const { settings, accountDirectory, platforms, secrets, store, clock, random, log, failpoint } = context
   const secretFilter = createSecretFilter(secrets.distinctive)
   return createOutbox({
     store,
     sender: platforms.adapter,
     limitsOf: accountDirectory.limitsOf,
     replyPolicy: accountDirectory.policyOf,
-    attachmentPolicy: createAttachmentPolicy({
-      home: options.home,
-      environment: config.environment,
-      secretFilter,
-      sandbox,
-      roles: () => settings().roles,
-      log,
-    }),
+    attachmentPolicy: createAttachmentPolicy(context, secretFilter, sandbox),
     secretFilter,
     onUnauthorised: (platform, account) =>
       platforms.failAccount(platform, account, 'the platform rejected the credentials'),

@@ -4,7 +4,7 @@
  */
 
 import { createStatus, enabledPlatforms, type GatewayStatusReport, pluginWarnings } from '../flows/lifecycle/status.ts'
-import { createPlatformContext, type PlatformContextDeps } from '../flows/platform/platform-context.ts'
+import { type AdapterServices, createPlatformContext } from '../flows/platform/platform-context.ts'
 import type { FileServices } from '../flows/platform/platform-files.ts'
 import { openGatewayToken } from '../http/gateway-token.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
@@ -52,11 +52,11 @@ export function composeEndpoints(
   const status = composeStatus(context, core, agentRuntime, { url, changedPlatforms })
   const files = composeFiles(context)
   const http = composeHttp(context, core, agentRuntime, { token, status, files, isConnecting: () => isConnecting })
-  const platformContextDeps = platformContextDepsOf(context, core, agentRuntime, { http, files, models })
+  const adapterServices = adapterServicesOf(context, core, agentRuntime, { http, files, models })
   const supervisor = createSupervisor({
     accounts: accountDirectory.list(),
     load: (platform) => loadPlatform(platform, log.child({ platform: platform.name })),
-    createContext: (account, lifecycle) => createPlatformContext(platformContextDeps, account, lifecycle),
+    createContext: (account, lifecycle) => createPlatformContext(context, core, adapterServices, account, lifecycle),
     lockCredentials: (account) => lockAccount(options, account, log),
     clock,
     random,
@@ -215,7 +215,7 @@ function composeAutomation(
   }
 }
 
-function platformContextDepsOf(
+function adapterServicesOf(
   context: AppContext,
   core: Core,
   agentRuntime: AgentRuntime,
@@ -224,21 +224,12 @@ function platformContextDepsOf(
     files,
     models,
   }: { readonly http: HttpServer; readonly files: () => Promise<FileServices>; readonly models: ModelAccess },
-): PlatformContextDeps {
-  const { options, settings, accountDirectory, store, problems, secrets, clock, log } = context
-  const { home, version } = options
+): AdapterServices {
+  const { options, accountDirectory, problems } = context
+  const { version } = options
   const { agentServices, skills } = agentRuntime
   const automation = composeAutomation(context, core, agentRuntime)
   return {
-    home: home.root,
-    store,
-    inbox: core.inbox,
-    turnResults: core.turnResults,
-    outbox: core.outbox,
-    sessions: core.sessionServices,
-    redact: secrets.redact,
-    log,
-    clock,
     route: http.route,
     files: {
       upload: async (id) => (await files()).upload(id),
@@ -257,7 +248,5 @@ function platformContextDepsOf(
       return await core.approvals.questions.press(press)
     },
     menu: menuOf(core, skills),
-    bypassesHooks: core.commands.bypassesHooks,
-    catchUpLimit: () => settings().catch_up.max,
   }
 }

@@ -13,21 +13,7 @@ import { enlist } from '../store/transaction-part.ts'
 import { openTurnOf } from './open-turn.ts'
 import { findQuestion, type StoredQuestion } from './queries.ts'
 import type { Choice, Question } from './question.ts'
-import type { ToolApprovalDeps } from './tool-approval.ts'
-
-export type ClarifyDeps = Pick<
-  ToolApprovalDeps,
-  | 'store'
-  | 'questions'
-  | 'completionSignals'
-  | 'clock'
-  | 'settings'
-  | 'redact'
-  | 'stopping'
-  | 'waitInTurn'
-  | 'abortTurn'
-  | 'failpoint'
->
+import type { AskingCalls } from './tool-approval.ts'
 
 /** The tool call that asks. */
 export interface AskingCall {
@@ -36,7 +22,7 @@ export interface AskingCall {
 }
 
 /** Rejects `store/…`, or with the signal's reason when it aborts. */
-export function createAskUser(deps: ClarifyDeps, call: AskingCall): AskUser {
+export function createAskUser(deps: AskingCalls, call: AskingCall): AskUser {
   return async (question, signal) => {
     const id = questionIdOf(call, question)
     const completion = deps.completionSignals.listen(id)
@@ -68,7 +54,7 @@ type StoredState =
 
 /** Finds the question of an earlier attempt, or asks: one transaction. */
 async function storeQuestion(
-  deps: ClarifyDeps,
+  deps: AskingCalls,
   id: string,
   { turnId }: AskingCall,
   asked: UserQuestion,
@@ -98,7 +84,7 @@ async function storeQuestion(
 const maxLabelChars = 60
 
 function questionFor(
-  { redact, settings }: Pick<ClarifyDeps, 'redact' | 'settings'>,
+  { redact, settings }: Pick<AskingCalls, 'redact' | 'settings'>,
   { question, choices, multiSelect }: UserQuestion,
 ): Pick<Question, 'text' | 'choices' | 'unanswered' | 'timeoutMs'> {
   const list = choices.map((choice, index) => `${index + 1}. ${redact(choice).replace(/\s+/g, ' ')}`).join('\n')

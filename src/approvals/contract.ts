@@ -2,22 +2,18 @@
  * What the approvals need of the gateway, and what listeners learn of a question.
  */
 import type { Accounts } from '../inbox/accounts.ts'
-import type { Logger } from '../lib/log.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource, Target } from '../message/source.ts'
 import type { Outbox } from '../outbox/outbox.ts'
-import type { Store } from '../store/store.ts'
+import type { Runtime } from '../store/runtime.ts'
 import type { ApprovalSubject } from './question.ts'
 
-export interface QuestionsDeps {
-  readonly store: Store
+export interface QuestionsDeps extends Pick<Runtime, 'store' | 'clock' | 'log' | 'failpoint'> {
   readonly accounts: Pick<Accounts, 'access' | 'authorityOf' | 'isShared'>
   readonly outbox: Pick<Outbox, 'prepare'>
-  readonly clock: () => number
   /** Resolves after `ms` or when the signal aborts, never rejects. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
-  readonly log: Logger
   /** Never returns the same id twice; at most 40 letters, digits and `-`. */
   readonly newId: (now: number) => string
   /** False while the daemon starts or stops: presses are rejected then. */
@@ -35,8 +31,6 @@ export interface QuestionsDeps {
   readonly plugins?: ApprovalListener | undefined
   /** Called for each resolved question, after the commit. */
   readonly onResolved?: (id: string) => void
-  /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
 }
 
 /** Observers: they cannot delay or change an answer. */

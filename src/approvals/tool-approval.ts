@@ -6,13 +6,12 @@
 import { createHash } from 'node:crypto'
 import type { ApproveTool, ToolApprovalRequest } from '../agent/loop/tool-approval.ts'
 import type { Accounts } from '../inbox/accounts.ts'
-import type { Logger } from '../lib/log.ts'
 import { onAbort } from '../lib/timers.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { readSessionSettings } from '../sessions/session-state.ts'
 import type { Transaction } from '../store/query.ts'
-import type { Store } from '../store/store.ts'
+import type { Runtime } from '../store/runtime.ts'
 import { enlist } from '../store/transaction-part.ts'
 import type { CompletionSignals } from './completion-signals.ts'
 import type { ApprovalsConfig } from './config.ts'
@@ -30,15 +29,20 @@ import type { Questions } from './questions.ts'
 import { settledByConfiguration } from './settled-approvals.ts'
 import { askedOf, deniedUnattended, questionFor, ruleOf, withoutChanges } from './tool-question.ts'
 
-export interface ToolApprovalDeps {
-  readonly store: Store
+/** How a tool call asks its user and waits for the answer. */
+export interface AskingCalls extends Pick<Runtime, 'store' | 'clock' | 'stopping' | 'failpoint'> {
   readonly questions: Pick<Questions, 'ask'>
   readonly completionSignals: Pick<CompletionSignals, 'listen'>
-  readonly clock: () => number
-  readonly log: Logger
   readonly settings: () => ApprovalsConfig
   /** Removes secrets from texts for users and plugins. */
   readonly redact: Redact
+  /** Waits without keeping other turns from running. Resolves or rejects as `wait`. */
+  waitInTurn<T>(sessionKey: SessionKey, wait: () => Promise<T>, signal: AbortSignal): Promise<T>
+  /** Interrupts the turn of a session, so that the stop does not wait for it. The next start resumes it. */
+  abortTurn(sessionKey: SessionKey): void
+}
+
+export interface ToolApprovalDeps extends AskingCalls, Pick<Runtime, 'log'> {
   readonly accounts: Pick<Accounts, 'authorityOf'>
   /** Adds an entry to `command_allowlist` of config.yaml. Does nothing if it is there. Throws `config/…`. */
   rememberCommand(shape: string): Promise<void>
@@ -46,16 +50,8 @@ export interface ToolApprovalDeps {
   readonly yoloMode: boolean
   /** Judges a command for `approvals.mode: smart`. Rejects when no model can be asked. */
   judge(command: JudgedCommand, signal: AbortSignal): Promise<Verdict>
-  /** Aborts when the gateway stops: no answer can arrive then. */
-  readonly stopping: AbortSignal
-  /** Waits without keeping other turns from running. Resolves or rejects as `wait`. */
-  waitInTurn<T>(sessionKey: SessionKey, wait: () => Promise<T>, signal: AbortSignal): Promise<T>
-  /** Interrupts the turn of a session, so that the stop does not wait for it. The next start resumes it. */
-  abortTurn(sessionKey: SessionKey): void
   /** Ends the turn of a session after repeated refusals, with a notice to its user. Rejects `store/…`. */
   endTurn(event: MessageEvent, turnId: string, sessionKey: SessionKey): Promise<void>
-  /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
 }
 
 /** `unclear`: a user is asked. */

@@ -161,18 +161,18 @@ async function run(
   }
   const lock = lockHomeForCommand(context.home)
   try {
-    const admin = createPairingAdmin({
-      home,
-      environment: settings.config.environment,
-      accounts() {
-        settings.config.reload()
-        const { platforms, gateway, roles } = settings.config.current()
-        return platformAccounts(settings.catalogue.platforms, { platforms, gateway, roles })
+    const admin = createPairingAdmin(
+      { home, clock: Date.now, log: silentLog },
+      {
+        environment: settings.config.environment,
+        accounts() {
+          settings.config.reload()
+          const { platforms, gateway, roles } = settings.config.current()
+          return platformAccounts(settings.catalogue.platforms, { platforms, gateway, roles })
+        },
+        onChange: () => undefined,
       },
-      onChange: () => undefined,
-      clock: Date.now,
-      log: silentLog,
-    })
+    )
     const result = await directly(admin)
     for (const line of damageWarnings(admin.list().damaged)) context.errors.write(`hermes: ${toSingleLine(line)}\n`)
     return result

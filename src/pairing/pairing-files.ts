@@ -22,15 +22,6 @@ export interface PairingFiles {
   damaged(): readonly string[]
 }
 
-export interface PairingFilesDeps {
-  readonly home: Pick<HomeLayout, 'pairing' | 'formerPairing'>
-  /**
-   * Absent for a reader, which leaves a damaged file where it is. Called after the file was renamed; what it writes under the
-   * name is read next.
-   */
-  onDamaged?(files: PairingFiles, name: string, keptAs: string): void
-}
-
 export const limitsFile = '_rate_limits.json'
 const maxBytes = 4 * 1024 * 1024
 const fileName = /^(?<platform>[a-z0-9][a-z0-9_-]*)-(?<kind>pending|approved)\.json$/
@@ -45,8 +36,15 @@ export function isPlatformName(text: string): boolean {
   return /^[a-z0-9][a-z0-9_-]{0,63}$/.test(text)
 }
 
-/** All functions throw `pairing/files-unusable` for an error of the system. */
-export function createPairingFiles({ home, onDamaged }: PairingFilesDeps): PairingFiles {
+/**
+ * All functions throw `pairing/files-unusable` for an error of the system.
+ * @param onDamaged called after a damaged file was renamed; what it writes under the name is read next. Absent for a reader, which
+ *   leaves a damaged file where it is
+ */
+export function createPairingFiles(
+  home: Pick<HomeLayout, 'pairing' | 'formerPairing'>,
+  onDamaged?: (files: PairingFiles, name: string, keptAs: string) => void,
+): PairingFiles {
   // Hermes prefers the older directory where it exists.
   const directories = [home.formerPairing, home.pairing]
   let count = 0

@@ -98,13 +98,6 @@ export interface Pairing {
   people(): PairedPeople
 }
 
-export interface PairingDeps {
-  readonly files: PairingFiles
-  /** Milliseconds since 1970. */
-  readonly clock: () => number
-  readonly randomBytes: RandomBytes
-}
-
 interface StoredRequest extends HashedCode {
   readonly user_id: string
   readonly user_name: string
@@ -113,7 +106,7 @@ interface StoredRequest extends HashedCode {
 }
 
 /** Every function throws `pairing/files-unusable`; nothing has changed then, or a part that the next call completes. */
-export function createPairing({ files, clock, randomBytes }: PairingDeps): Pairing {
+export function createPairing(files: PairingFiles, clock: () => number, randomBytes: RandomBytes): Pairing {
   const seconds = () => clock() / 1_000
   const { lockedUntil, recordFailure, writeLimits } = createPairingLimits(files, seconds)
 

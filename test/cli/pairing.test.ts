@@ -23,8 +23,7 @@ function codeFor(home: HomeLayout, userId: string, userName = ''): string {
   return result.status === 'created' ? result.code : ''
 }
 
-const listOf = (home: HomeLayout) =>
-  createPairing({ files: createPairingFiles({ home }), clock: Date.now, randomBytes }).list()
+const listOf = (home: HomeLayout) => createPairing(createPairingFiles(home), Date.now, randomBytes).list()
 
 test('an owner lists, approves, revokes and ends requests without a daemon', async (t) => {
   const home = homeWith(t)

@@ -26,7 +26,7 @@ export function startStore(t: TestContext) {
     home,
     pairing: () => pairing,
     /** A second process that only reads. */
-    reader: () => createPairing({ files: createPairingFiles({ home }), clock, randomBytes }),
+    reader: () => createPairing(createPairingFiles(home), clock, randomBytes),
     now: clock,
     moveClock(seconds: number) {
       now += seconds * 1_000

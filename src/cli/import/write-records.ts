@@ -15,7 +15,7 @@ import type { WriteOptions } from './write-files.ts'
 
 /** Approved people. A person who is approved here already stays as approved. */
 export function writePeople(people: readonly FoundPerson[], { home, dryRun }: WriteOptions): ImportEntry[] {
-  const files = createPairingFiles({ home })
+  const files = createPairingFiles(home)
   const platforms = [...new Set(people.map(({ platform }) => platform))].filter(isPlatformName)
   return platforms.flatMap((platform) =>
     attempt('people', platform, () => {

@@ -14,7 +14,7 @@ import { readHomeStore } from '../kit/home-store.ts'
 
 /** The files as they are, also beside a running daemon. Throws `pairing/files-unusable`. */
 export function readPairingList({ home }: Pick<CliContext, 'home'>, clock: () => number = Date.now): PairingList {
-  return createPairing({ files: createPairingFiles({ home }), clock, randomBytes }).list()
+  return createPairing(createPairingFiles(home), clock, randomBytes).list()
 }
 
 /** `access` of `hermes status --json`. */

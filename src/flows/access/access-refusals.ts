@@ -6,8 +6,8 @@
 import { randomBytes } from 'node:crypto'
 import { addRefusal } from '../../inbox/trace.ts'
 import { messageOf } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/log.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
+import { defaultProfile, locateProfile } from '../../lib/profiles.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
@@ -15,20 +15,8 @@ import { forgetSentTexts, isReplyStored } from '../../outbox/one-time-notices.ts
 import type { Outbox } from '../../outbox/outbox.ts'
 import { codeSeconds, type Pairing, type PairingRequest, type RequestResult } from '../../pairing/pairing.ts'
 import type { AccountPolicy } from '../../platforms/accounts.ts'
-import type { Store } from '../../store/store.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import { afterCommit, enlist } from '../../store/transaction-part.ts'
-
-export interface RefusalsDeps {
-  readonly store: Store
-  readonly outbox: Pick<Outbox, 'prepare'>
-  readonly pairing: Pairing
-  /** `hermes`, with the profile if there are several. */
-  readonly command: string
-  policyOf(source: SessionSource): Pick<AccountPolicy, 'unauthorizedDm'>
-  readonly clock: () => number
-  readonly log: Logger
-  failpoint(point: string): void
-}
 
 /** Rejects `store/…`; the platform then delivers the message again. */
 export type HandleRefusal = (event: MessageEvent, reason: string) => Promise<void>
@@ -43,8 +31,14 @@ const keyPrefix = 'pairing:'
 
 type Outcome = RequestResult['status'] | 'waiting' | 'none' | 'failed'
 
-export function createAccessRefusals(deps: RefusalsDeps): HandleRefusal {
-  const { store, outbox, pairing, clock, log, failpoint } = deps
+export function createAccessRefusals(
+  { home, store, clock, log, failpoint }: Omit<Runtime, 'stopping'>,
+  outbox: Pick<Outbox, 'prepare'>,
+  pairing: Pairing,
+  policyOf: (source: SessionSource) => Pick<AccountPolicy, 'unauthorizedDm'>,
+): HandleRefusal {
+  const { profile } = locateProfile(home.root)
+  const command = profile === defaultProfile ? 'hermes' : `hermes -p ${profile}`
   const handledAt = createLruCache<number>(maxPeople)
   const running = new Map<string, Promise<void>>()
   const entries = createWindow(maxEntries, clock)
@@ -63,13 +57,13 @@ export function createAccessRefusals(deps: RefusalsDeps): HandleRefusal {
   async function requestAccess(event: MessageEvent): Promise<Outcome> {
     const { source } = event
     const { platform, userId = '', userName = '' } = source
-    if (!mayPair(source) || deps.policyOf(source).unauthorizedDm !== 'pair') return 'none'
+    if (!mayPair(source) || policyOf(source).unauthorizedDm !== 'pair') return 'none'
     const result = tryRequest(platform, userId, userName)
     if (result === undefined) return 'failed'
     if (result.status === 'waiting') return await renew(event, result.request)
     if (result.status === 'created') {
       failpoint('pairing:requested')
-      await send(event, result.requestId, codeText(deps.command, platform, result.code, clock(), clock()))
+      await send(event, result.requestId, codeText(command, platform, result.code, clock(), clock()))
     } else if (result.status !== 'limited' && busyNotices.take(platform) !== undefined) {
       await send(event, randomBytes(8).toString('hex'), busyText)
     }
@@ -101,7 +95,7 @@ export function createAccessRefusals(deps: RefusalsDeps): HandleRefusal {
     const code = isStored ? pairing.replaceCode(platform, requestId) : pairing.renew(platform, requestId)
     if (code === undefined) return 'waiting'
     const id = isStored ? `${requestId}:${randomBytes(8).toString('hex')}` : requestId
-    await send(event, id, codeText(deps.command, platform, code, createdAt, clock()))
+    await send(event, id, codeText(command, platform, code, createdAt, clock()))
     return 'created'
   }
 

@@ -5,8 +5,6 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { HermesError, messageOf } from '../../lib/errors.ts'
-import type { HomeLayout } from '../../lib/home.ts'
-import type { Logger } from '../../lib/log.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
 import {
   createPairing,
@@ -18,21 +16,19 @@ import {
 import { createPairingFiles, isPlatformName, limitsFile } from '../../pairing/pairing-files.ts'
 import { lockAfterLostLimits } from '../../pairing/pairing-limits.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import { type AllowListFiles, addToAllowList, removeFromAllowLists } from './allow-list-files.ts'
 import { isListed, nameOwners } from './listed-people.ts'
 
-export interface PairingAdminDeps extends AllowListFiles {
-  readonly home: Pick<
-    HomeLayout,
-    'root' | 'configFile' | 'envFile' | 'lastGoodConfigFile' | 'pairing' | 'formerPairing'
-  >
+/** The lists of people who have access. */
+export interface AccessLists extends Pick<AllowListFiles, 'environment'> {
   /** The accounts with the lists in effect; reads the files again. */
   accounts(): readonly PlatformAccount[]
   /** Called after a change of the people who have access. */
   onChange(people: PairedPeople): unknown
-  readonly clock: () => number
-  readonly log: Logger
 }
+
+type PairingRuntime = Pick<Runtime, 'home' | 'clock' | 'log'>
 
 export interface ApprovedPerson {
   readonly platform: string
@@ -66,31 +62,28 @@ export function denialEntry({ platform, userId, userName }: PairingRequest, via:
 }
 
 /** Opens the pairing store for the one process that may write it. */
-export function openPairing({ home, clock, log }: Pick<PairingAdminDeps, 'home' | 'clock' | 'log'>): Pairing {
-  const files = createPairingFiles({
-    home,
-    onDamaged(files, name, keptAs) {
-      log.error(
-        { event: 'pairing.file_damaged', file: name, keptAs },
-        'a file of the pairing store is damaged; it was kept aside',
-      )
-      if (name === limitsFile) lockAfterLostLimits(files, clock())
-    },
+export function openPairing({ home, clock, log }: PairingRuntime): Pairing {
+  const stored = createPairingFiles(home, (files, name, keptAs) => {
+    log.error(
+      { event: 'pairing.file_damaged', file: name, keptAs },
+      'a file of the pairing store is damaged; it was kept aside',
+    )
+    if (name === limitsFile) lockAfterLostLimits(files, clock())
   })
-  return createPairing({ files, clock, randomBytes })
+  return createPairing(stored, clock, randomBytes)
 }
 
 /** At the start of the daemon. Never throws: with unusable files no user is paired, and the problems are for the owner. */
-export function readPairedPeople(deps: Pick<PairingAdminDeps, 'home' | 'clock' | 'log'>): {
+export function readPairedPeople(runtime: PairingRuntime): {
   readonly people: PairedPeople
   readonly problems: readonly string[]
 } {
   try {
-    const pairing = openPairing(deps)
+    const pairing = openPairing(runtime)
     const people = pairing.people()
     return { people, problems: damageWarnings(pairing.list().damaged) }
   } catch (error) {
-    deps.log.error(
+    runtime.log.error(
       { event: 'pairing.files_unusable', err: error },
       `the pairing store cannot be read, so no user is paired: ${messageOf(error)}`,
     )
@@ -106,9 +99,10 @@ export function damageWarnings(names: readonly string[]): string[] {
   return names.map((name) => `pairing: ${name} holds what was damaged; check who has access, then delete it`)
 }
 
-export function createPairingAdmin(deps: PairingAdminDeps): PairingAdmin {
-  const { log } = deps
-  const pairing = openPairing(deps)
+export function createPairingAdmin(runtime: PairingRuntime, lists: AccessLists): PairingAdmin {
+  const { home, log } = runtime
+  const pairing = openPairing(runtime)
+  const files: AllowListFiles = { home, environment: lists.environment }
 
   return {
     pairing,
@@ -140,7 +134,7 @@ export function createPairingAdmin(deps: PairingAdminDeps): PairingAdmin {
       const { userId, userName } = result
       log.info({ event: 'pairing.approved', platform, user: userId }, 'a person was approved')
       const listed = tryAddToList(platform, userId)
-      deps.onChange(pairing.people())
+      lists.onChange(pairing.people())
       return { platform, user_id: userId, user_name: userName, ...listed }
     },
     revoke(platform, userId) {
@@ -151,14 +145,14 @@ export function createPairingAdmin(deps: PairingAdminDeps): PairingAdmin {
         })
       }
       // First: a person on an allow list who is not known to be paired could become an owner.
-      removeFromAllowLists(deps, platform, userId)
-      if (isListed(deps.accounts(), platform, userId))
+      removeFromAllowLists(files, platform, userId)
+      if (isListed(lists.accounts(), platform, userId))
         throw new HermesError('pairing/listed', `${userId} is still on a list of ${platform} that is in effect.`)
       // A start with a mistake in config.yaml would use this copy, which may still name the person.
-      rmSync(deps.home.lastGoodConfigFile, { force: true })
+      rmSync(home.lastGoodConfigFile, { force: true })
       pairing.revoke(platform, userId)
       log.info({ event: 'pairing.revoked', platform, user: userId }, 'the access of a person was revoked')
-      deps.onChange(pairing.people())
+      lists.onChange(pairing.people())
     },
     deny(platform, person) {
       checkPlatformName(platform)
@@ -181,10 +175,10 @@ export function createPairingAdmin(deps: PairingAdminDeps): PairingAdmin {
   /** The person has access without it. */
   function tryAddToList(platform: string, userId: string): Pick<ApprovedPerson, 'problem' | 'owners_named'> {
     try {
-      const owners = nameOwners(deps.home, deps.accounts(), pairing.people())
+      const owners = nameOwners(home, lists.accounts(), pairing.people())
       if (owners.length > 0)
         log.info({ event: 'pairing.owners_named', owners }, 'the owners were named in roles.owners')
-      addToAllowList(deps, platform, userId)
+      addToAllowList(files, platform, userId)
       return owners.length > 0 ? { owners_named: owners } : {}
     } catch (error) {
       log.warn(

@@ -6,40 +6,40 @@ import { decideAccess, requesterOf } from '../../inbox/access.ts'
 import { listOpenTurnEvents } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { addTraceEntry, type TraceSubject } from '../../inbox/trace.ts'
-import type { Logger } from '../../lib/log.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
 import type { Transaction } from '../../store/query.ts'
-import type { Store } from '../../store/store.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { SessionServices } from '../sessions/session-services.ts'
 
-export interface RevokedAccessDeps {
-  readonly store: Store
-  readonly stopEvent: SessionServices['stopEvent']
-  readonly clock: () => number
-  readonly log: Logger
-}
-
+type StopEvent = SessionServices['stopEvent']
+type RevokedRuntime = Pick<Runtime, 'store' | 'clock' | 'log'>
 type Accounts = readonly PlatformAccount[]
 
 /**
  * Ends the messages and background tasks of people who have access by `before` and not by `after`. Without `before`, at a start,
  * those of people who have none. Rejects `store/…`.
  */
-export async function endRevokedMessages(deps: RevokedAccessDeps, after: Accounts, before?: Accounts): Promise<void> {
-  for (const { seq, session_key, turn_id, payload } of await deps.store.run(listOpenTurnEvents)) {
+export async function endRevokedMessages(
+  runtime: RevokedRuntime,
+  stopEvent: StopEvent,
+  after: Accounts,
+  before?: Accounts,
+): Promise<void> {
+  for (const { seq, session_key, turn_id, payload } of await runtime.store.run(listOpenTurnEvents)) {
     const person = requesterOf(parseStoredEvent(payload))
     if (person === undefined || refusalIn(after, person) === undefined) continue
     if (before !== undefined && refusalIn(before, person) !== undefined) continue
-    await endRevokedMessage(deps, { session_key, turn_id }, seq)
+    await endRevokedMessage(runtime, stopEvent, { session_key, turn_id }, seq)
   }
 }
 
 /** Ends one message of a person who has no access. Rejects `store/…`. */
 export async function endRevokedMessage(
-  { store, stopEvent, clock, log }: RevokedAccessDeps,
+  { store, clock, log }: RevokedRuntime,
+  stopEvent: StopEvent,
   subject: TraceSubject,
   seq: number,
 ): Promise<void> {

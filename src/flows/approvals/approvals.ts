@@ -11,53 +11,45 @@ import type { ApprovalsConfig } from '../../approvals/config.ts'
 import type { ApprovalListener } from '../../approvals/contract.ts'
 import { createQuestions, type Questions } from '../../approvals/questions.ts'
 import { createSlashConfirm, type SlashConfirm } from '../../approvals/slash-confirm.ts'
+import type { AskingCalls } from '../../approvals/tool-approval.ts'
+import type { Environment } from '../../config/environment.ts'
+import type { Config } from '../../config/load.ts'
+import type { ConfigShape } from '../../config/section.ts'
 import type { Engine } from '../../engine/engine.ts'
-import type { HomeLayout } from '../../lib/home.ts'
 import { uuid7 } from '../../lib/ids.ts'
 import { lazy } from '../../lib/lazy.ts'
-import type { Logger } from '../../lib/log.ts'
-import type { Redactor } from '../../lib/redact.ts'
+import type { SecretRegistry } from '../../lib/redact.ts'
 import { sleep } from '../../lib/timers.ts'
-import type { HookEventListener } from '../../message/hook-events.ts'
-import type { SessionKey } from '../../message/ids.ts'
-import type { SessionSource, Target } from '../../message/source.ts'
+import type { Target } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { PlatformAdapter } from '../../platforms/adapter.ts'
-import type { Store } from '../../store/store.ts'
+import type { RunningTurns } from '../../sessions/running-turns.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import type { AccountDirectory } from '../access/account-directory.ts'
+import type { GatewayEvents } from '../events/gateway-events.ts'
 import type { TurnNotices } from '../turn/turn-notices.ts'
 import type { TurnWait } from '../turn/waiting.ts'
 
-export interface ApprovalsDeps {
-  readonly store: Store
+interface ApprovalGateway extends Runtime {
+  readonly settings: () => ApprovalsConfig
+  readonly config: Pick<Config<ConfigShape>, 'environment' | 'reload'>
+  readonly secrets: Pick<SecretRegistry, 'redact'>
+  readonly accountDirectory: AccountDirectory
+  readonly platforms: { adapter(target: Target): Pick<PlatformAdapter, 'showsButtons'> | undefined }
+  readonly lifecycle: { isOpen(): boolean; storesForNextStart(): boolean }
+}
+
+/** The turns that ask, and the route of the questions. */
+interface AskingTurns {
   readonly outbox: Outbox
   readonly engine: Engine
-  readonly accountDirectory: AccountDirectory
-  readonly clock: () => number
-  readonly log: Logger
-  readonly settings: () => ApprovalsConfig
-  adapter(target: Target): PlatformAdapter | undefined
-  readonly emit: HookEventListener
-  emitsEvents(source: SessionSource): boolean
-  isOpen(): boolean
-  readonly plugins: ApprovalListener
-  /** Takes secrets out of what users are shown. */
-  readonly redact: Redactor
-  /** Aborts when the gateway stops. */
-  readonly stopping: AbortSignal
+  readonly events: Pick<GatewayEvents, 'emit' | 'emitsEvents'>
+  readonly gatewayHooks: ApprovalListener
+  readonly runningTurns: Pick<RunningTurns, 'abort' | 'stop'>
+  readonly turnNotices: Pick<TurnNotices, 'endedAfterRefusals'>
   readonly waitInTurn: TurnWait
-  /** Interrupts the turn of a session; the next start resumes it. */
-  abortTurn(sessionKey: SessionKey): void
-  /** Ends the turn of a session. Resolves when it has ended. */
-  stopTurn(sessionKey: SessionKey): Promise<unknown>
-  readonly notices: Pick<TurnNotices, 'endedAfterRefusals'>
-  readonly home: Pick<HomeLayout, 'root' | 'configFile'>
-  reloadConfig(): unknown
-  /** `HERMES_YOLO_MODE`, as it was when the process started. */
-  readonly yoloMode: boolean
   /** The model that `approvals.mode: smart` asks. Called after the composition. */
   readonly auxiliary: Auxiliary
-  failpoint(point: string): void
 }
 
 export interface Approvals {
@@ -68,37 +60,37 @@ export interface Approvals {
   askUserFor(call: AskingCall): AskUser
 }
 
-export function createApprovals(deps: ApprovalsDeps): Approvals {
-  const { store, outbox, engine, accountDirectory, clock, log, settings, emit, isOpen, failpoint } = deps
+export function createApprovals(gateway: ApprovalGateway, turns: AskingTurns): Approvals {
+  const { store, accountDirectory, config, lifecycle, clock, log, settings, stopping, failpoint } = gateway
+  const { outbox, engine, events, runningTurns, waitInTurn } = turns
+  const yoloMode = isYoloMode(config.environment())
   const completionSignals = createCompletionSignals()
   const questions = createQuestions({
-    store,
-    outbox,
-    clock,
-    sleep,
-    log,
-    newId: uuid7,
-    isOpen,
-    emit,
-    emitsEvents: deps.emitsEvents,
+    ...{ store, outbox, clock, sleep, log, newId: uuid7, failpoint },
+    // The turn that asked goes on at the next start, and finds the answer.
+    isOpen: () => lifecycle.isOpen() || lifecycle.storesForNextStart(),
+    emit: events.emit,
+    emitsEvents: events.emitsEvents,
     accounts: accountDirectory,
-    plugins: deps.plugins,
-    showsButtons: (target) => deps.adapter(target)?.showsButtons === true,
+    plugins: turns.gatewayHooks,
+    showsButtons: (target) => gateway.platforms.adapter(target)?.showsButtons === true,
     commandPrefix: (platform) => accountDirectory.platform(platform)?.commandPrefix ?? '/',
     wake: (sessionKey) => engine.wake(sessionKey, 'control'),
     onResolved: completionSignals.complete,
-    failpoint,
   })
-  const waiting = { ...deps, questions, completionSignals }
+  const asking: AskingCalls = {
+    ...{ store, clock, settings, stopping, failpoint, questions, completionSignals, waitInTurn },
+    redact: gateway.secrets.redact,
+    abortTurn: runningTurns.abort,
+  }
   const approveTool = lazy(async () => {
     const { createCommandApproval } = await import('./command-approval.ts')
-    return createCommandApproval({
-      ...waiting,
-      accounts: accountDirectory,
+    return createCommandApproval(gateway, turns.auxiliary, {
+      ...{ ...asking, log, yoloMode, accounts: accountDirectory },
       async endTurn(event, turnId, sessionKey) {
-        await deps.notices.endedAfterRefusals(event, turnId)
+        await turns.turnNotices.endedAfterRefusals(event, turnId)
         // The tool call that is being refused belongs to the turn, so the end is not awaited.
-        void deps.stopTurn(sessionKey)
+        void runningTurns.stop(sessionKey)
       },
     })
   })
@@ -108,7 +100,12 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     approveTool: async (request, signal) => (await approveTool())(request, signal),
     askUserFor: (call) => async (question, signal) => {
       const { createAskUser } = await import('../../approvals/clarify.ts')
-      return createAskUser(waiting, call)(question, signal)
+      return createAskUser(asking, call)(question, signal)
     },
   }
+}
+
+/** Read once: a command of the agent must not switch it on by an edit of `.env`. */
+function isYoloMode({ values }: Environment): boolean {
+  return /^(?:1|true|yes|on)$/i.test(values['HERMES_YOLO_MODE'] ?? '')
 }

@@ -13,21 +13,18 @@ import {
 import { editConfigLists } from '../../config/edit-config.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 
-export interface CommandApprovalDeps extends Omit<ToolApprovalDeps, 'rememberCommand' | 'judge'> {
-  readonly home: Pick<HomeLayout, 'root' | 'configFile'>
-  /** Applies a change of config.yaml at once. */
-  reloadConfig(): unknown
-  readonly auxiliary: Auxiliary
-}
-
-export function createCommandApproval(deps: CommandApprovalDeps): ApproveTool {
+export function createCommandApproval(
+  { home, config }: { readonly home: HomeLayout; readonly config: { reload(): unknown } },
+  auxiliary: Auxiliary,
+  deps: Omit<ToolApprovalDeps, 'rememberCommand' | 'judge'>,
+): ApproveTool {
   return createToolApproval({
     ...deps,
     async rememberCommand(shape) {
-      editConfigLists(deps.home, [{ path: ['command_allowlist'], add: shape }])
-      deps.reloadConfig()
+      editConfigLists(home, [{ path: ['command_allowlist'], add: shape }])
+      config.reload()
     },
-    judge: (command, signal) => judgeCommand(deps.auxiliary, command, signal),
+    judge: (command, signal) => judgeCommand(auxiliary, command, signal),
   })
 }
 

@@ -6,34 +6,26 @@ import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import type { FileGuard, GuardedView } from '../../agent/command-policy/file-guard.ts'
 import type { Environment } from '../../config/environment.ts'
-import type { HomeLayout } from '../../lib/home.ts'
 import { lazy } from '../../lib/lazy.ts'
-import type { Logger } from '../../lib/log.ts'
 import type { SecretFilter } from '../../lib/redact.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { AttachmentPolicy } from '../../outbox/prepare-attachment.ts'
 import type { RoleSettings } from '../../platforms/config.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import { createSecretFileCheck } from './secret-files.ts'
 
-export interface AttachmentPolicyDeps {
-  readonly home: HomeLayout
-  readonly environment: () => Pick<Environment, 'values'>
-  readonly secretFilter: Pick<SecretFilter, 'scanBytes'>
-  /** What commands of the agent see. Undefined: no sandbox. */
-  sandbox(): Promise<GuardedView | undefined>
-  readonly roles: () => RoleSettings
-  readonly log: Logger
+interface PolicyGateway extends Pick<Runtime, 'home' | 'log'> {
+  readonly config: { environment(): Pick<Environment, 'values'> }
+  readonly settings: () => { readonly roles: RoleSettings }
 }
 
-export function createAttachmentPolicy({
-  home,
-  environment,
-  secretFilter,
-  sandbox,
-  roles,
-  log,
-}: AttachmentPolicyDeps): AttachmentPolicy {
-  const userHome = environment().values['HOME'] || home.root
+/** @param sandbox what commands of the agent see; undefined: no sandbox */
+export function createAttachmentPolicy(
+  { home, config, settings, log }: PolicyGateway,
+  secretFilter: Pick<SecretFilter, 'scanBytes'>,
+  sandbox: () => Promise<GuardedView | undefined>,
+): AttachmentPolicy {
+  const userHome = config.environment().values['HOME'] || home.root
   const mayHoldSecrets = createSecretFileCheck({ home, userHome })
 
   /** Imported with the first file. */
@@ -61,7 +53,8 @@ export function createAttachmentPolicy({
       import('../../agent/loop/role-ceiling.ts'),
       import('../tools/turn-tools.ts'),
     ])
-    if (permitsTool(toolListOf(roles(), authority), { name: 'read_file', toolset: 'file', mode: 'pure' })) return false
+    if (permitsTool(toolListOf(settings().roles, authority), { name: 'read_file', toolset: 'file', mode: 'pure' }))
+      return false
     const open = await Promise.all([home.workspace, home.media].map((folder) => realpath(folder).catch(() => folder)))
     if (open.some((directory) => path.startsWith(`${directory}/`))) return false
     return (await sandbox())?.accessOf(await asSeenByCommands(path)) !== 'writable'

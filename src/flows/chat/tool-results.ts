@@ -9,28 +9,25 @@ import { systemCode } from '../../lib/errors.ts'
 import type { ChatRef } from '../../message/chat-range.ts'
 import type { ToolCallSummary, ToolView } from '../../message/tool-view.ts'
 import { findShownToolCall, listShownToolCalls } from '../../sessions/shown-tool-calls.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import type { Store } from '../../store/store.ts'
-
-export interface ToolResultsDeps {
-  readonly store: Store
-  /** Contains the results that were too long for the model: `<turn>/<call>.txt`. */
-  readonly resultFolder: string
-  /** Takes secrets out of a text. */
-  withhold(text: string): string
-}
 
 /** Rejects `store/…`. */
 export function listToolCalls(
-  { store }: ToolResultsDeps,
+  store: Store,
   chat: ChatRef,
   turnIds: readonly string[],
 ): Promise<readonly ToolCallSummary[]> {
   return store.run(() => listShownToolCalls(chat, turnIds))
 }
 
-/** Undefined for a call that is not stored, or that belongs to another chat. Rejects `store/…` and errors of the disk. */
+/**
+ * Undefined for a call that is not stored, or that belongs to another chat. Rejects `store/…` and errors of the disk.
+ * @param withhold takes secrets out of a text
+ */
 export async function viewToolCall(
-  { store, resultFolder, withhold }: ToolResultsDeps,
+  { home, store }: Pick<Runtime, 'home' | 'store'>,
+  withhold: (text: string) => string,
   chat: ChatRef,
   call: { readonly turnId: string; readonly callId: string },
   whole: boolean,
@@ -39,8 +36,8 @@ export async function viewToolCall(
   if (storedCall === undefined) return undefined
   const path = whole && storedCall.result !== undefined ? fullResultPath(storedCall.result) : undefined
   // A tool may name any path: only a file of this turn is read.
-  const isOwn = path !== undefined && dirname(path) === `${resultFolder}/${call.turnId}`
-  const fullText = isOwn ? await readResult(`${resultFolder}/${call.turnId}/${basename(path)}`) : undefined
+  const isOwn = path !== undefined && dirname(path) === `${home.results}/${call.turnId}`
+  const fullText = isOwn ? await readResult(`${home.results}/${call.turnId}/${basename(path)}`) : undefined
   return createToolView({ ...storedCall, fullText }, { whole, withhold })
 }
 

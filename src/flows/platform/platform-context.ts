@@ -2,20 +2,18 @@
  * Builds the context of an adapter: the gateway's side of the platform contract.
  */
 
-import { join } from 'node:path'
+import type { CommandRegistry } from '../../commands/registry.ts'
 import { listCursors } from '../../inbox/cursors.ts'
 import type { EventResults } from '../../inbox/event-results.ts'
 import type { Inbox } from '../../inbox/inbox.ts'
 import { messageOf } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/log.ts'
+import type { SecretRegistry } from '../../lib/redact.ts'
 import { onAbort, withTimeout } from '../../lib/timers.ts'
 import type { ChatRef } from '../../message/chat-range.ts'
-import type { MessageEvent } from '../../message/event.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
 import type {
   HttpRoute,
-  PlatformCatchUp,
   PlatformContext,
   PlatformFiles,
   PlatformGateway,
@@ -24,29 +22,30 @@ import type {
   PlatformRecords,
 } from '../../platforms/adapter.ts'
 import type { AdapterLifecycle } from '../../platforms/connection.ts'
-import type { Store } from '../../store/store.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import { chatHistory } from '../chat/chat-history.ts'
 import type { SessionServices } from '../sessions/session-services.ts'
 
-export interface PlatformContextDeps {
-  readonly home: string
-  readonly store: Store
+interface ContextGateway extends Pick<Runtime, 'home' | 'store' | 'clock' | 'log'> {
+  readonly secrets: Pick<SecretRegistry, 'redact'>
+  readonly settings: () => { readonly catch_up: { readonly max: number } }
+}
+
+/** The route of the messages of an adapter. */
+interface ContextCore {
   readonly inbox: Inbox
   readonly turnResults: EventResults
   readonly outbox: Pick<Outbox, 'rateLimited' | 'withhold'>
-  readonly sessions: Pick<SessionServices, 'stopEvent'>
-  readonly log: Logger
-  readonly clock: () => number
+  readonly sessionServices: Pick<SessionServices, 'stopEvent'>
+  readonly commands: Pick<CommandRegistry, 'bypassesHooks'>
+}
+
+/** What all adapters share. */
+export interface AdapterServices extends Pick<PlatformQuestions, 'press'> {
   /** Serves a route until the returned function is called. */
   route(route: HttpRoute): () => void
-  /** Takes secrets out of a text, besides those that the outbox knows. */
-  redact(text: string): string
-  press: PlatformQuestions['press']
   readonly files: PlatformFiles
   readonly menu: PlatformMenu
-  catchUpLimit: PlatformCatchUp['limit']
-  /** Whether the event is a command that neither hooks nor earlier messages may delay. */
-  bypassesHooks(event: MessageEvent): boolean
   gatewayFor(platform: string): PlatformGateway
 }
 
@@ -54,27 +53,25 @@ export interface PlatformContextDeps {
 const overtakeAfterMs = 1_000
 
 export function createPlatformContext(
-  deps: PlatformContextDeps,
+  gateway: ContextGateway,
+  core: ContextCore,
+  services: AdapterServices,
   account: PlatformAccount,
   lifecycle: AdapterLifecycle,
 ): PlatformContext {
   const platform = account.platform.name
   const owner = { platform, account: account.account }
   const chatRef = (chatId: string): ChatRef => ({ ...owner, chatId })
-  const log = deps.log.child(owner)
+  const { home, store, clock } = gateway
+  const log = gateway.log.child(owner)
 
-  const resultFolder = join(deps.home, 'cache', 'results')
-  const toolResults = {
-    store: deps.store,
-    resultFolder,
-    withhold: (text: string) => deps.redact(deps.outbox.withhold(text)),
-  }
+  const withhold = (text: string) => gateway.secrets.redact(core.outbox.withhold(text))
 
   /** Never rejects. */
   const acceptLate = async (...[event, keys, inOrder]: Parameters<PlatformContext['acceptIfDelayed']>) => {
     try {
       const { done } = await withTimeout(Promise.allSettled([inOrder]), overtakeAfterMs, lifecycle.signal)
-      if (!done && !lifecycle.signal.aborted) await deps.inbox.accept(event, keys)
+      if (!done && !lifecycle.signal.aborted) await core.inbox.accept(event, keys)
     } catch (error) {
       log.warn(
         { event: 'platform.command_delayed', err: error },
@@ -87,48 +84,49 @@ export function createPlatformContext(
     platform,
     account: account.account,
     options: account.options,
-    home: deps.home,
-    clock: deps.clock,
+    home: home.root,
+    clock,
     log,
-    accept: deps.inbox.accept,
+    accept: core.inbox.accept,
     acceptIfDelayed(event, keys, inOrder) {
-      if (deps.bypassesHooks(event)) void acceptLate(event, keys, inOrder)
+      if (core.commands.bypassesHooks(event)) void acceptLate(event, keys, inOrder)
     },
-    change: deps.inbox.change,
+    change: core.inbox.change,
     route(route) {
-      onAbort(lifecycle.signal, deps.route(route))
+      onAbort(lifecycle.signal, services.route(route))
     },
-    rateLimited: deps.outbox.rateLimited,
+    rateLimited: core.outbox.rateLimited,
     connection: { health: lifecycle.health, received: lifecycle.received, refused: lifecycle.refused },
-    catchUp: { cursors: () => deps.store.run(() => listCursors(owner)), limit: deps.catchUpLimit },
+    catchUp: { cursors: () => store.run(() => listCursors(owner)), limit: () => gateway.settings().catch_up.max },
     turns: {
-      waitForResult: deps.turnResults.wait,
-      findResult: deps.turnResults.find,
-      stop: (seq) => deps.sessions.stopEvent(seq),
+      waitForResult: core.turnResults.wait,
+      findResult: core.turnResults.find,
+      stop: (seq) => core.sessionServices.stopEvent(seq),
     },
     chats: {
-      history: (chatId, query) => deps.store.run(() => chatHistory(chatRef(chatId), query, join(deps.home, 'media'))),
+      history: (chatId, query) => store.run(() => chatHistory(chatRef(chatId), query, home.media)),
       toolCalls: {
         async list(chatId, turnIds) {
           const { listToolCalls } = await import('../chat/tool-results.ts')
-          return await listToolCalls(toolResults, chatRef(chatId), turnIds)
+          return await listToolCalls(store, chatRef(chatId), turnIds)
         },
         async view(chatId, call, { whole }) {
           const { viewToolCall } = await import('../chat/tool-results.ts')
-          return await viewToolCall(toolResults, chatRef(chatId), call, whole)
+          return await viewToolCall(gateway, withhold, chatRef(chatId), call, whole)
         },
       },
     },
-    questions: lazyQuestions(deps, owner),
-    menu: deps.menu,
-    files: deps.files,
-    records: lazyRecords(deps, owner),
-    gateway: deps.gatewayFor(platform),
+    questions: lazyQuestions(gateway, services.press, owner),
+    menu: services.menu,
+    files: services.files,
+    records: lazyRecords(gateway, owner),
+    gateway: services.gatewayFor(platform),
   }
 }
 
 function lazyQuestions(
-  { store, clock, press }: Pick<PlatformContextDeps, 'store' | 'clock' | 'press'>,
+  { store, clock }: Pick<Runtime, 'store' | 'clock'>,
+  press: PlatformQuestions['press'],
   owner: { readonly platform: string; readonly account: string },
 ): PlatformQuestions {
   const load = async () =>
@@ -142,7 +140,7 @@ function lazyQuestions(
 
 /** Few adapters keep records: the queries are loaded with the first one. */
 function lazyRecords(
-  { store, clock }: Pick<PlatformContextDeps, 'store' | 'clock'>,
+  { store, clock }: Pick<Runtime, 'store' | 'clock'>,
   owner: { readonly platform: string; readonly account: string },
 ): PlatformRecords {
   const load = async () => (await import('./platform-records.ts')).createPlatformRecords({ store, clock, owner })

@@ -6,7 +6,7 @@ import { linkSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { accessOf, hiddenReason, type SandboxView, toHostPath } from '../../../src/agent/sandbox/sandbox.ts'
-import { type AttachmentPolicyDeps, createAttachmentPolicy } from '../../../src/flows/chat/attachment-policy.ts'
+import { createAttachmentPolicy } from '../../../src/flows/chat/attachment-policy.ts'
 import { createHomeLayout } from '../../../src/lib/home.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { createSecretFilter } from '../../../src/lib/redact.ts'
@@ -16,17 +16,16 @@ import { tempHome } from '../../kit/temp-home.ts'
 
 const secret = 'Zürich-4711-correct-horse'
 
-function rulesFor(t: TestContext, sandbox: AttachmentPolicyDeps['sandbox'] = async () => undefined) {
+function rulesFor(t: TestContext, sandbox: Parameters<typeof createAttachmentPolicy>[2] = async () => undefined) {
   const userHome = realpathSync(tempHome(t))
   const home = createHomeLayout(join(userHome, '.hermes'))
-  const rules = createAttachmentPolicy({
-    home,
-    environment: () => ({ values: { HOME: userHome } }),
-    secretFilter: createSecretFilter(() => [secret]),
+  const config = { environment: () => ({ values: { HOME: userHome } }) }
+  const gateway = { home, config, settings: () => ({ roles: rolesSchema.parse({}) }), log: silentLog }
+  const rules = createAttachmentPolicy(
+    gateway,
+    createSecretFilter(() => [secret]),
     sandbox,
-    roles: () => rolesSchema.parse({}),
-    log: silentLog,
-  })
+  )
   const write = (path: string, content = 'content') => {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, content)

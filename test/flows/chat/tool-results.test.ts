@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { listToolCalls, viewToolCall } from '../../../src/flows/chat/tool-results.ts'
 import { createTurnJournal } from '../../../src/flows/turn/journal.ts'
 import { acceptEvent } from '../../../src/inbox/queries.ts'
+import { createHomeLayout } from '../../../src/lib/home.ts'
 import { brand } from '../../../src/lib/ids.ts'
 import type { MessageEvent } from '../../../src/message/event.ts'
 import type { SessionKey } from '../../../src/message/ids.ts'
@@ -53,14 +54,13 @@ async function turnWithTools(t: TestContext) {
     label: '',
     summary: 'no',
   })
-  const resultFolder = join(tempHome(t), 'cache', 'results')
-  return { deps: { store, resultFolder, withhold }, turnId: claim.turn.id, writes }
+  return { gateway: { store, home: createHomeLayout(tempHome(t)) }, turnId: claim.turn.id, writes }
 }
 
 test('the calls of a turn are listed in their order, each with its line and its times, without secrets', async (t) => {
-  const { deps, turnId, writes } = await turnWithTools(t)
+  const { gateway, turnId, writes } = await turnWithTools(t)
   await writes.recordToolResult(call('open'), '{"error":"unknown"}', 'interrupted')
-  const calls = await listToolCalls(deps, chat, ['other', turnId, turnId])
+  const calls = await listToolCalls(gateway.store, chat, ['other', turnId, turnId])
   assert.deepEqual(
     calls.map(({ callId, state, label, summary }) => ({ callId, state, label, summary })),
     [
@@ -73,20 +73,23 @@ test('the calls of a turn are listed in their order, each with its line and its 
 })
 
 test('a running call is not listed, and its view shows what it was given', async (t) => {
-  const { deps, turnId } = await turnWithTools(t)
-  const calls = await listToolCalls(deps, chat, [turnId])
+  const { gateway, turnId } = await turnWithTools(t)
+  const calls = await listToolCalls(gateway.store, chat, [turnId])
   assert.deepEqual(
     calls.map(({ callId }) => callId),
     ['a', 'b'],
   )
-  assert.deepEqual(await viewToolCall(deps, chat, { turnId, callId: 'open' }, false), { parts: [], isCut: false })
+  assert.deepEqual(await viewToolCall(gateway, withhold, chat, { turnId, callId: 'open' }, false), {
+    parts: [],
+    isCut: false,
+  })
 })
 
 test('a view has the stored result, also a very long one, and no secret', async (t) => {
-  const { deps, turnId } = await turnWithTools(t)
-  const short = await viewToolCall(deps, chat, { turnId, callId: 'a' }, false)
+  const { gateway, turnId } = await turnWithTools(t)
+  const short = await viewToolCall(gateway, withhold, chat, { turnId, callId: 'a' }, false)
   assert.equal(short?.isCut, true)
-  const whole = await viewToolCall(deps, chat, { turnId, callId: 'a' }, true)
+  const whole = await viewToolCall(gateway, withhold, chat, { turnId, callId: 'a' }, true)
   const [part] = whole?.parts ?? []
   assert.ok(part?.kind === 'command')
   assert.equal(part.command, 'echo [withheld]')
@@ -94,25 +97,25 @@ test('a view has the stored result, also a very long one, and no secret', async 
 })
 
 test('people of another chat learn nothing of a call, whatever they name', async (t) => {
-  const { deps, turnId } = await turnWithTools(t)
+  const { gateway, turnId } = await turnWithTools(t)
   for (const other of [{ chatId: 'd' }, { account: 'second' }, { platform: 'telegram' }]) {
     const foreign = { ...chat, ...other }
-    assert.deepEqual(await listToolCalls(deps, foreign, [turnId]), [])
-    assert.equal(await viewToolCall(deps, foreign, { turnId, callId: 'a' }, true), undefined)
+    assert.deepEqual(await listToolCalls(gateway.store, foreign, [turnId]), [])
+    assert.equal(await viewToolCall(gateway, withhold, foreign, { turnId, callId: 'a' }, true), undefined)
   }
-  assert.equal(await viewToolCall(deps, chat, { turnId, callId: 'a.1' }, true), undefined)
-  assert.equal(await viewToolCall(deps, chat, { turnId: 'other', callId: 'a' }, true), undefined)
+  assert.equal(await viewToolCall(gateway, withhold, chat, { turnId, callId: 'a.1' }, true), undefined)
+  assert.equal(await viewToolCall(gateway, withhold, chat, { turnId: 'other', callId: 'a' }, true), undefined)
 })
 
 test('a result that was too long for the model is whole on request, and no other file is read', async (t) => {
-  const { deps, turnId, writes } = await turnWithTools(t)
-  const folder = join(deps.resultFolder, turnId)
+  const { gateway, turnId, writes } = await turnWithTools(t)
+  const folder = join(gateway.home.results, turnId)
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'open.txt'), `begin ${secret} end`)
-  writeFileSync(join(deps.resultFolder, 'private.txt'), 'private')
-  symlinkSync(join(deps.resultFolder, 'private.txt'), join(folder, 'link.txt'))
+  writeFileSync(join(gateway.home.results, 'private.txt'), 'private')
+  symlinkSync(join(gateway.home.results, 'private.txt'), join(folder, 'link.txt'))
   const outputOf = async (callId: string, whole: boolean) => {
-    const view = await viewToolCall(deps, chat, { turnId, callId }, whole)
+    const view = await viewToolCall(gateway, withhold, chat, { turnId, callId }, whole)
     const [part] = view?.parts ?? []
     return { output: part?.kind === 'command' ? part.output : undefined, isCut: view?.isCut }
   }

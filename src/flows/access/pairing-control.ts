@@ -1,15 +1,17 @@
 /**
- * Composes pairing. Its code and its files are loaded with the first refused message, or with the first request of an owner.
+ * Opens pairing. Its code and its files are loaded with the first refused message, or with the first request of an owner.
  */
 
-import type { HandleRefusal } from '../flows/access/access-refusals.ts'
-import type { PairingAdmin } from '../flows/access/pairing-admin.ts'
-import { isHermesError } from '../lib/errors.ts'
-import { lazy } from '../lib/lazy.ts'
-import { defaultProfile, locateProfile } from '../lib/profiles.ts'
-import type { Outbox } from '../outbox/outbox.ts'
-import type { PlatformAccount } from '../platforms/accounts.ts'
-import type { AppContext } from './context.ts'
+import type { Config } from '../../config/load.ts'
+import type { ConfigShape } from '../../config/section.ts'
+import { isHermesError } from '../../lib/errors.ts'
+import { lazy } from '../../lib/lazy.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
+import type { PlatformAccount } from '../../platforms/accounts.ts'
+import type { Runtime } from '../../store/runtime.ts'
+import type { HandleRefusal } from './access-refusals.ts'
+import type { AccountDirectory } from './account-directory.ts'
+import type { PairingAdmin } from './pairing-admin.ts'
 
 export interface PairingControl {
   /** Rejects when the code cannot be loaded. */
@@ -18,19 +20,23 @@ export interface PairingControl {
   readonly refused: HandleRefusal
 }
 
+interface PairingGateway extends Runtime {
+  readonly config: Pick<Config<ConfigShape>, 'environment' | 'reload'>
+  readonly accountDirectory: Pick<AccountDirectory, 'list' | 'setPaired' | 'policyOf'>
+}
+
 /** @param endRevoked ends the messages of people who had access by these accounts, and have none now */
-export function composePairing(
-  context: AppContext,
+export function createPairingControl(
+  gateway: PairingGateway,
   outbox: Pick<Outbox, 'prepare'>,
   endRevoked: (before: readonly PlatformAccount[]) => Promise<void>,
 ): PairingControl {
-  const { options, config, accountDirectory, store, clock, log, failpoint } = context
+  const { config, accountDirectory, log } = gateway
 
   async function open() {
-    const { createPairingAdmin } = await import('../flows/access/pairing-admin.ts')
-    const { createAccessRefusals } = await import('../flows/access/access-refusals.ts')
-    const admin = createPairingAdmin({
-      home: options.home,
+    const { createPairingAdmin } = await import('./pairing-admin.ts')
+    const { createAccessRefusals } = await import('./access-refusals.ts')
+    const admin = createPairingAdmin(gateway, {
       environment() {
         // `.env` may have changed a moment ago.
         config.reload()
@@ -48,15 +54,8 @@ export function composePairing(
         )
         config.reload()
       },
-      clock,
-      log,
     })
-    const { policyOf } = accountDirectory
-    const { pairing } = admin
-    const { profile } = locateProfile(options.home.root)
-    const command = profile === defaultProfile ? 'hermes' : `hermes -p ${profile}`
-    const refused = createAccessRefusals({ store, outbox, pairing, command, policyOf, clock, log, failpoint })
-    return { admin, refused }
+    return { admin, refused: createAccessRefusals(gateway, outbox, admin.pairing, accountDirectory.policyOf) }
   }
 
   const load = lazy(open)
