@@ -9,19 +9,12 @@ import {
   type SendResult,
   type TurnActivity,
 } from '#sdk'
-import type { ApiDeps, serve } from './api.ts'
+import type { serve } from './api.ts'
 import { createPendingRequests } from './pending-requests.ts'
 import type { Runs } from './runs.ts'
+import type { ApiServer, ApiServerOptions } from './server.ts'
 
 export default definePlatform({ createAdapter: (context) => createApiServer(context) })
-
-export interface ApiServerOptions {
-  /** Additional requests are refused with a hint to retry. */
-  readonly maxConcurrent: number
-  /** Further runs are refused. */
-  readonly maxRuns: number
-  readonly keepAliveMs: number
-}
 
 const defaultOptions: ApiServerOptions = { maxConcurrent: 64, maxRuns: 10, keepAliveMs: 15_000 }
 
@@ -36,23 +29,20 @@ export function createApiServer(context: PlatformContext, given: Partial<ApiServ
   const created = Math.floor(context.clock() / 1000)
   /** Aborts when the gateway stops. Pending requests fail; their turns continue. */
   let closing = new AbortController()
-  let deps: Promise<ApiDeps> | undefined
+  let server: Promise<ApiServer> | undefined
 
-  async function load(closed: AbortSignal): Promise<ApiDeps> {
+  async function load(closed: AbortSignal): Promise<ApiServer> {
     const { createTurnRequests } = await import('./turn-requests.ts')
     const turns = createTurnRequests(context, { maxConcurrent: options.maxConcurrent, closed })
-    const { keepAliveMs, maxRuns } = options
-    const shared = { context, waiting, keepAliveMs, turns }
     let runs: Promise<Runs> | undefined
-    const loadRuns = async () => (await import('./runs.ts')).createRuns({ ...shared, maxRuns, closed })
-    return {
-      ...shared,
-      created,
+    const shared: ApiServer = {
+      ...{ context, options, created, waiting, turns, closed },
       runs() {
-        runs ??= loadRuns()
+        runs ??= import('./runs.ts').then(({ createRuns }) => createRuns(shared))
         return runs
       },
     }
+    return shared
   }
 
   const describe = async () => (await import('./descriptions.ts')).descriptions
@@ -64,8 +54,8 @@ export function createApiServer(context: PlatformContext, given: Partial<ApiServ
       access: 'token',
       async handle(request) {
         const api = await import('./api.ts')
-        deps ??= load(closing.signal)
-        return await api.serve(name, await deps, request)
+        server ??= load(closing.signal)
+        return await api.serve(name, await server, request)
       },
       describe,
     })
@@ -91,7 +81,7 @@ export function createApiServer(context: PlatformContext, given: Partial<ApiServ
 
     async connect() {
       closing = new AbortController()
-      deps = undefined
+      server = undefined
       route('POST', '/v1/chat/completions', 'completions')
       route('GET', '/v1/models', 'models')
       route('GET', '/v1/models/*', 'model')

@@ -1,32 +1,27 @@
 /**
  * The routes of the API. Loaded with the first request, so that a gateway without API clients does not hold it in memory.
  */
-import { type CompletionDeps, handleCompletion } from './completions.ts'
+import type { PlatformContext } from '#sdk'
+import { handleCompletion } from './completions.ts'
 import { ApiError, errorResponse, toApiError } from './errors.ts'
 import { modelEntry, modelList } from './format-response.ts'
-import type { Runs } from './runs.ts'
+import type { ApiServer } from './server.ts'
 
-export interface ApiDeps extends CompletionDeps {
-  /** Seconds since 1970: of the list of models. */
-  readonly created: number
-  runs(): Promise<Runs>
-}
-
-type Handler = (deps: ApiDeps, request: Request) => Promise<Response>
+type Handler = (server: ApiServer, request: Request) => Promise<Response>
 
 /** By route: what serves it. Rejects with internal errors only. */
 export const handlers = {
   completions: handleCompletion,
   models: async ({ context, created }) => Response.json(modelList(modelOf(context), created)),
   model: async ({ context, created }, request) => Response.json(findModel(request, modelOf(context), created)),
-  createResponse: async (deps, request) => (await import('./responses.ts')).createResponse(deps, request),
-  getResponse: async (deps, request) => (await import('./responses.ts')).getResponse(deps, request),
-  deleteResponse: async (deps, request) => (await import('./responses.ts')).deleteResponse(deps, request),
+  createResponse: async (server, request) => (await import('./responses.ts')).createResponse(server, request),
+  getResponse: async (server, request) => (await import('./responses.ts')).getResponse(server, request),
+  deleteResponse: async (server, request) => (await import('./responses.ts')).deleteResponse(server, request),
   createRun: async ({ runs }, request) => (await runs()).create(request),
   listRuns: async ({ runs }, request) => (await runs()).list(request),
   getRun: async ({ runs }, request) => (await runs()).get(request),
   actOnRun: async ({ runs }, request) => (await runs()).act(request),
-  capabilities: async (deps) => (await import('./capabilities.ts')).capabilities(deps),
+  capabilities: async (server) => (await import('./capabilities.ts')).capabilities(server),
   embeddings() {
     throw new ApiError(501, 'The gateway serves an agent and creates no embeddings; use the API of a model vendor.', {
       code: 'embeddings_not_supported',
@@ -35,9 +30,9 @@ export const handlers = {
 } satisfies Record<string, Handler>
 
 /** Converts errors that the client can act on. The server logs the others. */
-export async function serve(name: keyof typeof handlers, deps: ApiDeps, request: Request): Promise<Response> {
+export async function serve(name: keyof typeof handlers, server: ApiServer, request: Request): Promise<Response> {
   try {
-    return await handlers[name](deps, request)
+    return await handlers[name](server, request)
   } catch (error) {
     const known = toApiError(error)
     if (known === null) throw error
@@ -45,7 +40,7 @@ export async function serve(name: keyof typeof handlers, deps: ApiDeps, request:
   }
 }
 
-function modelOf(context: CompletionDeps['context']): string {
+function modelOf(context: PlatformContext): string {
   const { model, provider } = context.gateway.info()
   return model || provider
 }

@@ -9,28 +9,21 @@ import { type CompletionStream, createCompletionStream } from './completion-stre
 import { ApiError, errorResponse, toApiError } from './errors.ts'
 import { type Completion, chatCompletion } from './format-response.ts'
 import { type ChatRequest, parseChatRequest } from './parse-request.ts'
-import type { PendingRequests } from './pending-requests.ts'
+import type { ApiServer } from './server.ts'
 import { completionMessage, type InboundMessage } from './to-event.ts'
-import { sessionHeaders, streamHeaders, type TurnRequests } from './turn-requests.ts'
-
-export interface CompletionDeps {
-  readonly context: PlatformContext
-  readonly waiting: PendingRequests
-  readonly turns: TurnRequests
-  readonly keepAliveMs: number
-}
+import { sessionHeaders, streamHeaders } from './turn-requests.ts'
 
 /** Throws `ApiError` and errors of the gateway. */
-export async function handleCompletion(deps: CompletionDeps, request: Request): Promise<Response> {
-  const { context, turns } = deps
+export async function handleCompletion(server: ApiServer, request: Request): Promise<Response> {
+  const { context, turns } = server
   const chat = parseChatRequest(await request.bytes(), request.headers)
   turns.admit()
   const files = await turns.storeFiles(chat, request.signal)
-  return complete(deps, chat, completionMessage(context, chat, files), request.signal)
+  return complete(server, chat, completionMessage(context, chat, files), request.signal)
 }
 
 async function complete(
-  { context, waiting, turns, keepAliveMs }: CompletionDeps,
+  { context, waiting, turns, options }: ApiServer,
   chat: ChatRequest,
   message: InboundMessage,
   signal: AbortSignal,
@@ -61,7 +54,7 @@ async function complete(
       },
     })
     if (!chat.stream) return Response.json(chatCompletion(completion, await outcome), { headers })
-    answer = createCompletionStream({ completion, includeUsage: chat.includeUsage, keepAliveMs })
+    answer = createCompletionStream({ completion, includeUsage: chat.includeUsage, keepAliveMs: options.keepAliveMs })
     void streamResult(context, answer, outcome).finally(done)
     return new Response(answer.body, { headers: { ...headers, ...streamHeaders } })
   } catch (error) {

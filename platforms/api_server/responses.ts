@@ -1,7 +1,7 @@
 /**
  * OpenAI's Responses API: a response is a stored message and the result of its turn. Loaded with the first request.
  */
-import { type CompletionDeps, streamResult } from './completions.ts'
+import { streamResult } from './completions.ts'
 import { ApiError, errorResponse, toApiError } from './errors.ts'
 import {
   discardExchange,
@@ -14,18 +14,20 @@ import {
 import { responseObject } from './format-exchange.ts'
 import { parseExchangeRequest } from './parse-response-request.ts'
 import { createResponseStream } from './response-stream.ts'
+import type { ApiServer } from './server.ts'
+import type { InboundMessage } from './to-event.ts'
 import { sessionHeaders, streamHeaders } from './turn-requests.ts'
 
 /** `POST /v1/responses`. Throws `ApiError` and errors of the gateway. */
-export async function createResponse(deps: CompletionDeps, request: Request): Promise<Response> {
-  const { context, waiting, turns, keepAliveMs } = deps
+export async function createResponse(server: ApiServer, request: Request): Promise<Response> {
+  const { context, waiting, turns, options } = server
   const asked = parseExchangeRequest('response', await request.bytes(), request.headers)
   turns.admit()
   const files = await turns.storeFiles(asked, request.signal)
   const { exchange, message } = await openExchange(context, 'response', asked, files)
   const headers = sessionHeaders(message.event)
   // Before the message is stored, so that the stream has the first text of its turn.
-  const answer = asked.stream ? createResponseStream({ exchange, keepAliveMs }) : undefined
+  const answer = asked.stream ? createResponseStream({ exchange, keepAliveMs: options.keepAliveMs }) : undefined
   const release = waiting.add({
     chatId: exchange.chatId,
     messageId: message.key,
@@ -40,7 +42,7 @@ export async function createResponse(deps: CompletionDeps, request: Request): Pr
   }
   let isStreaming = false
   try {
-    const seq = await acceptExchange(deps, exchange, message)
+    const seq = await acceptExchange(server, exchange, message)
     const outcome = turns.resultOf({
       seq,
       signal: request.signal,
@@ -67,9 +69,9 @@ export async function createResponse(deps: CompletionDeps, request: Request): Pr
 
 /** A request that the gateway refuses leaves no record. */
 export async function acceptExchange(
-  { context, turns }: Pick<CompletionDeps, 'context' | 'turns'>,
+  { context, turns }: ApiServer,
   exchange: Exchange,
-  message: Parameters<CompletionDeps['turns']['accept']>[0],
+  message: InboundMessage,
 ): Promise<number> {
   try {
     const seq = await turns.accept(message)
@@ -82,7 +84,7 @@ export async function acceptExchange(
 }
 
 /** `GET /v1/responses/{id}`. Throws `ApiError` 404. */
-export async function getResponse({ context }: Pick<CompletionDeps, 'context'>, request: Request): Promise<Response> {
+export async function getResponse({ context }: ApiServer, request: Request): Promise<Response> {
   const { id, url } = idOf(request)
   if (url.searchParams.get('stream') === 'true')
     throw new ApiError(400, 'stream: a stored response cannot be streamed; poll its status.', {
@@ -96,10 +98,7 @@ export async function getResponse({ context }: Pick<CompletionDeps, 'context'>, 
 }
 
 /** `DELETE /v1/responses/{id}`. The messages stay in their session. Throws `ApiError` 404. */
-export async function deleteResponse(
-  { context }: Pick<CompletionDeps, 'context'>,
-  request: Request,
-): Promise<Response> {
+export async function deleteResponse({ context }: ApiServer, request: Request): Promise<Response> {
   const { id } = idOf(request)
   const exchange = await findExchange(context, 'response', id)
   if (exchange === undefined) throw notFound(id)

@@ -2,8 +2,7 @@
  * `/v1/runs` (contract `hermes.md` §5): work that no connection waits for. A run is a stored message; it survives a crash of the
  * gateway, and its state and events can be read at any time. Loaded with the first run.
  */
-import type { TurnResult } from '#sdk'
-import type { CompletionDeps } from './completions.ts'
+import type { PlatformContext, TurnResult } from '#sdk'
 import { ApiError } from './errors.ts'
 import { type Exchange, findExchange, openExchange } from './exchanges.ts'
 import { responseUsage, statusOf } from './format-exchange.ts'
@@ -19,15 +18,9 @@ import {
   type QuestionEvents,
   waitingState,
 } from './run-questions.ts'
+import type { ApiServer } from './server.ts'
 import { createTextDelta, type TextDelta } from './text-delta.ts'
 import { sessionHeaders, streamHeaders, tooManyRequests } from './turn-requests.ts'
-
-export interface RunDeps extends CompletionDeps {
-  /** Further runs are refused with a hint to retry. */
-  readonly maxRuns: number
-  /** Aborts when the gateway stops. Its runs continue after the next start. */
-  readonly closed: AbortSignal
-}
 
 /** All throw `ApiError` and errors of the gateway. */
 export interface Runs {
@@ -59,8 +52,9 @@ type AcceptedRun = Exchange & { readonly seq: number }
 /** How long the events of a run that has ended can be read one by one. */
 const keepEventsMs = 5 * 60_000
 
-export function createRuns(deps: RunDeps): Runs {
-  const { context, waiting, turns, keepAliveMs, maxRuns, closed } = deps
+export function createRuns(server: ApiServer): Runs {
+  const { context, waiting, turns, closed } = server
+  const { keepAliveMs, maxRuns } = server.options
   const known = new Map<string, KnownRun>()
   let starting = 0
   let active = 0
@@ -166,7 +160,7 @@ export function createRuns(deps: RunDeps): Runs {
           const tracked = track(exchange, false)
           try {
             await listRun(context, exchange)
-            const seq = await acceptExchange(deps, exchange, message)
+            const seq = await acceptExchange(server, exchange, message)
             tracked.follow({ ...exchange, seq })
           } catch (error) {
             tracked.discard()
@@ -211,11 +205,7 @@ function runStatus(result: TurnResult | undefined): string {
   return status === 'incomplete' ? 'completed' : status
 }
 
-async function runObject(
-  context: CompletionDeps['context'],
-  run: AcceptedRun,
-  result: TurnResult | undefined,
-): Promise<object> {
+async function runObject(context: PlatformContext, run: AcceptedRun, result: TurnResult | undefined): Promise<object> {
   const { id, createdAt, chatId, model, metadata } = run
   const { event = 'run.started', ...end } = result === undefined ? {} : endOf(result)
   const common = { created_at: createdAt, session_id: chatId, model, metadata }

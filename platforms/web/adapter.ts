@@ -12,7 +12,6 @@ import {
   type PlatformAdapter,
   type PlatformContext,
 } from '#sdk'
-import { createAssets } from './assets.ts'
 import { createPageFiles, toWireEntry } from './files.ts'
 import { createHub } from './hub.ts'
 import { storedToolEvent } from './live-chat.ts'
@@ -45,8 +44,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     sendsAttachments: true,
 
     async connect() {
-      const routes = createRoutes({ context, hub, assets: createAssets(), files, closing: closing.signal })
-      for (const route of routes) context.route(route)
+      for (const route of createRoutes(context, hub, files, closing.signal)) context.route(route)
     },
     async disconnect() {
       closing.abort()

@@ -13,7 +13,7 @@ import type {
   SessionSource,
 } from '#sdk'
 import { brand, HermesError, parseCommand } from '#sdk'
-import type { Assets } from './assets.ts'
+import { createAssets } from './assets.ts'
 import { type PageFiles, toWireEntry } from './files.ts'
 import type { Hub } from './hub.ts'
 import { storedToolEvent } from './live-chat.ts'
@@ -31,16 +31,9 @@ import { jsonResponse, withErrorResponse } from './responses.ts'
 /** Entries in one answer of the history. */
 const pageSize = 60
 
-export interface RouteDeps {
-  readonly context: PlatformContext
-  readonly hub: Hub
-  readonly assets: Assets
-  readonly files: PageFiles
-  /** Aborts when the adapter disconnects. */
-  readonly closing: AbortSignal
-}
-
-export function createRoutes({ context, hub, assets, files, closing }: RouteDeps): HttpRoute[] {
+/** @param closing aborts when the adapter disconnects */
+export function createRoutes(context: PlatformContext, hub: Hub, files: PageFiles, closing: AbortSignal): HttpRoute[] {
+  const assets = createAssets()
   const whileOpen = (handle: (request: Request) => Promise<Response> | Response) => (request: Request) =>
     withErrorResponse(() => {
       if (closing.aborted) throw new HermesError('http/starting')

@@ -2,33 +2,18 @@
  * Receives the events of other services (contract hermes.md §5). A route decides what an event leads to: a turn of the agent, a
  * message to a chat, or a run of a scheduled job. An event is on disk before its sender is answered.
  */
-import {
-  asRecord,
-  type DiagnosticResult,
-  definePlatform,
-  type PlatformAdapter,
-  type PlatformAutomation,
-  type PlatformContext,
-} from '#sdk'
-import { createDeferred, type Deferred } from './deferred.ts'
+import { type DiagnosticResult, definePlatform, type PlatformAdapter, type PlatformContext } from '#sdk'
+import { createDeferred, type Deferred, type GroupWork, type SetTimer } from './deferred.ts'
 import { parseDelivery } from './delivery.ts'
-import { createRateLimit } from './rate-limit.ts'
 import { createReceive } from './receive.ts'
-import { createRoutes, type Routes } from './routes.ts'
+import { createRoutes } from './routes.ts'
 import { applyScript } from './script.ts'
+import type { Webhooks } from './webhooks.ts'
 import { runJob, sendText, startTurn, type Work, type WorkResult } from './work.ts'
 
 export default definePlatform({ createAdapter: (context) => createWebhooks(context), diagnose })
 
-export interface WebhookOptions {
-  readonly setTimer: (call: () => void, ms: number) => () => void
-}
-
-export function createWebhooks(
-  context: PlatformContext,
-  { setTimer }: WebhookOptions = { setTimer: startTimer },
-): PlatformAdapter {
-  const { options, home, log, clock } = context
+export function createWebhooks(context: PlatformContext, setTimer: SetTimer = startTimer): PlatformAdapter {
   let deferred: Deferred | undefined
 
   return {
@@ -36,18 +21,14 @@ export function createWebhooks(
 
     async connect() {
       const automation = await context.gateway.automation()
-      const routes = createRoutes({ options, home, log, isLocal: automation.listensLocally })
-      deferred = createDeferred({
-        ...{ deliveries: automation.deliveries, clock, setTimer, log },
+      const routes = createRoutes(context, automation.listensLocally)
+      const webhooks: Webhooks = { context, automation, routes }
+      const groupWork: GroupWork = {
         waitOf: async (group) => (isCombined(group) ? (await routes.find(routeOf(group)))?.coalesce : undefined),
-        work: (body, keys, signal) => workOn({ context, automation, routes }, body, keys, signal),
-      })
-      const number = (key: string, usual: number) => positiveOr(asRecord(options['extra'])[key] ?? options[key], usual)
-      const handle = createReceive({
-        ...{ context, automation, routes, deferred, log },
-        rateLimit: createRateLimit(number('rate_limit', 30), clock),
-        maxBodyBytes: number('max_body_bytes', 1_048_576),
-      })
+        work: (body, keys, signal) => workOn(webhooks, body, keys, signal),
+      }
+      deferred = createDeferred(webhooks, groupWork, setTimer)
+      const handle = createReceive(webhooks, deferred)
       context.route({ method: 'POST', path: '/webhooks/*', access: 'own', handle })
       const problems = await routes.problems()
       if (problems.length > 0) context.connection.health('degraded', problems.slice(0, 5).join('; '))
@@ -65,20 +46,15 @@ export function createWebhooks(
   }
 }
 
-interface Parts {
-  readonly context: PlatformContext
-  readonly automation: PlatformAutomation
-  readonly routes: Pick<Routes, 'find'>
-}
-
 /** `retry`: why it is tried again; '' when it is done. */
 async function workOn(
-  { context, automation, routes }: Parts,
+  webhooks: Webhooks,
   body: string,
   keys: readonly [string, ...string[]],
   signal: AbortSignal,
 ): Promise<{ readonly retry: string }> {
-  const { log } = context
+  const { automation, routes } = webhooks
+  const { log } = webhooks.context
   const stored = parseDelivery(body)
   const [key, ...superseded] = keys
   const route = await routes.find(stored.route)
@@ -96,21 +72,13 @@ async function workOn(
     }
     delivery = { ...stored, payload: decision.payload }
   }
-  const result = await perform(
-    { context, automation },
-    { route, delivery, keys: [key], superseded: superseded.length },
-    signal,
-  )
+  const result = await perform(webhooks, { route, delivery, keys: [key], superseded: superseded.length }, signal)
   if (result.kind === 'dropped')
     log.warn({ event: 'webhook.ignored', key, reason: result.reason }, 'an event is ignored')
   return { retry: result.kind === 'failed' ? result.reason : '' }
 }
 
-async function perform(
-  { context, automation }: Omit<Parts, 'routes'>,
-  work: Work,
-  signal: AbortSignal,
-): Promise<WorkResult> {
+async function perform({ context, automation }: Webhooks, work: Work, signal: AbortSignal): Promise<WorkResult> {
   if (work.route.deliverOnly) return await sendText(automation, work, signal)
   if (work.route.cronJob !== '') return await runJob(automation, work)
   return await startTurn(context, automation, work, signal)
@@ -125,10 +93,6 @@ function routeOf(group: string): string {
   return group.slice(0, group.indexOf('\n'))
 }
 
-function positiveOr(value: unknown, usual: number): number {
-  return typeof value === 'number' && value > 0 ? value : usual
-}
-
 /** It keeps no process running. */
 function startTimer(call: () => void, ms: number): () => void {
   const timer = setTimeout(call, ms).unref()
@@ -141,7 +105,7 @@ async function diagnose({
   readonly options: Readonly<Record<string, unknown>>
 }): Promise<readonly DiagnosticResult[]> {
   const silent = { warn: () => undefined }
-  const routes = createRoutes({ options, home: '', log: silent, isLocal: () => true })
+  const routes = createRoutes({ options, home: '', log: silent }, () => true)
   const problems = await routes.problems()
   return problems.map((text) => ({ state: 'problem', text, advice: 'Correct the route in platforms.webhook.routes.' }))
 }

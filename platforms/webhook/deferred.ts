@@ -3,18 +3,19 @@
  * group waits until the group is quiet, and the newest stands for all. After a crash the work goes on, and what failed is tried
  * again for a day.
  */
-import { type Logger, messageOf, type PlatformDeliveries } from '#sdk'
+import { messageOf } from '#sdk'
+import type { Webhooks } from './webhooks.ts'
 
-export interface DeferredDeps {
-  readonly deliveries: Pick<PlatformDeliveries, 'open' | 'read' | 'done'>
+/** What is done with a group of events. */
+export interface GroupWork {
   /** How long the group waits; undefined when there is nothing to wait for. */
   waitOf(group: string): Promise<{ readonly windowMs: number; readonly maxMs: number } | undefined>
   /** Works on the newest event of a group. Resolves with whether it is to be tried again. */
   work(body: string, keys: readonly [string, ...string[]], signal: AbortSignal): Promise<{ readonly retry: string }>
-  readonly clock: () => number
-  readonly setTimer: (call: () => void, ms: number) => () => void
-  readonly log: Logger
 }
+
+/** Calls after a time, unless the returned function is called before. */
+export type SetTimer = (call: () => void, ms: number) => () => void
 
 export interface Deferred {
   /** Notes an event that is on disk. Never rejects. */
@@ -42,8 +43,9 @@ const firstRetryMs = 5_000
 const maxRetryMs = 600_000
 const giveUpMs = 86_400_000
 
-export function createDeferred(deps: DeferredDeps): Deferred {
-  const { deliveries, clock, setTimer, log } = deps
+export function createDeferred({ context, automation }: Webhooks, groupWork: GroupWork, setTimer: SetTimer): Deferred {
+  const { clock, log } = context
+  const { deliveries } = automation
   const groups = new Map<string, Group>()
   const ready: string[] = []
   const running = new Set<Promise<void>>()
@@ -60,7 +62,7 @@ export function createDeferred(deps: DeferredDeps): Deferred {
   }
 
   async function schedule(name: string, group: Group): Promise<void> {
-    const wait = await deps.waitOf(name)
+    const wait = await groupWork.waitOf(name)
     // Meanwhile the work may have begun, or the group may have ended.
     if (group.isRunning || groups.get(name) !== group || stopping.signal.aborted) return
     const dueAt = wait === undefined ? clock() : Math.min(group.lastAt + wait.windowMs, group.firstAt + wait.maxMs)
@@ -127,7 +129,7 @@ export function createDeferred(deps: DeferredDeps): Deferred {
     const newest = keys.at(-1)
     const body = newest === undefined ? undefined : await deliveries.read(newest)
     if (newest === undefined || body === undefined) return ''
-    const { retry } = await deps.work(body, [newest, ...keys.slice(0, -1)], stopping.signal)
+    const { retry } = await groupWork.work(body, [newest, ...keys.slice(0, -1)], stopping.signal)
     return retry
   }
 

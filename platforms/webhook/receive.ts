@@ -1,46 +1,41 @@
 /**
  * Answers a request: verifies it, decides whether the route takes it, and stores it. The answer follows what is on disk.
  */
-import { isHermesError, type Logger, messageOf, type PlatformAutomation, type PlatformContext } from '#sdk'
+import { asRecord, isHermesError, messageOf } from '#sdk'
 import { authenticate, type Verified } from './authenticate.ts'
 import type { Deferred } from './deferred.ts'
 import { type Delivery, namesOf, serializeDelivery } from './delivery.ts'
 import { matchesAll } from './filters.ts'
 import { eventTypeOf, type Payload, readPayload } from './payload.ts'
-import type { RateLimit } from './rate-limit.ts'
+import { createRateLimit } from './rate-limit.ts'
 import { insecure, type Route } from './route.ts'
-import type { Routes } from './routes.ts'
 import { renderKey } from './template.ts'
+import type { Webhooks } from './webhooks.ts'
 import { startTurn } from './work.ts'
-
-export interface ReceiveDeps {
-  readonly context: PlatformContext
-  readonly automation: PlatformAutomation
-  readonly routes: Routes
-  readonly rateLimit: RateLimit
-  readonly deferred: Pick<Deferred, 'added' | 'size'>
-  readonly maxBodyBytes: number
-  readonly log: Logger
-}
 
 /** More events that wait are not accepted. */
 const maxWaiting = 10_000
 const logIntervalMs = 60_000
 
-export function createReceive(deps: ReceiveDeps): (request: Request) => Promise<Response> {
-  const { context, automation, routes, rateLimit, maxBodyBytes, log } = deps
+export function createReceive(
+  { context, automation, routes }: Webhooks,
+  deferred: Deferred,
+): (request: Request) => Promise<Response> {
+  const { clock, log } = context
+  const rateLimit = createRateLimit(positiveOption('rate_limit', 30), clock)
+  const maxBodyBytes = positiveOption('max_body_bytes', 1_048_576)
   let refusedAt = Number.NEGATIVE_INFINITY
   let refused = 0
 
   /** Anyone can send them. */
   function logRefused(route: string): void {
     refused += 1
-    if (context.clock() - refusedAt < logIntervalMs) return
+    if (clock() - refusedAt < logIntervalMs) return
     log.warn(
       { event: 'webhook.unauthorised', route, count: refused },
       'requests without a valid signature were refused',
     )
-    refusedAt = context.clock()
+    refusedAt = clock()
     refused = 0
   }
 
@@ -69,8 +64,13 @@ export function createReceive(deps: ReceiveDeps): (request: Request) => Promise<
     return await take(route, request, body, payload, verified)
   }
 
+  function positiveOption(key: string, usual: number): number {
+    const value = asRecord(context.options['extra'])[key] ?? context.options[key]
+    return typeof value === 'number' && value > 0 ? value : usual
+  }
+
   function verify(route: Route, headers: Headers, body: Uint8Array): Verified {
-    if (route.secret !== insecure) return authenticate({ headers, body }, route.secret, context.clock())
+    if (route.secret !== insecure) return authenticate({ headers, body }, route.secret, clock())
     // Behind a proxy, anyone may be the sender.
     const isForwarded = headers.has('x-forwarded-for') || headers.has('forwarded')
     return automation.listensLocally() && !isForwarded ? { ok: true, stamp: '', isBodyUnique: false } : { ok: false }
@@ -116,12 +116,11 @@ export function createReceive(deps: ReceiveDeps): (request: Request) => Promise<
   }
 
   async function defer(route: Route, delivery: Delivery, keys: readonly [string, ...string[]]): Promise<Response> {
-    if (deps.deferred.size() >= maxWaiting)
-      return answer(503, { error: 'Too many events wait.' }, { 'retry-after': '60' })
+    if (deferred.size() >= maxWaiting) return answer(503, { error: 'Too many events wait.' }, { 'retry-after': '60' })
     const subject = route.coalesce === undefined ? undefined : renderKey(route.coalesce.key, delivery.payload)
     const group = subject === undefined ? `${route.name} ${keys[0]}` : `${route.name}\n${subject.slice(0, 500)}`
     const status = await automation.deliveries.store({ keys, group, body: serializeDelivery(delivery) })
-    if (status === 'accepted') void deps.deferred.added(keys[0], group)
+    if (status === 'accepted') void deferred.added(keys[0], group)
     if (status === 'accepted' && subject !== undefined) return stored('coalesced', delivery)
     return stored(status, delivery)
   }

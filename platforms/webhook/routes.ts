@@ -4,7 +4,7 @@
  */
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { asRecord, isRecord, type Logger, messageOf, systemCode } from '#sdk'
+import { asRecord, isRecord, type Logger, messageOf, type PlatformContext, systemCode } from '#sdk'
 import { insecure, parseRoute, type Route } from './route.ts'
 
 export const subscriptionsFile = 'webhook_subscriptions.json'
@@ -15,16 +15,6 @@ export interface Routes {
   problems(): Promise<readonly string[]>
 }
 
-export interface RoutesDeps {
-  /** The options of the platform. */
-  readonly options: Readonly<Record<string, unknown>>
-  /** '' for the routes of the configuration alone. */
-  readonly home: string
-  /** Whether routes without a secret are accepted. */
-  isLocal(): boolean
-  readonly log: Pick<Logger, 'warn'>
-}
-
 interface ReadRoutes {
   readonly routes: ReadonlyMap<string, Route>
   readonly problems: readonly string[]
@@ -33,7 +23,14 @@ interface ReadRoutes {
 const maxFileBytes = 4_194_304
 const none: ReadRoutes = { routes: new Map(), problems: [] }
 
-export function createRoutes({ options, home, isLocal, log }: RoutesDeps): Routes {
+/**
+ * @param context `home` is '' for the routes of the configuration alone
+ * @param isLocal whether routes without a secret are accepted
+ */
+export function createRoutes(
+  { options, home, log }: Pick<PlatformContext, 'options' | 'home'> & { readonly log: Pick<Logger, 'warn'> },
+  isLocal: () => boolean,
+): Routes {
   const extra = asRecord(options['extra'])
   const secret = textOf(extra['secret'] ?? options['secret'])
   const configured = readRoutes({ ...asRecord(options['routes']), ...asRecord(extra['routes']) }, secret, isLocal)

@@ -4,7 +4,8 @@
  */
 import type { TestContext } from 'node:test'
 import OpenAI from 'openai'
-import { type ApiServerOptions, createApiServer } from '../../../platforms/api_server/adapter.ts'
+import { createApiServer } from '../../../platforms/api_server/adapter.ts'
+import type { ApiServerOptions } from '../../../platforms/api_server/server.ts'
 import type { AcceptResult } from '../../../src/message/accept-result.ts'
 import type { MessageEvent } from '../../../src/message/event.ts'
 import type { Target } from '../../../src/message/source.ts'

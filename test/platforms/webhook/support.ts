@@ -107,7 +107,7 @@ export async function startWebhooks(
     timers.add(timer)
     return () => void timers.delete(timer)
   }
-  const create = () => createWebhooks(context, { setTimer })
+  const create = () => createWebhooks(context, setTimer)
   let adapter = create()
   await adapter.connect(new AbortController().signal)
   t.after(() => adapter.disconnect())
