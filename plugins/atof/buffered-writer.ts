@@ -10,13 +10,11 @@ export interface BufferedWriter {
   close(): Promise<void>
 }
 
-export interface BufferedWriterDeps {
-  readonly file: Pick<RotatingFile, 'append' | 'close'>
-  readonly maxQueueBytes: number
-  readonly log: Logger
-}
-
-export function createBufferedWriter({ file, maxQueueBytes, log }: BufferedWriterDeps): BufferedWriter {
+export function createBufferedWriter(
+  file: Pick<RotatingFile, 'append' | 'close'>,
+  maxQueueBytes: number,
+  log: Logger,
+): BufferedWriter {
   let lines: string[] = []
   let queuedBytes = 0
   let droppedCount = 0

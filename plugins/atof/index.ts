@@ -9,7 +9,7 @@ export function register(ctx: PluginContext): void {
   const { config, home, log } = ctx
   const { path, maxBytes, keepFiles, maxQueueBytes, includeContent } = parseAtofSettings(config.all, home)
   const file = createRotatingFile({ path, maxBytes, keepFiles, root: home })
-  const writer = createBufferedWriter({ file, maxQueueBytes, log })
+  const writer = createBufferedWriter(file, maxQueueBytes, log)
   const serialize = includeContent ? serializeEvent : serializeWithoutContent
   ctx.registerSubscriber('file', (event) => writer.write(serialize(event)))
   ctx.onUnload(writer.close)

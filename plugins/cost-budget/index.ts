@@ -29,13 +29,9 @@ export async function register(ctx: PluginContext): Promise<void> {
     }
     return settings
   }
-  const ledger = await createLedger({
-    state: ctx.state,
-    now: Date.now,
-    timeZone: () => current().timeZone,
-    onSaveError: (error) =>
-      log.error({ event: 'cost_budget.save_failed', err: error }, `the ledger cannot be stored: ${messageOf(error)}`),
-  })
+  const reportUnsaved = (error: unknown) =>
+    log.error({ event: 'cost_budget.save_failed', err: error }, `the ledger cannot be stored: ${messageOf(error)}`)
+  const ledger = await createLedger(ctx.state, () => current().timeZone, reportUnsaved)
   const budgets = createBudgets(current, ledger, log)
   /** Who pays by session id, because `pre_llm_call` contains only the session id. */
   const subjectBySession = createLruCache<BudgetSubject>(5_000)

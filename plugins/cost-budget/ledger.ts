@@ -45,15 +45,6 @@ interface Reservation extends Call {
   isStarted: boolean
 }
 
-export interface LedgerDeps {
-  readonly state: Pick<PluginState, 'get' | 'set'>
-  /** ms */
-  readonly now: () => number
-  timeZone(): string
-  /** Called when the ledger cannot be stored. It stays in memory. */
-  readonly onSaveError: (error: unknown) => void
-}
-
 const noSpending: Spending = { money: 0, tokens: 0 }
 const stateKey = 'ledger'
 /** Earlier periods stay in memory for a while, because the clock may be set back. */
@@ -63,8 +54,17 @@ const maxTurnsKept = 200
 /** Releases reservations of calls without a turn that never started, for example because a guardrail blocked them. */
 const reservationTtlMs = 600_000
 
-/** Rejects when the state cannot be read. */
-export async function createLedger({ state, now, timeZone, onSaveError }: LedgerDeps): Promise<Ledger> {
+/**
+ * Rejects when the state cannot be read.
+ *
+ * @param onSaveError called when the ledger cannot be stored; it stays in memory
+ */
+export async function createLedger(
+  state: Pick<PluginState, 'get' | 'set'>,
+  timeZone: () => string,
+  onSaveError: (error: unknown) => void,
+  now = Date.now,
+): Promise<Ledger> {
   const reservations = new Map<string, Reservation>()
   const periods = new Map(
     Object.entries(asRecord(await state.get(stateKey))).map(([date, periodRecord]) => [

@@ -10,7 +10,7 @@ export async function register(ctx: PluginContext): Promise<void> {
   const { config, version, log } = ctx
   const settings = parseOtelSettings(config.all)
   const { startTracing } = await loadTracing(() => import('./tracing.ts'))
-  const tracing = startTracing({ settings, version, log })
+  const tracing = startTracing(settings, version, log)
   ctx.registerSubscriber('spans', tracing.handleEvent)
   ctx.onUnload(tracing.close)
 }

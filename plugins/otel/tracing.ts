@@ -15,14 +15,8 @@ export interface Tracing {
   close(): Promise<void>
 }
 
-export interface TracingDeps {
-  readonly settings: OtelSettings
-  /** The version of the plugin. */
-  readonly version: string
-  readonly log: Logger
-}
-
-export function startTracing({ settings, version, log }: TracingDeps): Tracing {
+/** @param version of the plugin */
+export function startTracing(settings: OtelSettings, version: string, log: Logger): Tracing {
   const { url, headers, serviceName, content, maxQueue, intervalMs, timeoutMs } = settings
   const exporter = new OTLPTraceExporter({
     ...(url === undefined ? {} : { url }),

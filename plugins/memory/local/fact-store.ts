@@ -27,14 +27,6 @@ export interface FactStore {
   close(): void
 }
 
-export interface FactStoreDeps {
-  /** The file is created, readable for its owner only. */
-  readonly path: string
-  /** Per scope. */
-  maxFacts(): number
-  readonly now: () => number
-}
-
 const maxFactChars = 2_000
 
 const schema = `
@@ -82,7 +74,7 @@ function createIndex(database: DatabaseSync): void {
 }
 
 /** Throws the error of SQLite or of the file system. */
-export function createFactStore({ path, maxFacts, now }: FactStoreDeps): FactStore {
+export function createFactStore(path: string, maxFacts: () => number, now = Date.now): FactStore {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const database = new DatabaseSync(path)
   chmodSync(path, 0o600)

@@ -38,11 +38,7 @@ const toolSchemas = [
 function createLocalMemory({ home, config }: PluginContext): MemoryProvider {
   let opened: FactStore | undefined
   const store = () => {
-    opened ??= createFactStore({
-      path: join(home, 'memories', 'facts.db'),
-      maxFacts: () => asNumber(config.get('max_facts')),
-      now: Date.now,
-    })
+    opened ??= createFactStore(join(home, 'memories', 'facts.db'), () => asNumber(config.get('max_facts')))
     return opened
   }
 

@@ -32,19 +32,18 @@ export interface Mem0Client {
   remove(id: string, owner: Mem0Owner): Promise<void>
 }
 
-export interface Mem0ClientDeps {
-  readonly apiKey: string
-  /** '' for the cloud. */
-  readonly host: string
-  readonly fetch: typeof fetch
-  /** Limits the time of one request. */
-  readonly timeoutMs: number
-}
-
 const cloudHost = 'https://api.mem0.ai'
 const maxResponseBytes = 1_000_000
 
-export function createMem0Client({ apiKey, host, fetch: send, timeoutMs }: Mem0ClientDeps): Mem0Client {
+/**
+ * @param host '' for the cloud
+ * @param timeoutMs limits the time of one request
+ */
+export function createMem0Client(
+  { apiKey, host }: { readonly apiKey: string; readonly host: string },
+  timeoutMs: number,
+  send = fetch,
+): Mem0Client {
   const isCloud = host === ''
   const base = isCloud ? cloudHost : host
   const credentials: Readonly<Record<string, string>> =

@@ -39,7 +39,7 @@ const toolSchemas = [
 
 function createMem0Memory(ctx: PluginContext): MemoryProvider {
   const settings = () => readMem0Settings(ctx)
-  const client = () => createMem0Client({ ...settings(), fetch, timeoutMs: timeoutMs(ctx) })
+  const client = () => createMem0Client(settings(), timeoutMs(ctx))
 
   /** An id that the operator chose is that of everybody; otherwise each person, and each chat of several, has its own. */
   function ownerOf({ platform, chatType, userId, sessionKey }: MemoryContext) {

@@ -83,7 +83,7 @@ test('events that do not fit into the queue are dropped and counted, and the cal
     close: () => undefined,
   }
   const log = createRecordingLog()
-  const writer = createBufferedWriter({ file: slow, maxQueueBytes: 30, log })
+  const writer = createBufferedWriter(slow, 30, log)
   writer.write('aaaaaaaaa')
   await begun.promise
   for (const line of ['bbbbbbbbb', 'ccccccccc', 'ddddddddd', 'eeeeeeeee']) writer.write(line)
@@ -109,7 +109,7 @@ test('a write error is logged once, and writing continues after it', async (t) =
     close: real.close,
   }
   const log = createRecordingLog()
-  const writer = createBufferedWriter({ file: broken, maxQueueBytes: 1_000, log })
+  const writer = createBufferedWriter(broken, 1_000, log)
   const wrote = async (line: string) => {
     const before = attempts
     writer.write(line)

@@ -215,8 +215,14 @@ test('a period ends at midnight of the configured time zone, and older spending 
       kept = value
     },
   }
-  const deps = { state, now: () => now, timeZone: () => 'Europe/Berlin', onSaveError: assert.ifError }
-  const ledger = await createLedger(deps)
+  const open = () =>
+    createLedger(
+      state,
+      () => 'Europe/Berlin',
+      assert.ifError,
+      () => now,
+    )
+  const ledger = await open()
   const call = { id: 'a', turnId: 't', payers: ['global'] }
   ledger.recordCall(call, { money: 1, tokens: 10 })
   assert.equal(ledger.spent('global', 'month').tokens, 10)
@@ -225,12 +231,17 @@ test('a period ends at midnight of the configured time zone, and older spending 
   ledger.recordCall(call, { money: 2, tokens: 20 })
   await ledger.flush()
   assert.deepEqual(Object.keys(Object(kept)), ['2026-09-01', '2026-09'])
-  assert.deepEqual((await createLedger(deps)).spent('global', 'day'), { money: 2, tokens: 20 })
+  assert.deepEqual((await open()).spent('global', 'day'), { money: 2, tokens: 20 })
 })
 
 test('the reservation of a call is released when its turn starts another call or ends', async () => {
   const state = { get: async () => undefined, set: async () => undefined }
-  const ledger = await createLedger({ state, now: () => 0, timeZone: () => 'UTC', onSaveError: assert.ifError })
+  const ledger = await createLedger(
+    state,
+    () => 'UTC',
+    assert.ifError,
+    () => 0,
+  )
   const reserved = () => ledger.reserved('global', '').tokens
   const call = (id: string, turnId: string) => ({ id, turnId, payers: ['global'] })
   ledger.reserve(call('a', 't'), { money: 0, tokens: 5 })
@@ -273,7 +284,12 @@ test('an interrupted response counts the received tokens, and one that never beg
 
 test('a stream that is never read keeps no reservation', async () => {
   const state = { get: async () => undefined, set: async () => undefined }
-  const ledger = await createLedger({ state, now: () => 0, timeZone: () => 'UTC', onSaveError: assert.ifError })
+  const ledger = await createLedger(
+    state,
+    () => 'UTC',
+    assert.ifError,
+    () => 0,
+  )
   const call = { id: 'a', turnId: 't', payers: ['global'] }
   ledger.reserve(call, { money: 0, tokens: 5 })
   const stream = meterStream(
@@ -297,7 +313,12 @@ test('an invalid token limit of a request counts as the expected output', () => 
 test('a clock that jumps ahead and back deletes no spending', async () => {
   let now = Date.parse('2026-08-20T12:00:00Z')
   const state = { get: async () => undefined, set: async () => undefined }
-  const ledger = await createLedger({ state, now: () => now, timeZone: () => 'UTC', onSaveError: assert.ifError })
+  const ledger = await createLedger(
+    state,
+    () => 'UTC',
+    assert.ifError,
+    () => now,
+  )
   const call = { id: 'a', turnId: 't', payers: ['global'] }
   ledger.recordCall(call, { money: 1, tokens: 10 })
   now += 90 * 86_400_000
@@ -348,7 +369,12 @@ test('a turn and its sub-agents have one budget, which holds across restarts; th
     expected_output_tokens: 0,
   })
   const open = async () => {
-    const ledger = await createLedger({ state, now: () => 0, timeZone: () => 'UTC', onSaveError: assert.ifError })
+    const ledger = await createLedger(
+      state,
+      () => 'UTC',
+      assert.ifError,
+      () => 0,
+    )
     return { ledger, budgets: createBudgets(() => settings, ledger, silentLog) }
   }
   const ada = { platform: 'telegram', sender_id: '5', caused_by: 'telegram:5' }

@@ -12,7 +12,11 @@ import { startTestGateway } from '../../kit/start-gateway.ts'
 import { tempHome } from '../../kit/temp-home.ts'
 
 function openFacts(t: TestContext, { path = join(tempHome(t), 'memories', 'facts.db'), maxFacts = 100 } = {}) {
-  const store = createFactStore({ path, maxFacts: () => maxFacts, now: () => 1_700_000_000_000 })
+  const store = createFactStore(
+    path,
+    () => maxFacts,
+    () => 1_700_000_000_000,
+  )
   return {
     store,
     path,
@@ -79,7 +83,11 @@ test('facts of a file with the index of an earlier version are found', (t) => {
     CREATE VIRTUAL TABLE facts_text USING fts5 (text, content = 'facts', content_rowid = 'id');
     INSERT INTO facts (scope, text, stored_at) VALUES ('web:ada', 'The key is in the drawer', 0), ('web:ada:2', 'A key', 0)`)
   old.close()
-  const store = createFactStore({ path, maxFacts: () => 10, now: () => 0 })
+  const store = createFactStore(
+    path,
+    () => 10,
+    () => 0,
+  )
   t.after(() => store.close())
   assert.deepEqual(
     store.search('web:ada', 'which key?', 5).map(({ text }) => text),

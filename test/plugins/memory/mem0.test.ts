@@ -72,8 +72,8 @@ async function startMem0(t: TestContext): Promise<Mem0Server> {
 const ada = { userId: 'web:ada', agentId: 'hermes' }
 const bob = { userId: 'web:bob', agentId: 'hermes' }
 
-function clientOf({ url }: Mem0Server, more: Partial<Parameters<typeof createMem0Client>[0]> = {}): Mem0Client {
-  return createMem0Client({ apiKey: key, host: url, fetch, timeoutMs: 5_000, ...more })
+function clientOf({ url }: Mem0Server, more: { readonly host?: string; readonly timeoutMs?: number } = {}): Mem0Client {
+  return createMem0Client({ apiKey: key, host: more.host ?? url }, more.timeoutMs ?? 5_000)
 }
 
 test('a memory is stored for a person, found for this person only, and deleted by this person only', async (t) => {
@@ -102,7 +102,7 @@ test('a memory is stored for a person, found for this person only, and deleted b
 test('the cloud is asked with its paths and with its kind of key', async (t) => {
   const server = await startMem0(t)
   const toLocal: typeof fetch = (input, init) => fetch(String(input).replace('https://api.mem0.ai', server.url), init)
-  const client = clientOf(server, { host: '', fetch: toLocal })
+  const client = createMem0Client({ apiKey: key, host: '' }, 5_000, toLocal)
   await client.add([{ role: 'user', content: 'likes tea' }], ada, { infer: false })
   const [found] = await client.search('drinks', ada, 5)
   await client.remove(found?.id ?? '', ada)
