@@ -104,8 +104,11 @@ function describePlatform({ platformHint, maxMessageChars }: SystemPromptParts):
   return `Answers are shown as Markdown.${platformHint === '' ? '' : ` ${platformHint}`}${limit}`
 }
 
+const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
+
+/** Without a formatter: making one takes 0.2 ms. */
 function weekdayOf(date: string): string {
-  return new Date(`${date}T00:00:00Z`).toLocaleDateString('en-US', { weekday: 'long', timeZone: 'UTC' })
+  return weekdays[new Date(`${date}T00:00:00Z`).getUTCDay()] ?? ''
 }
 
 /** The text that is frozen with a session. */
