@@ -73,15 +73,12 @@ export function composeSkills(
   return {
     load,
     read: async (names) => (await load()).expand(names.map((name) => `/${name}`).join(' ')),
-    async index({ toolNames, tools }) {
+    async index({ toolNames, toolsets }) {
       try {
-        const [skills, { availableToolsets }] = await Promise.all([
-          load(),
-          import('../agent/toolsets/available-toolsets.ts'),
-        ])
+        const skills = await load()
         return await skills.indexFor({
           toolNames: new Set(toolNames),
-          toolsets: availableToolsets(await tools(), settings().custom_toolsets),
+          toolsets: await toolsets(),
           system: process.platform,
         })
       } catch (error) {

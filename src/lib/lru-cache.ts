@@ -1,5 +1,6 @@
 /**
- * A map with a maximum size that drops the least recently used entry, so that memory stays bounded.
+ * A map with a maximum size that drops the least recently used entry, so that memory stays bounded, and results that are remembered
+ * in one.
  */
 export interface LruCache<Value> {
   get(key: string): Value | undefined
@@ -25,5 +26,22 @@ export function createLruCache<Value>(maxEntries: number): LruCache<Value> {
     has: (key) => entries.has(key),
     set: put,
     delete: (key) => void entries.delete(key),
+  }
+}
+
+/** The result for `key`, which is computed once for as long as the same values stand behind it. */
+export type Memo<Result> = (behind: readonly unknown[], key: string, compute: () => Result) => Result
+
+export function createMemo<Result>(maxEntries: number): Memo<Result> {
+  let known: readonly unknown[] = []
+  let results = createLruCache<{ readonly result: Result }>(maxEntries)
+  return (behind, key, compute) => {
+    if (behind.some((value, index) => value !== known[index])) {
+      known = behind
+      results = createLruCache(maxEntries)
+    }
+    const entry = results.get(key) ?? { result: compute() }
+    results.set(key, entry)
+    return entry.result
   }
 }

@@ -56,7 +56,7 @@ export async function flushTurnMemory(
       isShared: false,
       isBackground: false,
       toolNames: [],
-      tools: async () => [],
+      toolsets: async () => new Set(),
     }),
     access: ownMemory.accessOf(turn),
     mayRun: (call) => tools.prepare(call).kind === 'ready',

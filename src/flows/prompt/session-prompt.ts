@@ -4,7 +4,6 @@
 
 import type { AgentConfig } from '../../agent/config.ts'
 import { buildPromptLayers, joinLayers, type PromptLayer } from '../../agent/system-prompt.ts'
-import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
 import { readTextIfExists } from '../../lib/files.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -32,8 +31,8 @@ export interface PromptFacts {
   readonly isBackground: boolean
   /** The tools that the session is offered. */
   readonly toolNames: readonly string[]
-  /** The same tools with the toolsets to which they belong. */
-  tools(): Promise<readonly SelectableTool[]>
+  /** The toolsets of which the session has a tool. */
+  toolsets(): Promise<ReadonlySet<string>>
 }
 
 export interface SessionPromptDeps {
@@ -97,7 +96,7 @@ export async function readPromptLayers(
     isShared,
     isBackground,
     toolNames,
-    tools: () => agentServices.tools.withToolsets(toolNames),
+    toolsets: () => agentServices.tools.toolsetsOf(toolNames),
   }
   const [ownMemory, providerMemory, skills, pluginSections] = await Promise.all([
     knowledge.memory(facts),

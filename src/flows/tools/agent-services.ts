@@ -20,7 +20,6 @@ import type { Provider } from '../../agent/models/provider.ts'
 import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
 import type { LoadedTools } from '../../agent/tools/registry.ts'
 import type { CallingTurn, ToolContext, UpcomingChange } from '../../agent/tools/tool.ts'
-import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
 import type { CronConfig } from '../../cron/config.ts'
 import { prepareProcessFolder } from '../../lib/home.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -48,8 +47,9 @@ import {
   belowCeiling,
   createAgentTools,
   createSessionToolSnapshots,
+  createToolSelection,
+  createToolsetFinder,
   type OpenTools,
-  selectSessionTools,
   toolListOf,
   turnKindsOf,
   withoutUseless,
@@ -105,8 +105,8 @@ export interface ToolOffers {
    * of the person who caused the turn may use it.
    */
   forTurn(turn: ToolTurn): Promise<AgentTools>
-  /** The toolset of each of these tools, as the tool says. */
-  withToolsets(names: readonly string[]): Promise<readonly SelectableTool[]>
+  /** The toolsets of which a session with these tools has one. */
+  toolsetsOf(names: readonly string[]): Promise<ReadonlySet<string>>
   /** The names of the tools that the session is offered, before the role of a person takes any away. */
   namesForSession(turn: ToolTurn): Promise<readonly string[]>
   /** The tools that the configuration permits to this person in this chat: names, toolsets, modes, `*`, `-name`. */
@@ -169,6 +169,8 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   let isSandboxMissing = false
   const sockets = createSandboxSockets(deps)
   const snapshotTools = createSessionToolSnapshots()
+  const selectTools = createToolSelection()
+  const findToolsets = createToolsetFinder()
   const { resources, browser } = withBrowser(deps, {
     createEnvironment: (...session) => requireRuntime().createEnvironment(...session),
     createProcessTable: () => requireRuntime().createProcessTable(),
@@ -235,7 +237,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   /** What the session is offered, before the role of a person takes any away. */
   const openSessionTools = async ({ sessionId, sessionKey, authority, event, toolNames }: ToolTurn) => {
     const { tools, resolve } = await agentTools.get()
-    const select = () => selectSessionTools(settings(), { tools, resolve }, { authority, event, declared })
+    const select = () => selectTools(settings(), { tools, resolve }, { authority, event, declared })
     const offered = { all: await snapshotTools({ sessionId, toolNames, select }, tools), resolve }
     const sessionTools = sessionKey === undefined ? undefined : await deps.sessionServers?.opened?.tools(sessionKey)
     if (sessionTools === undefined) return offered
@@ -252,9 +254,8 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       const useful = withoutUseless(all, turnKindsOf(event, settings()))
       return await belowCeiling(useful, { isShared, resolve, authority, event, list })
     },
-    async withToolsets(names) {
-      const { resolve } = await agentTools.get()
-      return names.map((name) => ({ name, toolset: resolve(name)?.facts.toolset ?? '' }))
+    async toolsetsOf(names) {
+      return await findToolsets(await agentTools.get(), names, settings().custom_toolsets)
     },
     async namesForSession(turn) {
       const { all } = await openSessionTools(turn)

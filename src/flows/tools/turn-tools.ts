@@ -9,7 +9,7 @@ import { toErrorJson, truncateMiddle } from '../../agent/support/result-json.ts'
 import { planBatch } from '../../agent/tools/parallel.ts'
 import type { LoadedTools, ParsedToolCall } from '../../agent/tools/registry.ts'
 import type { CallingTurn, ToolContext, TurnKind } from '../../agent/tools/tool.ts'
-import { createLruCache } from '../../lib/lru-cache.ts'
+import { createLruCache, createMemo } from '../../lib/lru-cache.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
 import type { Authority } from '../../message/authority.ts'
 import { isAttended, type MessageEvent, mayBeAsked } from '../../message/event.ts'
@@ -36,7 +36,8 @@ export function conversationTurnOf({ event, id }: CallingTurn): string {
 }
 
 /** What the configuration permits to this role in this chat. */
-export function toolListOf({ chats, ...roles }: RoleSettings, authority: Authority): readonly string[] {
+export function toolListOf(roles: RoleSettings, authority: Authority): readonly string[] {
+  const { chats } = roles
   const { role, platform, chatType, chatId, parentChatId } = authority
   const roleTools = chats[`${platform}:${chatId}`]?.[role] ?? chats[`${platform}:${parentChatId}`]?.[role]
   return roleTools ?? roles[role][chatType === 'dm' ? 'tools' : 'group_tools']
@@ -49,6 +50,7 @@ export function createAgentTools(
   { sandbox }: { sandbox(): Promise<Sandbox | undefined> },
 ): AgentTools {
   const factsOf = (name: string) => loaded.resolve(name)?.facts
+  const offered = createMemo<readonly ToolSchema[]>(1)
   const run = async (call: ParsedToolCall, context: ToolContext): Promise<string> => {
     if (!(await mayRunWithoutSandbox(call, settings(), context.turn.authority, sandbox)))
       return toErrorJson({ code: 'sandbox_required', reason: sandboxRequired })
@@ -57,7 +59,10 @@ export function createAgentTools(
     return call.run(context)
   }
   return {
-    schemas: () => withoutLoneDelegation(loaded.schemas(), factsOf),
+    schemas() {
+      const all = loaded.schemas()
+      return offered([all], '', () => withoutLoneDelegation(all, factsOf))
+    },
     factsOf,
     canRunInParallel: (calls) => planBatch(calls, factsOf) === 'parallel',
     prepare(call) {
@@ -166,8 +171,8 @@ interface SessionTools {
   readonly sessionId: string
   /** Stored with the session. Undefined in a new session, and in one of an earlier version. */
   readonly toolNames: readonly string[] | undefined
-  /** The tools of a new session; undefined for all. */
-  select(): Promise<ReadonlySet<string> | undefined>
+  /** What a new session is offered. */
+  select(): Promise<readonly ToolSchema[]>
 }
 
 /**
@@ -177,34 +182,33 @@ interface SessionTools {
 export function createSessionToolSnapshots(): (session: SessionTools, tools: AgentTools) => Promise<AgentTools> {
   const offered = createLruCache<readonly ToolSchema[]>(maxSessions)
   return async ({ sessionId, toolNames, select }, tools) => {
-    const current = tools.schemas()
     let schemas = offered.get(sessionId)
     if (schemas === undefined) {
-      const names = toolNames === undefined ? await select() : new Set(toolNames)
-      const selected = names === undefined ? current : current.filter(({ name }) => names.has(name))
-      const withoutDelegation = selected.some(({ name }) => name === 'delegate_task')
-        ? withoutLoneDelegation(selected, tools.factsOf)
-        : selected
-      schemas = withoutDelegation.length === current.length ? current : withoutDelegation
+      schemas = toolNames === undefined ? await select() : onlyNamed(tools, new Set(toolNames))
       // A plugin may not have registered its tools yet.
       if (toolNames === undefined || toolNames.length === schemas.length) offered.set(sessionId, schemas)
     }
-    return schemas === current ? tools : withSchemas(tools, schemas)
+    return schemas === tools.schemas() ? tools : withSchemas(tools, schemas)
   }
 }
 
+function onlyNamed(tools: AgentTools, names: ReadonlySet<string>): readonly ToolSchema[] {
+  const all = tools.schemas()
+  const named = all.filter(({ name }) => names.has(name))
+  const useful = names.has('delegate_task') ? withoutLoneDelegation(named, tools.factsOf) : named
+  return useful.length === all.length ? all : useful
+}
+
 function withSchemas(tools: AgentTools, schemas: readonly ToolSchema[]): AgentTools {
-  const names = new Set(schemas.map(({ name }) => name))
+  const isOffered = (name: string) => schemas.some((schema) => schema.name === name)
   return {
     ...tools,
     schemas: () => schemas,
-    prepare: (call) =>
-      names.has(call.name)
-        ? tools.prepare(call)
-        : {
-            kind: 'invalid',
-            error: `There is no tool ${JSON.stringify(call.name)}. There are: ${[...names].join(', ')}.`,
-          },
+    prepare(call) {
+      if (isOffered(call.name)) return tools.prepare(call)
+      const names = schemas.map(({ name }) => name).join(', ')
+      return { kind: 'invalid', error: `There is no tool ${JSON.stringify(call.name)}. There are: ${names}.` }
+    },
   }
 }
 
@@ -217,26 +221,61 @@ interface ToolRequest {
   readonly declared: ReadonlyMap<string, string>
 }
 
-/** The tools of a new session; undefined for all. */
-export async function selectSessionTools(
-  {
-    toolsets,
-    platform_toolsets,
-    custom_toolsets,
-  }: Pick<AgentConfig, 'toolsets' | 'platform_toolsets' | 'custom_toolsets'>,
-  { tools, resolve }: OpenTools,
+type SelectionSettings = Pick<AgentConfig, 'toolsets' | 'platform_toolsets' | 'custom_toolsets'>
+
+/** Different lists of toolsets. A message may name its own. */
+const maxSelections = 64
+
+/** Selects the tools of new sessions: once for each list of toolsets, for as long as the tools and the configuration are the same. */
+export function createToolSelection() {
+  const selections = createMemo<Promise<readonly ToolSchema[]>>(maxSelections)
+  return (settings: SelectionSettings, open: OpenTools, request: ToolRequest): Promise<readonly ToolSchema[]> => {
+    const list = toolsetsOf(settings, request)
+    const { custom_toolsets: custom } = settings
+    return selections([open.tools.schemas(), custom], JSON.stringify(list), () =>
+      selectSessionTools(open, list, custom),
+    )
+  }
+}
+
+function toolsetsOf(
+  { toolsets, platform_toolsets }: SelectionSettings,
   { authority: { platform }, event, declared }: ToolRequest,
-): Promise<ReadonlySet<string> | undefined> {
+): readonly string[] {
   const configured = Object.hasOwn(platform_toolsets, platform) ? platform_toolsets[platform] : undefined
   const platformToolset = declared.get(platform)
-  const list = event?.toolsets ?? configured ?? (platformToolset === undefined ? toolsets : [platformToolset])
-  const all = tools.schemas().map(({ name }) => resolve(name)?.facts ?? { name, toolset: '' })
-  if (list.length === 1 && list[0] === 'all' && !all.some(({ isOptional }) => isOptional)) return undefined
+  return event?.toolsets ?? configured ?? (platformToolset === undefined ? toolsets : [platformToolset])
+}
+
+async function selectSessionTools(
+  { tools, resolve }: OpenTools,
+  list: readonly string[],
+  custom: SelectionSettings['custom_toolsets'],
+): Promise<readonly ToolSchema[]> {
+  const schemas = tools.schemas()
+  const all = schemas.map(({ name }) => resolve(name)?.facts ?? { name, toolset: '' })
+  if (list.length === 1 && list[0] === 'all' && !all.some(({ isOptional }) => isOptional)) return schemas
   const { selectTools } = await import('../../agent/toolsets/select-tools.ts')
-  const selected = selectTools(list, all, custom_toolsets)
-  return new Set(
-    [...selected].filter((name) => resolve(name)?.facts.requires?.every((other) => selected.has(other)) !== false),
-  )
+  const selected = selectTools(list, all, custom)
+  const hasAll = (names: readonly string[]) => names.every((name) => selected.has(name))
+  return onlyNamed(tools, new Set([...selected].filter((name) => hasAll(resolve(name)?.facts.requires ?? []))))
+}
+
+/** Lists of tools whose toolsets are remembered. The people of a chat may have different ones. */
+const maxToolsetLists = 64
+
+/** Finds the toolsets of which a session with these tools has one. */
+export function createToolsetFinder() {
+  const toolsets = createMemo<ReadonlySet<string>>(maxToolsetLists)
+  return async (
+    { tools, resolve }: OpenTools,
+    names: readonly string[],
+    custom: SelectionSettings['custom_toolsets'],
+  ): Promise<ReadonlySet<string>> => {
+    const { availableToolsets } = await import('../../agent/toolsets/available-toolsets.ts')
+    const offered = () => names.map((name) => ({ name, toolset: resolve(name)?.facts.toolset ?? '' }))
+    return toolsets([tools.schemas(), custom], names.join(), () => availableToolsets(offered(), custom))
+  }
 }
 
 interface CeilingOptions extends Pick<OpenTools, 'resolve'> {

@@ -11,7 +11,7 @@ import { defineTool } from '../../../src/agent/tools/tool.ts'
 import {
   createAgentTools,
   createSessionToolSnapshots,
-  selectSessionTools,
+  createToolSelection,
 } from '../../../src/flows/tools/turn-tools.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { rolesSchema } from '../../../src/platforms/config.ts'
@@ -29,18 +29,19 @@ function toolsNamed(...names: readonly string[]): AgentTools {
 }
 
 const namesOf = (tools: AgentTools) => tools.schemas().map(({ name }) => name)
-const everything = async () => undefined
 
 test('a session keeps the tool list with which it began, and a call uses the current tools', async () => {
   const frozen = createSessionToolSnapshots()
   const tools = toolsNamed('a')
-  const old = { sessionId: 'old', toolNames: undefined, select: everything }
+  const old = { sessionId: 'old', toolNames: undefined, select: async () => tools.schemas() }
   const before = await frozen(old, tools)
   assert.equal(await frozen(old, tools), tools, 'nothing is copied while the tools stay the same')
   const after = await frozen(old, toolsNamed('b'))
   assert.equal(after.schemas(), before.schemas())
   assert.deepEqual(after.prepare({ name: 'a', arguments: '{}' }), { kind: 'invalid', error: 'not there' })
-  assert.deepEqual(namesOf(await frozen({ ...old, sessionId: 'new' }, toolsNamed('b'))), ['b'])
+  const others = toolsNamed('b')
+  const session = { sessionId: 'new', toolNames: undefined, select: async () => others.schemas() }
+  assert.deepEqual(namesOf(await frozen(session, others)), ['b'])
 })
 
 test('after a restart a session is offered the tools with which it began, whatever the configuration says now', async () => {
@@ -55,20 +56,21 @@ test('after a restart a session is offered the tools with which it began, whatev
 
 test('a new session is offered what the toolsets of its platform select', async () => {
   const frozen = createSessionToolSnapshots()
-  const session = { sessionId: 's', toolNames: undefined, select: async () => new Set(['b']) }
+  const session = { sessionId: 's', toolNames: undefined, select: async () => toolsNamed('b').schemas() }
   assert.deepEqual(namesOf(await frozen(session, toolsNamed('a', 'b'))), ['b'])
 })
 
 test('a platform that declares a toolset has it, unless the configuration or the message names another', async () => {
   const tools = toolsNamed('terminal', 'web_search', 'send_message')
   const open = { tools, resolve: () => undefined }
+  const selectTools = createToolSelection()
   const select = async (platform: string, config: object = {}, toolsets?: readonly string[]) => {
     const event = toolsets === undefined ? undefined : { toolsets }
     const asked = { authority: { platform }, event, declared: new Map([['pager', 'search']]) }
-    return [...((await selectSessionTools(z.object(agentConfig).parse(config), open, asked)) ?? ['everything'])]
+    return (await selectTools(z.object(agentConfig).parse(config), open, asked)).map(({ name }) => name)
   }
   assert.deepEqual(await select('pager'), ['web_search'])
-  assert.deepEqual(await select('other'), ['everything'])
+  assert.deepEqual(await select('other'), namesOf(tools))
   assert.deepEqual(await select('pager', { platform_toolsets: { pager: ['messaging'] } }), ['send_message'])
   assert.deepEqual(await select('pager', {}, ['terminal']), ['terminal'])
 })
