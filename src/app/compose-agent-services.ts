@@ -86,14 +86,7 @@ export function composeAgentServices(
     },
     turnInfoOf: core.turnInfoOf,
     openModelKeys: (selection) => openModelKeys(context, modelCalls, selection),
-    async choiceUnusable({ event, sessionId }, { provider, model, problem }, instead) {
-      const chosen = provider === '' ? model : `${model} (${provider})`
-      log.warn(
-        { event: 'model.choice_unusable', session: sessionId, provider, model, err: problem },
-        'a model is left out',
-      )
-      await turnNotices.modelUnusable(event, `${sessionId}:${provider}:${model}`, chosen, problem.message, instead)
-    },
+    notices: turnNotices,
     toolServices: {
       memory: async (turn) => (await ownMemory()).accessOf(turn),
       recallOf: composeRecall(context),

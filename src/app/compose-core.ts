@@ -73,8 +73,8 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
     timeoutMs: () => settings().hooks.command_timeout * 1_000,
   })
   const { gatewayHooks, notifyMemory } = pluginRegistries
-  const waitInTurn = createTurnWait({ store, engine })
-  const turnNotices = createTurnNotices({ store, outbox, clock })
+  const waitInTurn = createTurnWait(store, engine)
+  const turnNotices = createTurnNotices(store, outbox, clock)
   const approvals = createApprovals(context, {
     waitInTurn,
     outbox,

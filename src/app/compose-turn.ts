@@ -10,8 +10,7 @@ import type { AgentServices } from '../flows/tools/agent-services.ts'
 import { createMessagePreparation, type MessagePreparation } from '../flows/turn/attachments.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
-import { createTitles, createTurnModels, createVoice, type TurnTitles } from '../flows/turn/on-demand-steps.ts'
-import type { Delegation } from '../flows/turn/steps.ts'
+import { createTitles, createVoice, type Delegation, type TurnTitles } from '../flows/turn/steps.ts'
 import { createTurnQueue } from '../flows/turn/turn-queue.ts'
 import { systemRandom } from '../lib/ids.ts'
 import { sleep } from '../lib/timers.ts'
@@ -209,7 +208,7 @@ export function composeTurnRunner(context: AppContext, core: Core, parts: TurnPa
     }),
     ...{ journal, running, agent, compression, delegation, outages, events, random, log, failpoint },
     conversation: { model: models.model, tools: tools.forTurn, freezePrompt: parts.freezePrompt },
-    models: createTurnModels({ models, prompt: agentServices.prompt, notices, settings, log }),
+    models: { fallback: models.fallback, senderOf: agentServices.prompt.senderOf },
     tools,
     plugins: { turnInfoOf: core.turnInfoOf, errorOrigin: core.pluginRegistries.middleware.errorOrigin },
     progress: {

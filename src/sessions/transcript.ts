@@ -108,6 +108,12 @@ export interface TranscriptEntry {
   readonly isSummary?: true
 }
 
+/** Index of the first message of a turn. */
+export function turnStartIndex(id: string, entries: readonly TranscriptEntry[]): number {
+  const index = entries.findIndex(({ turnId }) => turnId === id)
+  return index === -1 ? entries.length : index
+}
+
 /** The conversation as the model receives it, in order. */
 export function* readTranscript(sessionId: string): Transaction<TranscriptEntry[]> {
   const records = yield* rows(selectMessages, { session_id: sessionId })

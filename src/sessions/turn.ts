@@ -40,14 +40,3 @@ export interface Turn {
   /** The conversation so far. The messages of this turn come last. */
   readonly transcript: readonly TranscriptEntry[]
 }
-
-/** An interrupted turn may be the first one, too: the messages of its earlier attempt are its own. */
-export function isFirstTurn({ firstOfSession, resumed, transcript, id }: Turn): boolean {
-  return firstOfSession || (resumed && transcript.every(({ turnId }) => turnId === null || turnId === id))
-}
-
-/** Index of the first message of this turn. */
-export function turnStartIndex(turn: Turn, entries: readonly TranscriptEntry[]): number {
-  const index = entries.findIndex(({ turnId }) => turnId === turn.id)
-  return index === -1 ? entries.length : index
-}

@@ -16,10 +16,9 @@ export type ServerRequestSettings = Pick<
  */
 export function addServerSettings(
   request: ModelRequest,
-  server: ServerRequestSettings | undefined,
+  server: ServerRequestSettings,
   sessionId: string | undefined,
 ): ModelRequest {
-  if (server === undefined) return request
   const { extra_body: body, session_affinity_header: sessionHeader } = server
   const seconds = server.models?.[request.model]?.timeout_seconds ?? server.request_timeout_seconds
   const session = sessionHeader === undefined || !sessionId ? {} : { [sessionHeader]: sessionId }

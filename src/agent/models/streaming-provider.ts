@@ -47,7 +47,7 @@ export function createStreamingProvider(format: WireFormat, send: ModelTransport
     stream: (request, signal, sessionId) =>
       streamResponse({
         send,
-        request: addServerSettings(request, options.server, sessionId),
+        request: options.server === undefined ? request : addServerSettings(request, options.server, sessionId),
         signal,
         limits,
         aggregator: createAggregator(),

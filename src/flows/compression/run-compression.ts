@@ -30,9 +30,9 @@ import type { SessionSource } from '../../message/source.ts'
 import { type ChatMessage, noUsage } from '../../message/transcript.ts'
 import type { PluginMemory } from '../../plugins/plugin-memory.ts'
 import { rotateSession } from '../../sessions/session-rotation.ts'
-import type { TranscriptEntry } from '../../sessions/transcript.ts'
+import { type TranscriptEntry, turnStartIndex } from '../../sessions/transcript.ts'
 import { applyCompression, type CompressionEdits } from '../../sessions/transcript-compression.ts'
-import { type Turn, turnStartIndex } from '../../sessions/turn.ts'
+import type { Turn } from '../../sessions/turn.ts'
 import type { Store } from '../../store/store.ts'
 
 export interface CompressionPolicyDeps {
@@ -295,7 +295,7 @@ function rulesOf(
     tokens: estimateTokens(entries.map(({ message }) => message)),
     ratio,
     trigger,
-    turnStart: turnStartIndex(turn, entries),
+    turnStart: turnStartIndex(turn.id, entries),
     summarizes,
   })
 }

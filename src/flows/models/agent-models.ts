@@ -15,11 +15,13 @@ import { isHermesError } from '../../lib/errors.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import type { Logger } from '../../lib/log.ts'
 import { sleep } from '../../lib/timers.ts'
+import type { MessageEvent } from '../../message/event.ts'
 import { cronPlatform, type SessionSource } from '../../message/source.ts'
 import type { AccountPolicy } from '../../platforms/accounts.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import type { AuxiliaryCallDeps } from './auxiliary-model.ts'
 import type { ConversationFacts, ConversationModel } from './conversation-model.ts'
+import type { FailedTurn, FallbackNotices } from './fallback-model.ts'
 import type { ModelKeys } from './model-keys.ts'
 
 export interface AgentModelsDeps {
@@ -33,9 +35,15 @@ export interface AgentModelsDeps {
   readonly auxiliaryCalls: AuxiliaryCallDeps
   /** Absent: platforms and chats have no models of their own. */
   policyOf?(source: SessionSource): Pick<AccountPolicy, 'models'>
-  /** The model that was chosen for a conversation cannot be used any more; `instead` answers. */
-  choiceUnusable?(turn: ModelTurn, choice: NonNullable<ConversationModel['unusable']>, instead: string): Promise<void>
+  /** Absent: nobody is told that another model answers. */
+  readonly notices?: ModelNotices | undefined
   readonly log: Logger
+}
+
+/** What people are told of another model than theirs. The names are for people. All reject `store/...`. */
+export interface ModelNotices extends FallbackNotices {
+  /** The model that people chose for the conversation cannot be used. All three are for people. */
+  modelUnusable(event: MessageEvent, key: string, chosen: string, why: string, instead: string): Promise<void>
 }
 
 /** The turn that a model is for. */
@@ -52,9 +60,9 @@ export interface AgentModels {
   withKey(settings: ProviderSettings): Promise<ProviderSettings>
   /**
    * The model of `fallback_providers` for the rest of a turn, after a failure or because all keys rest; null when none can help.
-   * Never rejects.
+   * The people of `turn` are told. Never rejects.
    */
-  fallback(failed: ChosenModel, failure?: ModelError): Promise<ChosenModel | null>
+  fallback(failed: ChosenModel, failure?: ModelError, turn?: FailedTurn): Promise<ChosenModel | null>
   /** The models of `auxiliary`. */
   readonly auxiliary: Auxiliary
   /** Whether the configured model reads pictures, or the configuration names one for them. */
@@ -118,9 +126,23 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
     if (isConfigured) return await configuredModel()
     const { chosen, unusable } = await conversationModel(place)
     const answering = chosen ?? (await configuredModel())
-    if (unusable !== undefined)
-      await deps.choiceUnusable?.(turn, unusable, `${answering.model} (${answering.provider.name})`)
+    if (unusable !== undefined) await reportUnusable(turn, unusable, answering)
     return answering
+  }
+
+  async function reportUnusable(
+    { event, sessionId }: ModelTurn,
+    { provider, model: chosen, problem }: NonNullable<ConversationModel['unusable']>,
+    instead: ChosenModel,
+  ): Promise<void> {
+    deps.log.warn(
+      { event: 'model.choice_unusable', session: sessionId, provider, model: chosen, err: problem },
+      'a model is left out',
+    )
+    const name = provider === '' ? chosen : `${chosen} (${provider})`
+    const key = `${sessionId}:${provider}:${chosen}`
+    const answering = `${instead.model} (${instead.provider.name})`
+    await deps.notices?.modelUnusable(event, key, name, problem.message, answering)
   }
 
   async function configuredModel(): Promise<ChosenModel> {
@@ -140,11 +162,13 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
     return { settings, chosen: create(settings) }
   }
 
-  async function fallback(failed: ChosenModel, failure?: ModelError): Promise<ChosenModel | null> {
+  async function fallback(failed: ChosenModel, failure?: ModelError, turn?: FailedTurn): Promise<ChosenModel | null> {
     if (deps.settings().fallback_providers.length === 0) return null
-    const { chooseFallback } = await import('./fallback-model.ts')
-    const { settings, log } = deps
-    return await chooseFallback({ settings, selection, create: createWithKeys, log }, failed, failure)
+    const { chooseFallback, reportFallback } = await import('./fallback-model.ts')
+    const { settings, notices, log } = deps
+    const next = await chooseFallback({ settings, selection, create: createWithKeys, log }, failed, failure)
+    if (next !== null && turn !== undefined) await reportFallback({ notices, log }, turn, { failed, next, failure })
+    return next
   }
 
   return {

@@ -1,6 +1,6 @@
 /**
- * Chooses the model that finishes a turn after its own has failed (`fallback_providers`, contract agent.md S6). Loaded with the
- * first failure.
+ * Chooses the model that finishes a turn after its own has failed (`fallback_providers`, contract agent.md S6). The person gets one
+ * line about it; the log says what the first provider answered. Loaded with the first failure.
  */
 
 import type { ChosenModel } from '../../agent/models/chosen-model.ts'
@@ -9,6 +9,8 @@ import type { ProviderSettings } from '../../agent/models/create-provider.ts'
 import type { ModelError } from '../../agent/models/provider.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
+import type { MessageEvent } from '../../message/event.ts'
+import type { Turn } from '../../sessions/turn.ts'
 import { withoutForeignKeys } from './other-model.ts'
 
 export interface FallbackDeps {
@@ -18,6 +20,22 @@ export interface FallbackDeps {
   /** Rejects `config/…`. */
   create(settings: ProviderSettings): Promise<ChosenModel>
   readonly log: Logger
+}
+
+/** The turn that another model goes on with. */
+export type FailedTurn = Pick<Turn, 'id' | 'event'>
+
+/** The names are for people. */
+export interface ModelChange {
+  readonly failed: string
+  readonly next: string
+  /** When `failed` accepts a key again, ms; 0 if the failure does not concern its keys. */
+  readonly restsUntil: number
+}
+
+export interface FallbackNotices {
+  /** Another model finishes the turn. Rejects `store/...`. */
+  fellBack(event: MessageEvent, turnId: string, change: ModelChange): Promise<void>
 }
 
 /** The kinds of failures that concern the provider, and not the conversation. */
@@ -65,4 +83,34 @@ export async function chooseFallback(
 
 function isSameModel(a: ChosenModel, b: ChosenModel): boolean {
   return a.model === b.model && a.provider.name === b.provider.name && a.provider.baseUrl === b.provider.baseUrl
+}
+
+interface Fallback {
+  readonly failed: ChosenModel
+  readonly next: ChosenModel
+  /** Absent when all keys of the model rest. */
+  readonly failure?: ModelError | undefined
+}
+
+/** Never rejects. */
+export async function reportFallback(
+  { notices, log }: { readonly notices: FallbackNotices | undefined; readonly log: Logger },
+  { id, event }: FailedTurn,
+  { failed, next, failure }: Fallback,
+): Promise<void> {
+  const restsUntil = failed.provider.restsUntil?.() ?? 0
+  const change = { failed: nameOf(failed), next: nameOf(next) }
+  const fields = { turn: id, ...change }
+  if (failure === undefined)
+    log.info({ event: 'model.rests', ...fields, restsUntil }, 'another model answers while the keys rest')
+  else log.warn({ event: 'model.fallback', ...fields, err: failure }, 'another model finishes the turn')
+  try {
+    await notices?.fellBack(event, id, { ...change, restsUntil })
+  } catch (error) {
+    log.warn({ event: 'model.fallback_notice_failed', turn: id, err: error }, 'the notice could not be stored')
+  }
+}
+
+function nameOf({ provider, model }: ChosenModel): string {
+  return `${model} (${provider.name})`
 }

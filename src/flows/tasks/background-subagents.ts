@@ -2,7 +2,6 @@
  * Starts sub-agents that go on after their turn (contract S5). Each of them is a background task: it is on disk before its id
  * is returned, has a session of its own, and goes on after a crash. Loaded with the first of them.
  */
-import type { AgentConfig } from '../../agent/config.ts'
 import type { PlannedSubagent } from '../../agent/loop/agent-turn.ts'
 import { subagentPrompt } from '../../agent/loop/subagents.ts'
 import { DelegationRefused } from '../../agent/tools/tool.ts'
@@ -12,13 +11,7 @@ import type { SessionSource } from '../../message/source.ts'
 import type { ToolCall } from '../../message/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import type { BackgroundTasks } from './background-tasks.ts'
-
-export interface BackgroundSubagentsDeps {
-  readonly tasks: Pick<BackgroundTasks, 'start' | 'details'>
-  readonly settings: () => Pick<AgentConfig, 'delegation'>
-  /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
-}
+import type { DelegationDeps } from './hand-in.ts'
 
 /** Starts one sub-agent per plan for this call of a turn. Rejects with `DelegationRefused`, or as the inbox for the first one. */
 export type StartSubagents = (
@@ -34,7 +27,10 @@ function roundOf({ event }: Turn): number {
   return (event.subagentResult?.round ?? event.commandReport?.round ?? 0) + 1
 }
 
-export function createBackgroundSubagents({ tasks, settings, failpoint }: BackgroundSubagentsDeps): StartSubagents {
+export function createBackgroundSubagents(
+  tasks: Pick<BackgroundTasks, 'start' | 'details'>,
+  { settings, failpoint }: Pick<DelegationDeps, 'settings' | 'failpoint'>,
+): StartSubagents {
   /** Session keys, one for each sub-agent that is not on disk yet. */
   const starting: string[] = []
 

@@ -15,17 +15,10 @@ import type { SessionId } from '../../message/ids.ts'
 import { readSessionSettings } from '../../sessions/session-state.ts'
 import { freezePrompt, readFrozenPrompt } from '../../sessions/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'
-import type { Store } from '../../store/store.ts'
 import { enlist, type TransactionPart } from '../../store/transaction-part.ts'
 import type { ModelTurn } from '../models/agent-models.ts'
-import type { AgentServices } from '../tools/agent-services.ts'
 import type { TurnRunResult } from '../turn/output.ts'
-import { type HandedInTask, type HandInDeps, outcomeOf, prepareHandIn } from './hand-in.ts'
-
-export interface DelegatedTurnsDeps extends HandInDeps {
-  readonly store: Store
-  readonly agentServices: Pick<AgentServices, 'models' | 'tools' | 'environments'>
-}
+import { type DelegationDeps, type HandedInTask, outcomeOf, prepareHandIn } from './hand-in.ts'
 
 export interface DelegatedTurns {
   /** What the turn is for the agent; `info` is what plugins learn about it. */
@@ -40,7 +33,7 @@ export interface DelegatedTurns {
   handInUnstarted(task: HandedInTask): Promise<void>
 }
 
-export function createDelegatedTurns(deps: DelegatedTurnsDeps): DelegatedTurns {
+export function createDelegatedTurns(deps: DelegationDeps): DelegatedTurns {
   const { store, agentServices, log } = deps
   const { models } = agentServices
 

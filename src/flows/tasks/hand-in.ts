@@ -2,6 +2,7 @@
  * The message with the result of a sub-agent in the background. It is stored in the transaction that ends the sub-agent, once
  * for each task, and wakes the conversation that has asked.
  */
+import type { AgentConfig } from '../../agent/config.ts'
 import { checkedResult, createOutputCheck } from '../../agent/loop/output-schema.ts'
 import { truncateMiddle } from '../../agent/support/result-json.ts'
 import type { SubagentResult } from '../../agent/support/subagent-result.ts'
@@ -13,10 +14,18 @@ import type { Authority } from '../../message/authority.ts'
 import type { BackgroundDelegation, MessageEvent, SubagentReport } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
+import type { Store } from '../../store/store.ts'
 import { combine, type TransactionPart } from '../../store/transaction-part.ts'
+import type { AgentServices } from '../tools/agent-services.ts'
 import type { TurnRunResult } from '../turn/output.ts'
+import type { BackgroundTasks } from './background-tasks.ts'
 
-export interface HandInDeps {
+/** What sub-agents in the background need of the gateway. */
+export interface DelegationDeps {
+  readonly store: Store
+  readonly agentServices: Pick<AgentServices, 'models' | 'tools' | 'environments'>
+  /** Undefined in a process that does not wait for what goes on in the background. */
+  readonly tasks: Pick<BackgroundTasks, 'start' | 'details'> | undefined
   /** Whether the person may still talk to the agent in this chat. */
   hasAccess(event: Pick<MessageEvent, 'source'>): boolean
   /** Several people write in the session of this source. */
@@ -24,8 +33,7 @@ export interface HandInDeps {
   /** Takes the gateway's own secrets out of a text. */
   withhold(text: string): string
   wake(key: SessionKey): void
-  readonly settings: () => {
-    readonly agent: { readonly max_tool_result_chars: number }
+  readonly settings: () => Pick<AgentConfig, 'agent' | 'delegation'> & {
     readonly inbox: { readonly max_message_kb: number }
   }
   readonly clock: () => number
@@ -33,6 +41,8 @@ export interface HandInDeps {
   /** Named points for crash tests; does nothing in production. */
   failpoint(point: string): void
 }
+
+type HandIn = Omit<DelegationDeps, 'store' | 'agentServices' | 'tasks'>
 
 /** What of a task its conversation is told. */
 export interface HandedInTask {
@@ -61,7 +71,7 @@ export function outcomeOf(
 }
 
 /** A person whose access was taken away gets no answer, and none is paid for. */
-export function prepareHandIn(deps: HandInDeps, task: HandedInTask, outcome: Outcome): TransactionPart {
+export function prepareHandIn(deps: HandIn, task: HandedInTask, outcome: Outcome): TransactionPart {
   const { delegation, id } = task
   const key = brand<SessionKey>(delegation.sessionKey)
   if (!deps.hasAccess({ source: delegation.source })) return combine([])
@@ -87,7 +97,7 @@ export function prepareHandIn(deps: HandInDeps, task: HandedInTask, outcome: Out
 /** Bytes that the fields beside the text may need. */
 const envelopeBytes = 16_384
 
-function toEvent(deps: HandInDeps, { id, delegation, authority }: HandedInTask, outcome: Outcome): MessageEvent {
+function toEvent(deps: HandIn, { id, delegation, authority }: HandedInTask, outcome: Outcome): MessageEvent {
   const { source, goal, round } = delegation
   const { status, summary, schemaValid, output } = outcome
   const text = deps.withhold(output === undefined ? summary : JSON.stringify(output))

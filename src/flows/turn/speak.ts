@@ -9,10 +9,11 @@ import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { MediaToolsConfig } from '../../media/config.ts'
 import { isSilence } from '../../message/silence.ts'
-import { targetOf } from '../../message/source.ts'
+import { type Target, targetOf } from '../../message/source.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import { extractMedia } from '../../outbox/extract-media.ts'
 import type { Outbox, Reply } from '../../outbox/outbox.ts'
+import type { PlatformAdapter } from '../../platforms/adapter.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import type { Store } from '../../store/store.ts'
 import type { MediaServices } from '../models/media-services.ts'
@@ -21,7 +22,9 @@ export interface SpeakDeps {
   readonly media: () => Promise<Pick<MediaServices, 'speak'>>
   readonly outbox: Pick<Outbox, 'prepare' | 'withhold'>
   readonly store: Store
-  readonly settings: () => Pick<MediaToolsConfig, 'tts'>
+  readonly settings: () => Pick<MediaToolsConfig, 'voice' | 'tts'>
+  /** The adapter of a connected account. */
+  adapter(target: Target): Pick<PlatformAdapter, 'sendsAttachments'> | undefined
   /** ms since 1970 */
   readonly clock: () => number
   readonly log: Logger

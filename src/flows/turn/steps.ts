@@ -1,31 +1,37 @@
 /**
- * The steps from a claimed message to the answer of the model, and the ways in which an attempt ends without one. `src/turn.ts`
- * lists them.
+ * The steps from a claimed message to the answer of the model, the ways in which an attempt ends without one, and what follows an
+ * answer: its voice, and the title of the conversation. `src/turn.ts` lists them.
  */
 import type { Agent } from '../../agent/agent.ts'
 import type { AgentTools } from '../../agent/loop/agent-tools.ts'
-import type { AgentTurnInput, SubagentWork, SubagentWorkspace } from '../../agent/loop/agent-turn.ts'
+import type { AgentTurnInput, PlannedSubagent, SubagentWork, SubagentWorkspace } from '../../agent/loop/agent-turn.ts'
 import type { ChosenModel } from '../../agent/models/chosen-model.ts'
 import type { ModelError, Provider } from '../../agent/models/provider.ts'
 import type { TurnInfoFactory } from '../../agent/models/turn-info.ts'
 import type { TurnInfo } from '../../agent/support/agent-hooks.ts'
 import type { ToolContext } from '../../agent/tools/tool.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { createLruCache } from '../../lib/lru-cache.ts'
+import type { MediaToolsConfig } from '../../media/config.ts'
 import { formatUserText, hasWaitingUser, ownWordsOf } from '../../message/event.ts'
+import { targetOf } from '../../message/source.ts'
 import type { ToolCall } from '../../message/transcript.ts'
 import { StopRequested, TurnInterrupted, TurnPaused } from '../../sessions/running-turns.ts'
-import type { TranscriptEntry } from '../../sessions/transcript.ts'
-import { isFirstTurn, type Turn, turnStartIndex } from '../../sessions/turn.ts'
+import { type TranscriptEntry, turnStartIndex } from '../../sessions/transcript.ts'
+import type { Turn } from '../../sessions/turn.ts'
 import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { CompressionPolicy } from '../compression/compression-policy.ts'
-import type { TurnAttempt, TurnEnding, TurnStep } from './attempt.ts'
+import type { SessionTitlesDeps } from '../sessions/session-titles.ts'
+import type { TurnAftermath, TurnAttempt, TurnEnding, TurnStep } from './attempt.ts'
 import type { TurnJournal } from './journal.ts'
 import type { ModelOutages } from './model-outages.ts'
 import { completedResult, type TurnRunResult } from './output.ts'
+import type { SpeakDeps } from './speak.ts'
 import { failedResult, interruptedResult, noteFailure, stoppedResult } from './without-answer.ts'
 
 export interface TurnModels {
   /** The model that finishes a turn after a failure of its own, or because all its keys rest; null when there is none. Never rejects. */
-  fallback(turn: Turn, failed: ChosenModel, failure?: ModelError): Promise<ChosenModel | null>
+  fallback(failed: ChosenModel, failure: ModelError | undefined, turn: Turn): Promise<ChosenModel | null>
   /** The provider as the requests of this turn are sent; it may add text that is stored nowhere. */
   senderOf(turn: Turn, provider: Provider): Promise<Provider>
 }
@@ -76,8 +82,10 @@ export interface TurnRole {
 export interface Delegation {
   /** Rejects when the code cannot be loaded. */
   role(): Promise<TurnRole>
-  /** Starts sub-agents that go on after this turn. Undefined where no conversation could take their results. */
-  starterFor(turn: Turn): AgentTurnInput['startInBackground']
+  /** Starts sub-agents that go on after the turn. Undefined in a process that does not wait for them. */
+  readonly start?:
+    | ((turn: Turn, call: ToolCall, planned: readonly PlannedSubagent[]) => Promise<readonly string[]>)
+    | undefined
   /** Prepares the message with the result of a sub-agent. A message of the same task is stored once. */
   prepareHandIn(turn: Turn, result: TurnRunResult): Promise<TransactionPart>
 }
@@ -105,7 +113,7 @@ export function chooseModel({ fallback }: TurnModels): TurnStep<KnownRole, Known
     async run({ turn }, { role }) {
       const first = await role.model(turn)
       const rests = (first.provider.restsUntil?.() ?? 0) > 0
-      return { first, chosen: rests ? ((await fallback(turn, first)) ?? first) : first }
+      return { first, chosen: rests ? ((await fallback(first, undefined, turn)) ?? first) : first }
     },
   }
 }
@@ -171,7 +179,7 @@ export function runAgent(ports: AgentPorts): TurnStep<KnownBefore, { readonly re
       const answer = await agent.runTurn({
         turn: info,
         subagent: role.work?.(turn, info),
-        startInBackground: delegation.starterFor(turn),
+        startInBackground: starterFor(delegation, turn),
         onUnreportedUsage(usage) {
           attempt.unreported = usage
         },
@@ -184,7 +192,7 @@ export function runAgent(ports: AgentPorts): TurnStep<KnownBefore, { readonly re
         tools: await role.tools(turn),
         system,
         transcript: entries.map(({ message }) => message),
-        turnStart: turnStartIndex(turn, entries),
+        turnStart: turnStartIndex(turn.id, entries),
         maxIterations: turn.event.task?.maxIterations,
         isUnattended: !hasWaitingUser(turn.event),
         reasoningEffort: turn.settings.reasoning_effort,
@@ -205,13 +213,13 @@ export function runAgent(ports: AgentPorts): TurnStep<KnownBefore, { readonly re
               : compression.afterTools(turn, chosen, tokens, running.signal),
           ),
         currentModel: () => chosen,
-        fallBackSubagent: (failed, failure) => models.fallback(turn, failed, failure),
+        fallBackSubagent: (failed, failure) => models.fallback(failed, failure, turn),
         // A turn changes its model once.
         fallBack:
           chosen !== first
             ? undefined
             : async (failure) => {
-                const next = await models.fallback(turn, chosen, failure)
+                const next = await models.fallback(chosen, failure, turn)
                 if (next === null) return null
                 chosen = next
                 return { ...next, sender: await models.senderOf(turn, next.provider) }
@@ -227,6 +235,12 @@ export function runAgent(ports: AgentPorts): TurnStep<KnownBefore, { readonly re
       return { result: result.state === 'failed' ? noteFailure(turn, result) : result }
     },
   }
+}
+
+/** Undefined where no conversation could take the results of sub-agents. */
+function starterFor({ start }: Delegation, turn: Turn): AgentTurnInput['startInBackground'] {
+  if (start === undefined || turn.event.task !== undefined || !hasWaitingUser(turn.event)) return undefined
+  return (call, planned) => start(turn, call, planned)
 }
 
 /** What an attempt without an answer has of a model. */
@@ -291,6 +305,74 @@ export function isDelegated({ event }: Turn): boolean {
   return event.task?.delegation !== undefined
 }
 
+/** An interrupted turn may be the first one, too: the messages of its earlier attempt are its own. */
+function isFirstTurn({ firstOfSession, resumed, transcript, id }: Turn): boolean {
+  return firstOfSession || (resumed && transcript.every(({ turnId }) => turnId === null || turnId === id))
+}
+
 function isReport({ subagentResult, commandReport }: Turn['event']): boolean {
   return subagentResult !== undefined || commandReport !== undefined
+}
+
+/** Sends the voice of an answer whose text is stored, where the person wants to hear it. Never rejects. */
+export function createVoice(deps: SpeakDeps): TurnAftermath {
+  const { settings, adapter } = deps
+  return {
+    name: 'voice',
+    async run({ turn, running, progress }, { state, notice, text }) {
+      const isAnswer = state === 'done' && !notice && text.trim() !== '' && turn.event.task === undefined
+      if (!isAnswer || progress.hasSpoken() || !isSpokenTo(settings().voice, turn)) return
+      if (adapter(targetOf(turn.event.source))?.sendsAttachments !== true) return
+      const { speakAnswer } = await import('./speak.ts')
+      await speakAnswer(deps, turn, text, running.signal)
+    },
+  }
+}
+
+/** Whether the person wants to hear the answer (contract §3.8). */
+function isSpokenTo({ auto_tts: isDefault }: MediaToolsConfig['voice'], { event, settings }: Turn): boolean {
+  const { voice: chosen } = settings
+  if (chosen === 'tts' || chosen === 'off') return chosen === 'tts'
+  const isVoice = event.attachments?.some(({ kind, quoted }) => kind === 'voice' && quoted !== true) === true
+  return isVoice && (chosen === 'on' || isDefault)
+}
+
+export interface TurnTitles {
+  readonly title: TurnAftermath
+  /** Resolves when no title is being asked for. */
+  idle(): Promise<void>
+}
+
+const maxTitledSessions = 1_000
+
+/** @param isOffered false in a process that does not wait for titles */
+export function createTitles(deps: SessionTitlesDeps, isOffered: boolean): TurnTitles {
+  const { settings, log } = deps
+  /** The sessions of which no later answer matters. */
+  const titled = createLruCache<true>(maxTitledSessions)
+  let isLoaded = false
+  const load = lazy(async () => {
+    isLoaded = true
+    return (await import('../sessions/session-titles.ts')).createSessionTitles(deps)
+  })
+  return {
+    title: {
+      name: 'title',
+      run({ turn }, { state, text }) {
+        const { event, sessionId } = turn
+        if (state !== 'done' || text === '' || titled.has(sessionId)) return
+        const isEnabled = isOffered && settings().auxiliary.title_generation.enabled
+        if (isEnabled && (event.task !== undefined || event.internal === true || !hasWaitingUser(event))) return
+        titled.set(sessionId, true)
+        if (!isEnabled) return
+        load().then(
+          (titles) => titles.add(turn, text),
+          (error: unknown) => log.error({ event: 'session.titles_not_loaded', err: error }, 'titles cannot be given'),
+        )
+      },
+    },
+    async idle() {
+      if (isLoaded) await (await load()).idle()
+    },
+  }
 }

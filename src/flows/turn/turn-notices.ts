@@ -6,30 +6,13 @@ import { hasWaitingUser, type MessageEvent } from '../../message/event.ts'
 import { targetOf } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { Store } from '../../store/store.ts'
+import type { ModelNotices } from '../models/agent-models.ts'
 
-export interface TurnNoticesDeps {
-  readonly store: Store
-  readonly outbox: Pick<Outbox, 'prepare'>
-  readonly clock: () => number
-}
-
-/** The names are for people. */
-export interface ModelChange {
-  readonly failed: string
-  readonly next: string
-  /** When `failed` accepts a key again, ms; 0 if the failure does not concern its keys. */
-  readonly restsUntil: number
-}
-
-export interface TurnNotices {
+export interface TurnNotices extends ModelNotices {
   /** The turn continues later, after crashes of the gateway. Rejects `store/...`. */
   postponed(event: MessageEvent, turnId: string, until: number): Promise<void>
   /** The turn waits for the provider of the model. `reason` is for people. Rejects `store/...`. */
   waitingForModel(event: MessageEvent, turnId: string, reason: string): Promise<void>
-  /** Another model finishes the turn. Rejects `store/...`. */
-  fellBack(event: MessageEvent, turnId: string, change: ModelChange): Promise<void>
-  /** The model that people chose for the conversation cannot be used. All three are for people. Rejects `store/...`. */
-  modelUnusable(event: MessageEvent, key: string, chosen: string, why: string, instead: string): Promise<void>
   /** The message waits until the agent goes on. `key` names the pause and the conversation. Rejects `store/...`. */
   paused(event: MessageEvent, key: string, reason: string): Promise<void>
   /** The owner learns once that the agent works without a sandbox. `owner` names the owner. Rejects `store/...`. */
@@ -44,7 +27,7 @@ export interface TurnNotices {
   endedAfterRefusals(event: MessageEvent, turnId: string): Promise<void>
 }
 
-export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): TurnNotices {
+export function createTurnNotices(store: Store, outbox: Pick<Outbox, 'prepare'>, clock: () => number): TurnNotices {
   async function notify(event: MessageEvent, key: string, text: string): Promise<void> {
     if (!hasReader(event)) return
     const { source, messageId: replyTo } = event

@@ -7,11 +7,6 @@ import type { SessionKey } from '../../message/ids.ts'
 import { findTurnActivity } from '../../sessions/turns.ts'
 import type { Store } from '../../store/store.ts'
 
-export interface TurnWaitDeps {
-  readonly store: Store
-  readonly engine: Pick<Engine, 'waitOutside'>
-}
-
 /**
  * Meanwhile another turn may run, and a crash does not count as a failed attempt of the turn. Resolves or rejects as `wait`,
  * or rejects `store/...`.
@@ -25,7 +20,7 @@ interface SessionWaits {
   paused: number | undefined
 }
 
-export function createTurnWait({ store, engine }: TurnWaitDeps): TurnWait {
+export function createTurnWait(store: Store, engine: Pick<Engine, 'waitOutside'>): TurnWait {
   const waits = new Map<SessionKey, SessionWaits>()
 
   /** Pauses the attempt, unless the turn also works. */

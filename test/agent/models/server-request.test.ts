@@ -74,8 +74,10 @@ test('the time without output is that of the model, or else that of its server',
   t.after(() => server.stop())
   const models = { slow: { timeout_seconds: 600 } }
   const providers = parsed({ base_url: server.baseUrl, request_timeout_seconds: 0.01, models })
-  assert.equal(addServerSettings({ model: 'slow', stream: true }, providers['lab'], undefined).timeout, 600)
-  assert.equal(addServerSettings({ model: 'slow', stream: true, timeout: 5 }, providers['lab'], undefined).timeout, 5)
+  const { lab } = providers
+  assert.ok(lab)
+  assert.equal(addServerSettings({ model: 'slow', stream: true }, lab, undefined).timeout, 600)
+  assert.equal(addServerSettings({ model: 'slow', stream: true, timeout: 5 }, lab, undefined).timeout, 5)
   const choice = createProvider({ provider: 'lab', model: 'm', baseUrl: '', apiKey: '', variables: {}, providers })
   assert.ok('provider' in choice)
   const request = choice.provider.buildRequest({ model: 'm', system: '', messages: [], tools: [] })

@@ -3,9 +3,12 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { z } from 'zod'
+import { agentConfig } from '../../../src/agent/config.ts'
 import { parentOf } from '../../../src/flows/tasks/delegated-turns.ts'
-import { type HandInDeps, outcomeOf, prepareHandIn } from '../../../src/flows/tasks/hand-in.ts'
+import { outcomeOf, prepareHandIn } from '../../../src/flows/tasks/hand-in.ts'
 import type { TurnRunResult } from '../../../src/flows/turn/output.ts'
+import { inboxConfig } from '../../../src/inbox/config.ts'
 import { listOpenTurnEvents } from '../../../src/inbox/queries.ts'
 import { parseStoredEvent } from '../../../src/inbox/stored-event.ts'
 import { silentLog } from '../../../src/lib/log.ts'
@@ -22,20 +25,24 @@ const delegation: BackgroundDelegation = {
 }
 const task = { id: 'bg_1', delegation, authority: { ...ownerAuthority, role: 'member' as const } }
 
+type HandIn = Parameters<typeof prepareHandIn>[0]
+
+const settings = z.object({ ...agentConfig, ...inboxConfig }).parse({})
+
 function ended(more: Partial<TurnRunResult>): TurnRunResult {
   const none = { ord: 0, usage: noUsage, model: '', provider: '', iterations: 0, reason: null }
   return { ...none, state: 'done', text: '', notice: false, announced: true, ...more }
 }
 
-function conversationOf(t: TestContext, more: Partial<HandInDeps> = {}) {
+function conversationOf(t: TestContext, more: Partial<HandIn> = {}) {
   const { store } = openStore(t)
   const woken: string[] = []
-  const deps: HandInDeps = {
+  const deps: HandIn = {
     hasAccess: () => true,
     isShared: () => true,
     withhold: (text) => text.replaceAll('secret', '***'),
     wake: (key) => void woken.push(key),
-    settings: () => ({ agent: { max_tool_result_chars: 50_000 }, inbox: { max_message_kb: 256 } }),
+    settings: () => settings,
     clock: () => 1,
     log: silentLog,
     failpoint: () => undefined,
@@ -96,7 +103,11 @@ test('nothing is handed in to a person whose access was taken away', async (t) =
 
 test('a result that is too long is cut, whatever its characters need in the database', async (t) => {
   const { handIn, events } = conversationOf(t, {
-    settings: () => ({ agent: { max_tool_result_chars: 1_000_000 }, inbox: { max_message_kb: 32 } }),
+    settings: () => ({
+      ...settings,
+      agent: { ...settings.agent, max_tool_result_chars: 1_000_000 },
+      inbox: { max_message_kb: 32 },
+    }),
   })
   await handIn({ status: 'completed', summary: '\u0001'.repeat(500_000) })
   const [event] = await events()

@@ -31,10 +31,7 @@ async function turnInProgress(t: TestContext) {
   const journal = createTurnJournal(deps)
   const claim = await journal.claim(key)
   assert.ok(claim?.kind === 'model')
-  const wait = createTurnWait({
-    store,
-    engine: { waitOutside: (_key, work) => work() },
-  })
+  const wait = createTurnWait(store, { waitOutside: (_key, work) => work() })
   return {
     store,
     writes: journal.journalOf(claim.turn),
