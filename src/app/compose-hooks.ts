@@ -66,7 +66,6 @@ export function composeHooks(
     },
     onlyPluginEvents: isEmbedded,
     acceptsAll: () => acceptAll || config.current().hooks_auto_accept || autoAcceptEnabled(config.environment().values),
-    fetch,
     newId: () => uuid7(clock()),
     clock,
     log,

@@ -9,18 +9,17 @@ import { createHookPayload, matchesPattern } from './payload.ts'
 import { type ProgramResult, runProgram } from './run-program.ts'
 import { splitShellWords } from './shell-words.ts'
 
-export interface CommandHookDeps {
-  readonly environment: () => Readonly<Record<string, string>>
-  readonly cwd: string
-  /** Why the program must not run; '' if it may run. */
-  blockedReason(): string
-}
-
 /** The exit code with which a program denies. */
 const denyExitCode = 2
 const maxReasonChars = 400
 
-export function createCommandHook(hook: CommandHook, { environment, cwd, blockedReason }: CommandHookDeps): RunHook {
+/** @param blockedReason why the program must not run; '' if it may run */
+export function createCommandHook(
+  hook: CommandHook,
+  cwd: string,
+  environment: () => Readonly<Record<string, string>>,
+  blockedReason: () => string,
+): RunHook {
   return async ({ event, context, wantsResult, deadlineMs }) => {
     const argv = splitShellWords(hook.command)
     if (argv === undefined || !matchesPattern(hook.matcher, context)) return noDecision

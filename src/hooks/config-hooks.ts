@@ -3,34 +3,18 @@
  */
 import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type { Logger } from '../lib/log.ts'
 import { createCommandHook, fallbackDecision } from './command-hook.ts'
 import { type CommandHook, type HooksConfig, hasInvalidProgram, listCommandHooks, type Webhook } from './config.ts'
 import { hasConsent, readConsents } from './consent.ts'
+import type { HookRegistryDeps, HookSubscriptions } from './contract.ts'
 import type { Subscription } from './event-names.ts'
 import { type HookStatus, zeroCounts } from './hook-status.ts'
 import { baseEnvironment } from './host-groups.ts'
 import { createListener, type Listener } from './listener.ts'
-import { createPluginEventHook, invalidCheckHook, type PluginEvents, toolCheckEvent } from './plugin-events.ts'
+import { createPluginEventHook, invalidCheckHook, toolCheckEvent } from './plugin-events.ts'
 import { createProgramCheck, programFiles } from './program-files.ts'
 import { splitShellWords } from './shell-words.ts'
-import { createWebhook, type WebhookDeps } from './webhook.ts'
-
-export interface ConfigHooksDeps extends Pick<WebhookDeps, 'fetch' | 'newId' | 'clock'> {
-  readonly home: string
-  readonly settings: () => HooksConfig
-  readonly environment: () => Readonly<Record<string, string>>
-  /** Whether programs run without having been accepted. */
-  readonly acceptsAll: () => boolean
-  eventIssue(event: string): string | undefined
-  readonly pluginEvents: PluginEvents
-  /** Whether hooks of other events are left out. False by default. */
-  readonly onlyPluginEvents?: boolean | undefined
-  subscriptionsOf(events: readonly string[]): string[]
-  isPaused(id: string): boolean
-  onChange(): void
-  readonly log: Logger
-}
+import { createWebhook } from './webhook.ts'
 
 export interface ConfigHooks {
   /** Reads the configuration again. Unchanged hooks keep their queue and their statistics. Never throws. */
@@ -62,7 +46,7 @@ interface Entry {
 /** Time for the overhead of both attempts, in addition to the timeout of the requests. */
 const webhookGraceMs = 1_000
 
-export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
+export function createConfigHooks(deps: HookRegistryDeps, subscriptions: HookSubscriptions): ConfigHooks {
   const { home, settings, pluginEvents, log, clock } = deps
   let entries = new Map<string, Entry>()
   let toolBlock: { remove(): unknown } | undefined
@@ -83,18 +67,10 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
       id,
       ...(configured.kind === 'command'
         ? {
-            run: createCommandHook(configured.spec, { environment, cwd: home, blockedReason }),
+            run: createCommandHook(configured.spec, home, environment, blockedReason),
             fallback: (context: unknown) => fallbackDecision(configured.spec, context),
           }
-        : {
-            run: createWebhook(configured.spec, {
-              fetch: deps.fetch,
-              environment: deps.environment,
-              cwd: home,
-              newId: deps.newId,
-              clock,
-            }),
-          }),
+        : { run: createWebhook(configured.spec, deps) }),
       deadlineMs: () => deadlineMsOf(configured),
       isEligible: () => true,
       neverTrips: configured.kind === 'command' && configured.events.includes(toolCheckEvent),
@@ -102,7 +78,7 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
       clock,
       log: log.child({ hook: id }),
     })
-    if (deps.isPaused(id)) listener.pause()
+    if (subscriptions.isPaused(id)) listener.pause()
     return listener
   }
 
@@ -120,7 +96,7 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     if (before !== undefined && isSame && isDeepStrictEqual(before.accepted, accepted)) return before
     if (before !== undefined) stopEntry(before)
     for (const event of configured.events) {
-      const issue = pluginEvents.includes(event) ? undefined : deps.eventIssue(event)
+      const issue = pluginEvents.includes(event) ? undefined : subscriptions.eventIssue(event)
       if (issue !== undefined && !isSame)
         log.warn({ event: 'hook.event_unknown', hook: id, issue }, 'a configured hook subscribes to an unknown event')
     }
@@ -164,11 +140,11 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
       const used = [...configuredNow].filter(([, hook]) => isUsed(hook))
       entries = new Map(used.map(([id, hook]) => [id, refreshEntry(id, hook, before.get(id))]))
       for (const [id, entry] of before) if (!entries.has(id)) stopEntry(entry)
-      deps.onChange()
+      subscriptions.onChange()
     },
     subscriptions: () =>
       [...entries.values()].flatMap(({ configured, listener }) =>
-        listener === undefined ? [] : [{ listener, events: deps.subscriptionsOf(configured.events) }],
+        listener === undefined ? [] : [{ listener, events: subscriptions.canonicalEvents(configured.events) }],
       ),
     find: (name) => entries.get(name)?.listener,
     list: () => [...entries].map(([id, entry]) => statusOf(id, entry)),
@@ -208,9 +184,7 @@ function configuredHooks(settings: HooksConfig): Map<string, ConfiguredHook> {
   return hooks
 }
 
-type ConsentDeps = Pick<ConfigHooksDeps, 'home' | 'acceptsAll' | 'log'>
-
-function acceptedHashesFor(configured: ConfiguredHook, deps: ConsentDeps): AcceptedHashes | undefined {
+function acceptedHashesFor(configured: ConfiguredHook, deps: HookRegistryDeps): AcceptedHashes | undefined {
   if (configured.kind === 'webhook' || deps.acceptsAll()) return 'any'
   const { command } = configured.spec
   const [event = ''] = configured.events

@@ -3,39 +3,15 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Host, HostOptions } from '../hosts/contract.ts'
 import { type FileFingerprints, fingerprintsOf } from '../lib/file-fingerprint.ts'
-import type { Logger } from '../lib/log.ts'
 import type { DirectoryWatcher } from '../lib/watch-files.ts'
-import type { HooksConfig } from './config.ts'
-import { type DiscoveredHook, type DiscoveryResult, discoverHooks, type HookRoot } from './discovery.ts'
+import type { HookRegistryDeps, HookSubscriptions } from './contract.ts'
+import { type DiscoveredHook, type DiscoveryResult, discoverHooks } from './discovery.ts'
 import { groupKeyOf, hookEnvironment } from './host-groups.ts'
 import { createHostPool, type HostPool } from './host-pool.ts'
 import { createListener, type Listener } from './listener.ts'
 import { createManifestReader, type ManifestReader } from './manifest-cache.ts'
-import { createHookRequestHandler, type HookGatewayServices } from './services.ts'
-
-export interface FolderHooksDeps {
-  readonly roots: readonly HookRoot[]
-  /** `$HERMES_HOME`. */
-  readonly home: string
-  readonly settings: () => HooksConfig
-  readonly environment: () => Readonly<Record<string, string>>
-  createHost(options: HostOptions): Host
-  /** The directory that caches JavaScript produced from TypeScript handlers. */
-  readonly cacheFolder: string
-  /** The file that caches parsed manifests. */
-  readonly manifestCache: string
-  /** The gateway functions that handlers may call. */
-  readonly services: HookGatewayServices
-  eventIssue(event: string): string | undefined
-  subscriptionsOf(events: readonly string[]): string[]
-  isPaused(id: string): boolean
-  /** Called when the subscriptions have changed. */
-  onChange(): void
-  readonly clock: () => number
-  readonly log: Logger
-}
+import { createHookRequestHandler } from './services.ts'
 
 export interface FolderHookEntry {
   /** The active version. */
@@ -48,7 +24,8 @@ export interface FolderHookEntry {
 }
 
 export interface FolderHooksState {
-  readonly deps: FolderHooksDeps
+  readonly deps: HookRegistryDeps
+  readonly subscriptions: HookSubscriptions
   readonly hostPool: HostPool
   readonly manifests: ManifestReader
   /** Hooks that have a host of their own because they crashed a shared one repeatedly. */
@@ -75,7 +52,7 @@ const maxFrameBytes = 2 * 1024 * 1024
 const drainMarginMs = 500
 const minDrainMs = 1_000
 
-export function createFolderHooksState(deps: FolderHooksDeps): FolderHooksState {
+export function createFolderHooksState(deps: HookRegistryDeps, subscriptions: HookSubscriptions): FolderHooksState {
   const { home, settings, environment, cacheFolder, log } = deps
   const isolated = new Set<string>()
   const isIsolated = (id: string) => isolated.has(id)
@@ -95,6 +72,7 @@ export function createFolderHooksState(deps: FolderHooksDeps): FolderHooksState 
   })
   const state: FolderHooksState = {
     deps,
+    subscriptions,
     hostPool,
     manifests: createManifestReader(deps.manifestCache, log),
     isolated,
@@ -113,7 +91,8 @@ export function createFolderHooksState(deps: FolderHooksDeps): FolderHooksState 
 
 /** Reads the directories, and logs each warning only when it is new. */
 export function discoverFolders(state: FolderHooksState): DiscoveryResult {
-  const { roots, eventIssue, log } = state.deps
+  const { roots, log } = state.deps
+  const { eventIssue } = state.subscriptions
   const discovery = discoverHooks({ roots, eventIssue, parseManifest: state.manifests.read })
   state.invalid = discovery.invalid
   const warnings = [...discovery.warnings, ...state.invalid.map(({ reason }) => reason)]
@@ -162,7 +141,7 @@ export function enqueueChange(state: FolderHooksState, change: () => Promise<voi
 }
 
 function createFolderListener(state: FolderHooksState, id: string, hook: () => DiscoveredHook): Listener {
-  const { home, clock, log, isPaused } = state.deps
+  const { home, clock, log } = state.deps
   const listener = createListener({
     id,
     run: (call) => state.hostPool.call(id, call),
@@ -177,7 +156,7 @@ function createFolderListener(state: FolderHooksState, id: string, hook: () => D
     clock,
     log: log.child({ hook: id }),
   })
-  if (isPaused(id)) listener.pause()
+  if (state.subscriptions.isPaused(id)) listener.pause()
   return listener
 }
 

@@ -5,6 +5,7 @@ import { basename } from 'node:path'
 import { ensureDirectory } from '../lib/files.ts'
 import { isSourceFile } from '../lib/safe-files.ts'
 import { type DirectoryWatcher, watchDirectories } from '../lib/watch-files.ts'
+import type { HookRegistryDeps, HookSubscriptions } from './contract.ts'
 import type { Subscription } from './event-names.ts'
 import {
   createEntry,
@@ -13,7 +14,6 @@ import {
   discoverFolders,
   enabledHooks,
   enqueueChange,
-  type FolderHooksDeps,
   type FolderHooksState,
 } from './folder-hook-state.ts'
 import { folderHookStatus, invalidHookStatus } from './folder-hook-status.ts'
@@ -40,8 +40,8 @@ export interface FolderHooks {
   stop(drainMs: number): Promise<void>
 }
 
-export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
-  const state = createFolderHooksState(deps)
+export function createFolderHooks(deps: HookRegistryDeps, subscriptions: HookSubscriptions): FolderHooks {
+  const state = createFolderHooksState(deps, subscriptions)
   const { hostPool, manifests } = state
   const entries = () => [...state.entries.values()]
   return {
@@ -49,7 +49,10 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
     subscriptions: () =>
       entries()
         .filter(({ found: hook }) => hook.manifest.enabled)
-        .map(({ found: hook, listener }) => ({ listener, events: deps.subscriptionsOf(hook.manifest.events) })),
+        .map(({ found: hook, listener }) => ({
+          listener,
+          events: subscriptions.canonicalEvents(hook.manifest.events),
+        })),
     find: (name) => state.entries.get(name)?.listener,
     list: () => [
       ...entries().map((entry) => folderHookStatus(entry, deadlineMsOf(state, entry.found))),
@@ -77,13 +80,13 @@ export function createFolderHooks(deps: FolderHooksDeps): FolderHooks {
 }
 
 function discover(state: FolderHooksState): void {
-  const { log, onChange } = state.deps
+  const { log } = state.deps
   const { hooks } = discoverFolders(state)
   state.entries = new Map(hooks.map((hook) => [hook.id, createEntry(state, hook, undefined)]))
   state.hostPool.assign(enabledHooks(state))
   if (hooks.length > 0)
     log.info({ event: 'hook.discovered', hooks: [...state.entries.keys()] }, 'hooks were discovered')
-  onChange()
+  state.subscriptions.onChange()
 }
 
 function startWatching(state: FolderHooksState, root: string): DirectoryWatcher {

@@ -5,29 +5,14 @@
 import type { Logger } from '../lib/log.ts'
 import { withTimeout } from '../lib/timers.ts'
 import type { HookEventListener, HookEventName, HookEvents } from '../message/hook-events.ts'
-import { type ConfigHooksDeps, createConfigHooks } from './config-hooks.ts'
+import { createConfigHooks } from './config-hooks.ts'
+import type { HookRegistryDeps, HookSubscriptions } from './contract.ts'
 import { createEventValidator, type Subscription, subscriptionsOf, wildcardOf } from './event-names.ts'
-import type { FolderHooksDeps } from './folder-hook-state.ts'
 import { createFolderHooks } from './folder-hooks.ts'
 import type { HookStatus } from './hook-status.ts'
 import type { HostProcessStatus } from './host-pool.ts'
 import type { Listener, TestFireResult } from './listener.ts'
 import { readPaused, writePaused } from './paused-hooks.ts'
-
-type ProvidedDeps = 'eventIssue' | 'subscriptionsOf' | 'isPaused' | 'onChange'
-
-export interface HookRegistryDeps
-  extends Omit<FolderHooksDeps, ProvidedDeps>,
-    Pick<ConfigHooksDeps, 'fetch' | 'newId' | 'acceptsAll' | 'pluginEvents' | 'onlyPluginEvents'> {
-  /** The user's hooks directory. */
-  readonly folder: string
-  /** Every event that is emitted, including those of commands. */
-  emittedEvents(): readonly string[]
-  /** Whether further commands, and so their events, may follow shortly. */
-  commandsMayFollow?(): boolean
-  /** The canonical name of a slash command or of one of its aliases. */
-  resolveCommand(name: string): string | undefined
-}
 
 export interface HookRegistry {
   /** Discovers hooks. A host starts with the first event that one of its hooks subscribes to. Never throws. */
@@ -62,9 +47,11 @@ export interface HookRegistry {
 export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
   const { folder, log } = deps
   const paused = readPausedOrNone(folder, log)
-  const { folderHooks, configHooks } = createHookSources(deps, paused, () => {
+  const shared = createSubscriptions(deps, paused, () => {
     match = createEventMatcher(subscriptions())
   })
+  const folderHooks = createFolderHooks(deps, shared)
+  const configHooks = createConfigHooks(deps, shared)
   let match = createEventMatcher<Listener>([])
   let stopped: Promise<void> | undefined
 
@@ -144,27 +131,25 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
 
 const commandPrefix = 'command:'
 
-/** The hooks in directories and those of the configuration, with what both share. */
-function createHookSources(deps: HookRegistryDeps, paused: ReadonlySet<string>, onChange: () => void) {
-  const { home, settings, environment, clock, log } = deps
+function createSubscriptions(
+  deps: HookRegistryDeps,
+  paused: ReadonlySet<string>,
+  onChange: () => void,
+): HookSubscriptions {
   const canonicalEvent = (event: string): string => {
     if (!event.startsWith(commandPrefix)) return event
     const name = deps.resolveCommand(event.slice(commandPrefix.length))
     return name === undefined ? event : `${commandPrefix}${name}`
   }
-  // The emitted events are read each time, because plugins add and remove commands.
-  const eventIssue = (event: string) => {
-    if (event.startsWith(commandPrefix) && deps.commandsMayFollow?.() === true) return undefined
-    return createEventValidator(deps.emittedEvents())(canonicalEvent(event))
-  }
-  const subscribe = (events: readonly string[]) => subscriptionsOf(events, canonicalEvent)
-  const isPaused = (id: string) => paused.has(id)
-  const shared = { home, settings, environment, clock, log, eventIssue, subscriptionsOf: subscribe, isPaused, onChange }
-  const { roots, createHost, cacheFolder, manifestCache, services } = deps
-  const { fetch, newId, acceptsAll, pluginEvents, onlyPluginEvents } = deps
   return {
-    folderHooks: createFolderHooks({ ...shared, roots, createHost, cacheFolder, manifestCache, services }),
-    configHooks: createConfigHooks({ ...shared, fetch, newId, acceptsAll, pluginEvents, onlyPluginEvents }),
+    // The emitted events are read each time, because plugins add and remove commands.
+    eventIssue(event) {
+      if (event.startsWith(commandPrefix) && deps.commandsMayFollow?.() === true) return undefined
+      return createEventValidator(deps.emittedEvents())(canonicalEvent(event))
+    },
+    canonicalEvents: (events) => subscriptionsOf(events, canonicalEvent),
+    isPaused: (id) => paused.has(id),
+    onChange,
   }
 }
 

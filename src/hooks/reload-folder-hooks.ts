@@ -50,7 +50,7 @@ export async function reloadFolderHooks(state: FolderHooksState): Promise<void> 
   const results = await state.hostPool.assignAndLoad(enabledHooks(state), new Set(toLoad.map(({ id }) => id)))
   for (const [id, hook] of changed) applyLoadResult(state, hook, before.get(id), results.get(id))
   for (const [id, entry] of before) if (!state.entries.has(id)) removeHook(state, id, entry)
-  state.deps.onChange()
+  state.subscriptions.onChange()
 }
 
 /** Keeps a hook that was not found while its directory is invalid, and for a short time after it has disappeared. */
@@ -85,7 +85,7 @@ function applyLoadResult(
   before: FolderHookEntry | undefined,
   assignment: AssignmentResult | undefined,
 ): void {
-  const { log, isPaused } = state.deps
+  const { log } = state.deps
   const { id, manifest } = hook
   const entry = state.entries.get(id)
   if (entry === undefined) return
@@ -103,7 +103,7 @@ function applyLoadResult(
     }
     return
   }
-  if (!isPaused(id)) entry.listener.resume()
+  if (!state.subscriptions.isPaused(id)) entry.listener.resume()
   if (!manifest.enabled) return
   const isReload = before !== undefined
   const action = isReload ? 'Reloaded' : 'Loaded'

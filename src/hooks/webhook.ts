@@ -5,20 +5,13 @@
 import { createHmac } from 'node:crypto'
 import { messageOf } from '../lib/errors.ts'
 import type { Webhook } from './config.ts'
+import type { HookRegistryDeps } from './contract.ts'
 import { type HandlerResult, handlerFailure, type RunHook } from './handler-result.ts'
 import { createHookPayload, matchesPattern } from './payload.ts'
 
-export interface WebhookDeps {
-  readonly fetch: typeof fetch
-  readonly environment: () => Readonly<Record<string, string>>
-  readonly cwd: string
-  readonly newId: () => string
-  readonly clock: () => number
-}
-
 const maxAttempts = 2
 
-export function createWebhook(hook: Webhook, deps: WebhookDeps): RunHook {
+export function createWebhook(hook: Webhook, deps: HookRegistryDeps): RunHook {
   return async ({ event, context }) => {
     if (!matchesPattern(hook.matcher, context)) return { ok: true, value: null }
     const secret = hook.secret ?? (hook.secret_env === undefined ? '' : (deps.environment()[hook.secret_env] ?? ''))
@@ -28,7 +21,7 @@ export function createWebhook(hook: Webhook, deps: WebhookDeps): RunHook {
       return handlerFailure(`The environment variable ${hook.secret_env} with the secret of the webhook is not set.`)
     const delivery = deps.newId()
     const timestamp = new Date(deps.clock()).toISOString()
-    const body = JSON.stringify({ ...createHookPayload(event, context, deps.cwd), delivery_id: delivery, timestamp })
+    const body = JSON.stringify({ ...createHookPayload(event, context, deps.home), delivery_id: delivery, timestamp })
     const { url, authorization } = splitCredentials(hook.url)
     const headers = {
       ...authorization,
@@ -38,7 +31,7 @@ export function createWebhook(hook: Webhook, deps: WebhookDeps): RunHook {
       ...(secret === '' ? {} : { 'x-hermes-signature-256': `sha256=${hmac(secret, body)}` }),
     }
     for (let attempt = 1; ; attempt++) {
-      const { result, mayRetry } = await postOnce({ url, timeout: hook.timeout }, body, headers, deps.fetch)
+      const { result, mayRetry } = await postOnce({ url, timeout: hook.timeout }, body, headers)
       if (result.ok || !mayRetry || attempt === maxAttempts) return result
     }
   }
@@ -75,11 +68,10 @@ async function postOnce(
   { url, timeout }: Pick<Webhook, 'url' | 'timeout'>,
   body: string,
   headers: Readonly<Record<string, string>>,
-  send: typeof fetch,
 ): Promise<{ readonly result: HandlerResult; readonly mayRetry: boolean }> {
   try {
     const signal = AbortSignal.timeout(timeout * 1_000)
-    const response = await send(url, { method: 'POST', body, headers, signal, redirect: 'manual' })
+    const response = await fetch(url, { method: 'POST', body, headers, signal, redirect: 'manual' })
     await response.body?.cancel()
     if (response.ok) return { result: { ok: true, value: null }, mayRetry: false }
     return { result: handlerFailure(`The server responded with ${response.status}.`), mayRetry: response.status >= 500 }

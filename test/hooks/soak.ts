@@ -123,7 +123,6 @@ function registryIn(folder: string, hooksFolder: string): HookRegistry {
     emittedEvents: () => hookEventNames,
     resolveCommand: () => undefined,
     services: { send: async () => undefined, startAgent: async () => '' },
-    fetch,
     pluginEvents: noPluginEvents,
     newId: () => '',
     acceptsAll: () => false,

@@ -105,7 +105,6 @@ export function createTestHooks(t: TestContext, setup: HooksSetup = {}): HooksUn
       ...setup.services,
     },
     clock: setup.clock ?? Date.now,
-    fetch,
     pluginEvents: setup.pluginEvents ?? noPluginEvents,
     newId: () => 'd1',
     acceptsAll: () => setup.acceptsAll ?? true,

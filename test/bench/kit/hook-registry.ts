@@ -31,7 +31,6 @@ export function registryOn({ home, path, python, send = () => undefined }: Hooks
     emittedEvents: () => [...hookEventNames, 'command:new'],
     resolveCommand: (name) => name,
     services: { send: async () => send(), startAgent: async () => '' },
-    fetch,
     pluginEvents: noPluginEvents,
     newId: () => '',
     acceptsAll: () => false,
