@@ -63,7 +63,6 @@ export function composeSkills(
           listed = inMenu
           if (isChanged) onMenuChange()
         },
-        lock: async (path, work) => (await import('../store/sqlite/file-lock.ts')).withFileLock(path, work),
         log,
         failpoint,
       }),

@@ -11,7 +11,6 @@ import { HermesError } from '../lib/errors.ts'
 import { exitCodes } from '../lib/exit-codes.ts'
 import { writeFileAtomic } from '../lib/files.ts'
 import { toSingleLine, toVisibleLines } from '../lib/visible-text.ts'
-import { withFileLock } from '../store/sqlite/file-lock.ts'
 import type { CliContext } from './kit/context.ts'
 import { type Cell, createDisplay, type Display, reportEmptyList } from './kit/display.ts'
 import { assertHomeUsable } from './kit/settings.ts'
@@ -134,7 +133,6 @@ export async function skillsInstall(
         if (skill !== undefined) replaced.set(name, skill)
         return undefined
       },
-      lock: withFileLock,
     })
     for (const { name, directory, warnings, variables } of installed) {
       context.output.write(`Installed ${toSingleLine(name)} in ${toSingleLine(directory)}.\n`)

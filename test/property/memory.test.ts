@@ -5,8 +5,6 @@ import type { MemoryAction, MemoryOperation } from '../../src/agent/memory/contr
 import { countChars, formatEntries, parseEntries } from '../../src/agent/memory/entries.ts'
 import { createMemoryStore } from '../../src/agent/memory/memory-store.ts'
 import { applyOperations } from '../../src/agent/memory/operations.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { withFileLock } from '../../src/store/sqlite/file-lock.ts'
 import { createTestMemory } from '../agent/memory/support.ts'
 
 /** Texts with everything that the format uses. */
@@ -65,16 +63,7 @@ test('two writers of the same file lose nothing, whatever they add, replace and 
   const memory = await createTestMemory(t)
   const { signal } = new AbortController()
   // Their queues are separate, as those of two processes.
-  const createWriter = () =>
-    createMemoryStore({
-      directory: memory.directory,
-      settings: memory.settings,
-      lock: withFileLock,
-      clock: () => 0,
-      log: silentLog,
-      holdsSecret: () => false,
-      failpoint: () => undefined,
-    })
+  const createWriter = () => createMemoryStore({ ...memory.deps, clock: () => 0, holdsSecret: () => false })
   const writers = [createWriter(), createWriter()]
 
   /** Resolves with the entries of this writer that must be in the file. */

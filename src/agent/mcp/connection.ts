@@ -270,13 +270,11 @@ function startCall(timeout: number, signal: AbortSignal, askUser: AskUser | unde
 
 /** A server does not say to which of its calls a question belongs. */
 function createElicitation(server: string, calls: ReadonlySet<RunningCall>, log: Logger): AnswerElicitation {
-  const askUser = () => {
-    const [call, ...others] = calls
-    return others.length === 0 ? call?.askUser : undefined
-  }
   return async (params, signal) => {
     const { answerElicitation } = await import('./elicitation.ts')
-    return await answerElicitation({ server, askUser, log }, params, signal)
+    const [call, ...others] = calls
+    const askUser = others.length === 0 ? call?.askUser : undefined
+    return await answerElicitation(server, askUser, log, params, signal)
   }
 }
 

@@ -10,13 +10,6 @@ import { cleanText } from './names.ts'
 
 export type AnswerElicitation = (params: ElicitRequest['params'], signal: AbortSignal) => Promise<ElicitResult>
 
-export interface ElicitationDeps {
-  readonly server: string
-  /** Asks the person of the only running call; undefined where it is unknown who is meant, or where no one waits. */
-  readonly askUser: () => AskUser | undefined
-  readonly log: Logger
-}
-
 type Value = string | number | boolean | string[]
 
 interface Field {
@@ -40,13 +33,18 @@ const decline = 'Decline'
 const skip = 'Skip'
 const declined = { action: 'decline' } as const
 
-/** Resolves with the answer for the server, or rejects with the reason of the signal. */
+/**
+ * Resolves with the answer for the server, or rejects with the reason of the signal.
+ *
+ * @param ask asks the person of the only running call; undefined where it is unknown who is meant, or where no one waits
+ */
 export async function answerElicitation(
-  { server, askUser, log }: ElicitationDeps,
+  server: string,
+  ask: AskUser | undefined,
+  log: Logger,
   params: ElicitRequest['params'],
   signal: AbortSignal,
 ): Promise<ElicitResult> {
-  const ask = askUser()
   const { message, mode, requestedSchema } = asRecord(params)
   const fields = mode === 'url' ? undefined : readFields(requestedSchema)
   if (ask === undefined || fields === undefined) {

@@ -11,11 +11,16 @@ import {
   type OAuthDiscoveryState,
 } from '@modelcontextprotocol/client'
 import { raceAbort } from '../../lib/timers.ts'
+import type { McpServerConfig } from './config.ts'
 import { boundedFetch } from './http-transport.ts'
+import type { LoginStore } from './login-store.ts'
 import { McpServerError } from './mcp-server-error.ts'
-import { clientMetadata, clientOf, type OAuthDeps, storedParts } from './oauth.ts'
+import { clientMetadata, clientOf, storedParts } from './oauth.ts'
 
-export interface LoginOptions extends Pick<OAuthDeps, 'server' | 'settings' | 'store'> {
+export interface LoginOptions {
+  readonly server: string
+  readonly settings: Pick<McpServerConfig, 'oauth'>
+  readonly store: LoginStore
   readonly fetch: FetchLike
   readonly url: string
   /** Rejects for an address that the server may not name. */

@@ -10,20 +10,15 @@ import {
   type OAuthClientProvider,
 } from '@modelcontextprotocol/client'
 import { messageOf } from '../../lib/errors.ts'
+import { withFileLock } from '../../store/sqlite/file-lock.ts'
 import type { McpServerConfig } from './config.ts'
 import type { LoginStore, StoredClient } from './login-store.ts'
 import { loginNeeded, McpServerError } from './mcp-server-error.ts'
 
-export interface OAuthDeps {
-  readonly server: string
-  readonly settings: Pick<McpServerConfig, 'oauth'>
-  readonly store: LoginStore
-  /** Runs work that no other process does at the same time. */
-  withLock<Result>(file: string, work: () => Promise<Result>): Promise<Result>
-}
+type LoginSettings = Pick<McpServerConfig, 'oauth'>
 
 /** The token of the server for each request. A token that is refused is refreshed once. */
-export function createTokenSource({ server, settings, store, withLock }: OAuthDeps): AuthProvider {
+export function createTokenSource(server: string, settings: LoginSettings, store: LoginStore): AuthProvider {
   let sent: string | undefined
   return {
     async token() {
@@ -32,13 +27,13 @@ export function createTokenSource({ server, settings, store, withLock }: OAuthDe
     },
     async onUnauthorized({ response, serverUrl, fetchFn }) {
       const refused = sent
-      await withLock(store.lockFile, async () => {
+      await withFileLock(store.lockFile, async () => {
         const tokens = store.tokens()
         if (tokens === undefined) throw loginNeeded(server)
         // Another call or another process was faster.
         if (tokens.access_token !== refused) return
         if (tokens.refresh_token === undefined || clientOf(settings, store) === undefined) throw loginNeeded(server)
-        await renew({ server, settings, store }, { response, serverUrl, fetchFn })
+        await renew(server, settings, store, { response, serverUrl, fetchFn })
       })
     },
   }
@@ -48,13 +43,15 @@ type Unauthorized = Parameters<NonNullable<AuthProvider['onUnauthorized']>>[0]
 
 /** Rejects with an `McpServerError`. */
 async function renew(
-  { server, settings, store }: Omit<OAuthDeps, 'withLock'>,
+  server: string,
+  settings: LoginSettings,
+  store: LoginStore,
   { response, serverUrl, fetchFn }: Unauthorized,
 ): Promise<void> {
   const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
   const outages: Error[] = []
   try {
-    await auth(createRefreshProvider({ server, settings, store }), {
+    await auth(createRefreshProvider(server, settings, store), {
       serverUrl,
       fetchFn: failingAtOutages(fetchFn, outages),
       ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
@@ -92,14 +89,14 @@ function failingAtOutages(fetchOriginal: FetchLike, outages: Error[]): FetchLike
 }
 
 /** The client of the configuration, or the registered one. */
-export function clientOf({ oauth }: OAuthDeps['settings'], store: LoginStore): StoredClient | undefined {
+export function clientOf({ oauth }: LoginSettings, store: LoginStore): StoredClient | undefined {
   const { client_id, client_secret } = oauth
   if (client_id === undefined) return store.client()
   return { client_id, client_secret }
 }
 
 /** What is the same for a refresh and for a login. */
-export function storedParts(settings: OAuthDeps['settings'], store: LoginStore) {
+export function storedParts(settings: LoginSettings, store: LoginStore) {
   return {
     clientInformation: () => clientOf(settings, store),
     saveClientInformation: (client) => {
@@ -114,7 +111,7 @@ export function storedParts(settings: OAuthDeps['settings'], store: LoginStore) 
   } satisfies Partial<OAuthClientProvider>
 }
 
-export function clientMetadata(redirectUrl: string, { oauth }: OAuthDeps['settings']) {
+export function clientMetadata(redirectUrl: string, { oauth }: LoginSettings) {
   return {
     client_name: 'hermes-gateway',
     redirect_uris: [redirectUrl],
@@ -126,7 +123,7 @@ export function clientMetadata(redirectUrl: string, { oauth }: OAuthDeps['settin
 }
 
 /** Where a person would be needed, it fails. */
-function createRefreshProvider({ server, settings, store }: Omit<OAuthDeps, 'withLock'>): OAuthClientProvider {
+function createRefreshProvider(server: string, settings: LoginSettings, store: LoginStore): OAuthClientProvider {
   // Without an address the SDK would ask for tokens without a person.
   const redirectUrl = 'http://127.0.0.1/callback'
   const refuse = () => {

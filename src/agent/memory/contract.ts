@@ -1,7 +1,9 @@
 /**
  * What the tool `memory` asks of the memory, and what it is answered (contract §4.6).
  */
+import type { Logger } from '../../lib/log.ts'
 import type { ToolFailure } from '../support/result-json.ts'
+import type { MemorySettings } from './config.ts'
 
 export type MemoryAction = 'add' | 'replace' | 'remove'
 export type MemoryTarget = 'memory' | 'user'
@@ -77,4 +79,23 @@ export interface MemoryRefusal {
   readonly failure: MemoryFailure
   readonly entries?: readonly string[]
   readonly usage?: string
+}
+
+/** What the memory uses of the gateway. */
+export interface MemoryDeps {
+  /** `$HERMES_HOME/memories`; created with the first write. */
+  readonly directory: string
+  readonly settings: () => MemorySettings
+  /** Takes the gateway's own secrets out of a text. */
+  redact(text: string): string
+  /** Whether the text contains a secret of the gateway, or what looks like one. */
+  holdsSecret(text: string): boolean
+  /** What the scan of a file found; empty for a harmless file. */
+  onScanned(path: string, ids: readonly string[]): void
+  /** A file that cannot be used, or is too long; undefined when all is well. */
+  onRead(path: string, problem: string | undefined): void
+  readonly clock: () => number
+  readonly log: Logger
+  /** Named points for crash tests; does nothing in production. */
+  failpoint(point: string): void
 }

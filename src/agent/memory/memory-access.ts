@@ -11,15 +11,13 @@ import type { MemoryStore, MemoryWriteResult } from './memory-store.ts'
 import { previewOf } from './operations.ts'
 import { showEntries } from './shown-entries.ts'
 
-export interface MemoryAccessDeps {
-  readonly store: MemoryStore
-  readonly settings: () => MemorySettings
-  readonly reader: MemoryReader
-  /** Called after each change that is on disk. */
-  onWritten(change: MemoryChange): void
-}
-
-export function createMemoryAccess({ store, settings, reader, onWritten }: MemoryAccessDeps): MemoryAccess {
+/** @param onWritten called after each change that is on disk */
+export function createMemoryAccess(
+  store: MemoryStore,
+  settings: () => MemorySettings,
+  reader: MemoryReader,
+  onWritten: (change: MemoryChange) => void,
+): MemoryAccess {
   const refusal = ({ target }: MemoryRequest): MemoryFailure | undefined => {
     if (reader.isBackground) return unavailable('A background task has no memory')
     if (writableTargets(settings(), reader.authority).includes(target)) return undefined

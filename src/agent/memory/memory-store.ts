@@ -7,29 +7,14 @@ import { open, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { isHermesError, messageOf } from '../../lib/errors.ts'
 import { ensureDirectory, listNames, writeFileAtomicAsync } from '../../lib/files.ts'
-import type { Logger } from '../../lib/log.ts'
 import { sleep } from '../../lib/timers.ts'
+import { withFileLock } from '../../store/sqlite/file-lock.ts'
 import { scan } from '../context-files/scan.ts'
-import type { MemorySettings } from './config.ts'
-import type { MemoryChange, MemoryFailure, MemoryRefusal, MemoryRequest, MemoryTarget } from './contract.ts'
+import type { MemoryChange, MemoryDeps, MemoryFailure, MemoryRefusal, MemoryRequest, MemoryTarget } from './contract.ts'
 import { formatEntries, formatUsage, memoryFileNames } from './entries.ts'
 import { applyOperations } from './operations.ts'
 import { limitOf } from './prompt.ts'
 import { readMemory } from './read-memory.ts'
-
-export interface MemoryStoreDeps {
-  /** `$HERMES_HOME/memories`; created with the first write. */
-  readonly directory: string
-  readonly settings: () => MemorySettings
-  /** Runs `work` as the only writer among all processes. Rejects `store/…`, and the signal's reason. */
-  lock<T>(path: string, work: () => Promise<T>, signal: AbortSignal): Promise<T>
-  /** Whether the text contains a secret of the gateway, or what looks like one. */
-  holdsSecret(text: string): boolean
-  readonly clock: () => number
-  readonly log: Logger
-  /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
-}
 
 export type MemoryWriteResult =
   | {
@@ -53,7 +38,7 @@ export interface MemoryStore {
 /** The name of the file, in the directory of the memory, to which the oldest entries of a full file move. */
 export const archiveFileName = 'ARCHIVE.jsonl'
 
-export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
+export function createMemoryStore(deps: MemoryDeps): MemoryStore {
   /** The last write to each file; the writes of this process wait for each other. */
   const last = new Map<string, Promise<unknown>>()
 
@@ -63,7 +48,7 @@ export function createMemoryStore(deps: MemoryStoreDeps): MemoryStore {
       const file = readMemory(deps.directory, request.target)
       if (!file.ok) return unreadable(file.reason)
       // Beside the real file, which the homes of several profiles may share by a link.
-      return await deps.lock(`${file.path}.lock`, () => writeLocked(deps, request, signal), signal)
+      return await withFileLock(`${file.path}.lock`, () => writeLocked(deps, request, signal), signal)
     } catch (error) {
       signal.throwIfAborted()
       deps.log.error({ event: 'memory.write_failed', target: request.target, err: error }, 'the memory was not changed')
@@ -94,7 +79,7 @@ interface PreparedWrite {
 
 /** Reads the file and applies the operations. */
 function prepare(
-  { directory, settings, holdsSecret }: MemoryStoreDeps,
+  { directory, settings, holdsSecret }: MemoryDeps,
   { target, operations }: MemoryRequest,
 ): PreparedWrite {
   const file = readMemory(directory, target)
@@ -137,11 +122,7 @@ function imitatesPrompt(entry: string): boolean {
 const maxAttempts = 20
 
 /** An editor takes no lock: when it has saved since the file was read, the change starts again from what it saved. */
-async function writeLocked(
-  deps: MemoryStoreDeps,
-  request: MemoryRequest,
-  signal: AbortSignal,
-): Promise<MemoryWriteResult> {
+async function writeLocked(deps: MemoryDeps, request: MemoryRequest, signal: AbortSignal): Promise<MemoryWriteResult> {
   const path = join(deps.directory, memoryFileNames[request.target])
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     signal.throwIfAborted()
@@ -163,7 +144,7 @@ async function writeLocked(
 const savingMs = 200
 
 /** Many editors empty the file before they write it. */
-async function untilSaved({ clock }: MemoryStoreDeps, path: string, signal: AbortSignal): Promise<void> {
+async function untilSaved({ clock }: MemoryDeps, path: string, signal: AbortSignal): Promise<void> {
   const isSaving = () => {
     const stats = statSync(path, { throwIfNoEntry: false })
     return stats?.size === 0 && Math.abs(clock() - stats.mtimeMs) < savingMs
@@ -188,7 +169,7 @@ async function removeLeftovers(path: string): Promise<void> {
 
 /** Before the file loses them: a crash in between leaves an entry in both, never in none. */
 async function archive(
-  { directory, clock }: MemoryStoreDeps,
+  { directory, clock }: MemoryDeps,
   target: MemoryTarget,
   entries: readonly string[],
 ): Promise<void> {

@@ -3,26 +3,12 @@
  * part of later sessions.
  */
 import { join } from 'node:path'
-import type { Logger } from '../../lib/log.ts'
 import { type MemoryReader, readableTargets, writableTargets } from './access.ts'
 import type { MemorySettings } from './config.ts'
-import type { MemoryTarget } from './contract.ts'
+import type { MemoryDeps, MemoryTarget } from './contract.ts'
 import { countChars, formatEntries, formatUsage, memoryFileNames, withThousands } from './entries.ts'
 import { readMemory } from './read-memory.ts'
 import { showEntries } from './shown-entries.ts'
-
-export interface MemoryPromptDeps {
-  /** `$HERMES_HOME/memories` */
-  readonly directory: string
-  readonly settings: () => MemorySettings
-  /** Takes the gateway's own secrets out of a text. */
-  redact(text: string): string
-  /** What the scan of a file found; empty for a harmless file. */
-  onScanned(path: string, ids: readonly string[]): void
-  /** A file that cannot be used, or is too long; undefined when all is well. */
-  onRead(path: string, problem: string | undefined): void
-  readonly log: Logger
-}
 
 const rule = '═'.repeat(46)
 
@@ -36,7 +22,7 @@ const guidance = 'Save lasting facts with memory: preferences, corrections, the 
 
 /** The blocks for a new session; '' for none. Never rejects. */
 export async function memoryPrompt(
-  deps: MemoryPromptDeps,
+  deps: MemoryDeps,
   reader: MemoryReader & { readonly toolNames: readonly string[] },
 ): Promise<string> {
   const { authority, isBackground, toolNames } = reader
@@ -47,7 +33,7 @@ export async function memoryPrompt(
 }
 
 function memoryBlock(
-  { directory, settings, redact, onScanned, onRead, log }: MemoryPromptDeps,
+  { directory, settings, redact, onScanned, onRead, log }: MemoryDeps,
   target: MemoryTarget,
 ): string {
   const name = memoryFileNames[target]

@@ -35,12 +35,6 @@ export interface PluginSkill {
   readonly description: string
 }
 
-export interface SkillCatalogDeps {
-  /** In the order of precedence. */
-  roots(): readonly SkillRoot[]
-  pluginSkills(): readonly PluginSkill[]
-}
-
 export interface SkillCatalog {
   /** Reads what has changed since the last call. Never rejects. */
   read(): Promise<SkillListing>
@@ -65,7 +59,11 @@ interface Found {
   readonly stats: Stats
 }
 
-export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
+/** @param roots in the order of precedence */
+export function createSkillCatalog(
+  roots: () => readonly SkillRoot[],
+  pluginSkills: () => readonly PluginSkill[],
+): SkillCatalog {
   let heads: ReadonlyMap<string, KnownHead> = new Map()
   /** What ships with the gateway stays the same while it runs. */
   const bundled = new Map<string, { readonly skills: readonly Skill[]; readonly problems: readonly SkillProblem[] }>()
@@ -83,7 +81,7 @@ export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
         problems.push(...known.problems)
         return known.head
       }
-      for (const { path, origin } of deps.roots()) {
+      for (const { path, origin } of roots()) {
         const known = bundled.get(path)
         if (known !== undefined) {
           valid.push(...known.skills)
@@ -103,7 +101,7 @@ export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
         if (origin === 'bundled')
           bundled.set(path, { skills: valid.slice(before.skills), problems: problems.slice(before.problems) })
       }
-      for (const skill of deps.pluginSkills()) valid.push(...(await readPluginSkill(skill, readKnown, problems)))
+      for (const skill of pluginSkills()) valid.push(...(await readPluginSkill(skill, readKnown, problems)))
       heads = next
       const skills = withUniqueNames(valid, problems)
       return { skills: skills.sort(compareSkills), problems: problems.sort(compareProblems) }

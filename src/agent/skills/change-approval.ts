@@ -10,20 +10,19 @@ import type { SkillChange } from './manage-skill.ts'
 import { parseHead } from './parse-head.ts'
 import { maxSkillBytes, type Skill, skillFile } from './skill.ts'
 
-export interface ChangeApprovalDeps {
-  find(name: string): Promise<Skill | undefined>
-  /** `skills.write_approval` */
-  asksAlways(): boolean
-}
-
-/** Returns why an owner must allow the change: a sentence; '' when no one is asked. Rejects with system errors. */
+/**
+ * Returns why an owner must allow the change: a sentence; '' when no one is asked. Rejects with system errors.
+ *
+ * @param asksAlways `skills.write_approval`
+ */
 export async function changeApproval(
-  { find, asksAlways }: ChangeApprovalDeps,
+  find: (name: string) => Promise<Skill | undefined>,
+  asksAlways: boolean,
   change: SkillChange,
   role: Role,
 ): Promise<string> {
   const about = `The agent wants to change the skill ${change.name} (${change.action}). Later conversations follow it.`
-  if (asksAlways() || role !== 'owner') return about
+  if (asksAlways || role !== 'owner') return about
   const skill = await find(change.name)
   const known = new Set(skill?.origin === 'home' ? skill.variables.map(({ name }) => name) : [])
   const added = variablesOf(await newText(change, skill)).filter((name) => !known.has(name))

@@ -5,12 +5,13 @@
 import { mkdir, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { messageOf, systemCode } from '../../lib/errors.ts'
+import { withFileLock } from '../../store/sqlite/file-lock.ts'
 import { scanLongText } from '../context-files/scan.ts'
 import { type ArchiveFile, maxFiles, maxTotalBytes, readArchive } from './archive.ts'
 import { hiddenName, removeLeftovers } from './leftovers.ts'
 import { checkSkillText } from './manage-skill.ts'
 import { parseHead } from './parse-head.ts'
-import { isSkillName, lockFile, maxLinkedBytes, type Skill, type SkillsLock, skillFile } from './skill.ts'
+import { isSkillName, lockFile, maxLinkedBytes, type Skill, skillFile } from './skill.ts'
 
 /** Why nothing was installed: a sentence for the operator. */
 export class InstallError extends Error {
@@ -31,7 +32,6 @@ export interface InstallOptions {
   readonly replace: boolean
   /** The skill of the home with this name. */
   find(name: string): Promise<Skill | undefined>
-  readonly lock: SkillsLock
 }
 
 export interface InstalledSkill {
@@ -44,7 +44,7 @@ export interface InstalledSkill {
 
 /** Rejects with `InstallError`, `store/…` or a system error; nothing is installed then. */
 export async function installSkills(options: InstallOptions): Promise<InstalledSkill[]> {
-  const { source, root, category, replace, find, lock } = options
+  const { source, root, category, replace, find } = options
   if (category !== '' && !isSkillName(category)) throw new InstallError('A category is one name, such as research.')
   const files = await readSource(source)
   const skills = await Promise.all(groupBySkill(files).map((skill) => checkSkill(skill, source)))
@@ -54,7 +54,7 @@ export async function installSkills(options: InstallOptions): Promise<InstalledS
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw new InstallError(`${source} contains two skills of the name ${twice}.`)
   await mkdir(root, { recursive: true, mode: 0o700 })
-  await lock(join(root, lockFile), async () => {
+  await withFileLock(join(root, lockFile), async () => {
     for (const { directory, name } of targets) await checkPlace(directory, replace, await find(name))
     await removeLeftovers(join(root, category))
     for (const { directory, name, files } of targets) await writeSkill(directory, name, files)

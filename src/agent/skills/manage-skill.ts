@@ -6,6 +6,7 @@ import { mkdir, realpath, rename, rm, rmdir, stat, unlink } from 'node:fs/promis
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { isHermesError, systemCode } from '../../lib/errors.ts'
 import { isWithin } from '../../lib/files.ts'
+import { withFileLock } from '../../store/sqlite/file-lock.ts'
 import { scanLongText } from '../context-files/scan.ts'
 import { readTextFile, writeFileAtomic } from '../support/files.ts'
 import { replaceText } from '../support/replace-text.ts'
@@ -19,7 +20,6 @@ import {
   maxSkillBytes,
   type Skill,
   type SkillProblem,
-  type SkillsLock,
   skillFile,
   toHeadName,
 } from './skill.ts'
@@ -36,16 +36,6 @@ export interface SkillChange {
   readonly file_content?: string | undefined
 }
 
-export interface SkillWriterDeps {
-  /** `<home>/skills` */
-  readonly root: string
-  /** The skill of a name that counts. */
-  find(name: string): Promise<Skill | undefined>
-  readonly lock: SkillsLock
-  /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
-}
-
 export type SkillChangeResult =
   | { readonly ok: true; readonly path: string; readonly warnings: readonly string[] }
   | ({ readonly ok: false } & ToolFailure)
@@ -53,18 +43,54 @@ export type SkillChangeResult =
 /** Where linked files may be. */
 const linkedFolders = ['references', 'templates', 'scripts', 'assets', 'examples']
 
-/** Rejects with system errors, and `store/…`. Changes run one after another, also those of other processes. */
-export function createSkillWriter(deps: SkillWriterDeps): (change: SkillChange) => Promise<SkillChangeResult> {
+/** Finds the skill of a name that counts. */
+type FindSkill = (name: string) => Promise<Skill | undefined>
+/** A named point for crash tests; does nothing in production. */
+type Failpoint = (point: string) => void
+
+/**
+ * Rejects with system errors, and `store/…`. Changes run one after another, also those of other processes.
+ *
+ * @param folder `<home>/skills`
+ */
+export function createSkillWriter(
+  folder: string,
+  find: FindSkill,
+  failpoint: Failpoint,
+): (change: SkillChange) => Promise<SkillChangeResult> {
   let last: Promise<unknown> = Promise.resolve()
 
   async function changeLocked(change: SkillChange): Promise<SkillChangeResult> {
-    const root = await realRoot(deps.root)
+    const root = await realRoot(folder)
     try {
-      return await deps.lock(join(root, lockFile), () => applyChange(deps, change))
+      return await withFileLock(join(root, lockFile), () => applyChange(change, root))
     } catch (error) {
       if (isHermesError(error, 'store/locked'))
         return refused('locked', 'Another process is changing the skills. Nothing was changed; try again.')
       throw error
+    }
+  }
+
+  async function applyChange(change: SkillChange, root: string): Promise<SkillChangeResult> {
+    const { action, name } = change
+    const skill = await find(name)
+    if (action === 'create') return await createSkill(change, skill, root, failpoint)
+    if (skill === undefined) return refused('not_found', `There is no skill ${name}; skills_list shows them.`)
+    if (skill.origin !== 'home')
+      return refused('read_only', `${name} is not in ${folder}. create one of the same name there: it is used instead.`)
+    switch (action) {
+      case 'edit':
+        return change.content === undefined
+          ? refused('no_content', 'edit needs content: the whole new SKILL.md.')
+          : await writeSkillFile(skill.directory, change.content, toHeadName(skill), failpoint)
+      case 'patch':
+        return await patchFile(skill, change, failpoint)
+      case 'write_file':
+        return await writeLinkedFile(skill, change, failpoint)
+      case 'remove_file':
+        return await removeLinkedFile(skill, change)
+      case 'delete':
+        return await deleteSkill(skill, root)
     }
   }
 
@@ -75,50 +101,25 @@ export function createSkillWriter(deps: SkillWriterDeps): (change: SkillChange) 
   }
 }
 
-async function applyChange(deps: SkillWriterDeps, change: SkillChange): Promise<SkillChangeResult> {
-  const { action, name } = change
-  if (action === 'create') return await createSkill(deps, change)
-  const skill = await deps.find(name)
-  if (skill === undefined) return refused('not_found', `There is no skill ${name}; skills_list shows them.`)
-  if (skill.origin !== 'home')
-    return refused(
-      'read_only',
-      `${name} is not in ${deps.root}. create one of the same name there: it is used instead.`,
-    )
-  switch (action) {
-    case 'edit':
-      return change.content === undefined
-        ? refused('no_content', 'edit needs content: the whole new SKILL.md.')
-        : await writeSkillFile(deps, skill.directory, change.content, toHeadName(skill))
-    case 'patch':
-      return await patchFile(deps, skill, change)
-    case 'write_file':
-      return await writeLinkedFile(deps, skill, change)
-    case 'remove_file':
-      return await removeLinkedFile(skill, change)
-    case 'delete':
-      return await deleteSkill(skill, await realRoot(deps.root))
-  }
-}
-
+/** @param existing the skill that has the name now */
 async function createSkill(
-  deps: SkillWriterDeps,
   { name, content, category = '' }: SkillChange,
+  existing: Skill | undefined,
+  root: string,
+  failpoint: Failpoint,
 ): Promise<SkillChangeResult> {
   if (!isSkillName(name))
     return refused('invalid_name', 'A name has at most 64 small letters, digits, ".", "_" and "-".')
   if (content === undefined) return refused('no_content', 'create needs content: the whole SKILL.md with its head.')
   if (category !== '' && !category.split('/').every(isSkillName))
     return refused('invalid_category', 'A category is one name, such as research.')
-  const existing = await deps.find(name)
   if (existing?.origin === 'home')
     return refused('exists', `${name} exists in ${existing.directory}; use edit or patch.`)
-  const root = await realRoot(deps.root)
   const directory = join(root, category, name)
   const parent = await realParent(directory)
   if (parent !== undefined && parent !== root && !isInside(parent, root))
     return refused('outside', `${category} is a link that leads out of ${root}.`)
-  return await writeSkillFile(deps, directory, content, name)
+  return await writeSkillFile(directory, content, name, failpoint)
 }
 
 /** The real path of the nearest folder that exists. */
@@ -137,17 +138,17 @@ async function realRoot(root: string): Promise<string> {
 
 /** @param name that the head must have */
 async function writeSkillFile(
-  deps: Pick<SkillWriterDeps, 'failpoint'>,
   directory: string,
   content: string,
   name: string,
+  failpoint: Failpoint,
 ): Promise<SkillChangeResult> {
   const path = join(directory, skillFile)
   const checked = await checkSkillText(content, path, name)
   if (!checked.ok) return checked
-  deps.failpoint('skill:before-write')
+  failpoint('skill:before-write')
   await writeFileAtomic(path, content)
-  deps.failpoint('skill:written')
+  failpoint('skill:written')
   return { ok: true, path, warnings: checked.warnings }
 }
 
@@ -177,7 +178,7 @@ async function checkText(text: string): Promise<({ readonly ok: false } & ToolFa
   return refused('suspicious', `Nothing was written: the text looks like a prompt injection (${ids.join(', ')}).`)
 }
 
-async function patchFile(deps: SkillWriterDeps, skill: Skill, change: SkillChange): Promise<SkillChangeResult> {
+async function patchFile(skill: Skill, change: SkillChange, failpoint: Failpoint): Promise<SkillChangeResult> {
   const { old_string: search = '', new_string: replacement, file_path: filePath = skillFile } = change
   if (search === '' || replacement === undefined)
     return refused('no_content', 'patch needs old_string, which must occur once, and new_string.')
@@ -195,12 +196,12 @@ async function patchFile(deps: SkillWriterDeps, skill: Skill, change: SkillChang
   if (!file.lossless) return refused('not_utf8', `${filePath} is not UTF-8 text; a change would damage it.`)
   const replaced = replaceText({ text: file.text, search, replacement, all: false })
   if (!replaced.ok) return replaced
-  deps.failpoint('skill:patch-prepared')
+  failpoint('skill:patch-prepared')
   // An editor takes no lock.
   if ((await versionOf(path)) !== before)
     return refused('changed', `${filePath} has changed meanwhile. Nothing was changed; read it again.`)
-  if (isSkillFile) return await writeSkillFile(deps, skill.directory, replaced.text, toHeadName(skill))
-  return await writeText(deps, path, replaced.text, isInScripts(path, skill))
+  if (isSkillFile) return await writeSkillFile(skill.directory, replaced.text, toHeadName(skill), failpoint)
+  return await writeText(path, replaced.text, isInScripts(path, skill), failpoint)
 }
 
 async function versionOf(path: string): Promise<string> {
@@ -209,9 +210,9 @@ async function versionOf(path: string): Promise<string> {
 }
 
 async function writeLinkedFile(
-  deps: SkillWriterDeps,
   skill: Skill,
   { file_path: filePath = '', file_content: text }: SkillChange,
+  failpoint: Failpoint,
 ): Promise<SkillChangeResult> {
   if (text === undefined) return refused('no_content', 'write_file needs file_path and file_content.')
   const target = linkedPath(skill, filePath)
@@ -220,7 +221,7 @@ async function writeLinkedFile(
   const real = await realpath(target.path).catch(() => target.path)
   if (parent === undefined || !isWithin(parent, skill.directory) || !isInside(real, skill.directory))
     return refused('outside', `${filePath} leads out of the skill.`)
-  return await writeText(deps, target.path, text, isInScripts(target.path, skill))
+  return await writeText(target.path, text, isInScripts(target.path, skill), failpoint)
 }
 
 function isInScripts(path: string, { directory }: Skill): boolean {
@@ -228,10 +229,10 @@ function isInScripts(path: string, { directory }: Skill): boolean {
 }
 
 async function writeText(
-  { failpoint }: Pick<SkillWriterDeps, 'failpoint'>,
   path: string,
   text: string,
   isScript: boolean,
+  failpoint: Failpoint,
 ): Promise<SkillChangeResult> {
   if (Buffer.byteLength(text) > maxLinkedBytes)
     return refused('too_large', `A file of a skill has at most ${maxLinkedBytes} bytes; nothing was written.`)

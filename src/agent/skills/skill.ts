@@ -89,8 +89,6 @@ export const skillFile = 'SKILL.md'
 /** In the root of the skills of the home: a process that changes them holds its lock. */
 export const lockFile = '.lock'
 
-/** Runs `work` as the only writer among all processes. Rejects `store/…`, and what `work` rejects. */
-export type SkillsLock = <T>(path: string, work: () => Promise<T>) => Promise<T>
 export const maxNameChars = 64
 export const maxDescriptionChars = 1_024
 /** Limits SKILL.md. It is part of a prompt, so that a longer one belongs into linked files. */

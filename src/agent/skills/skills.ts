@@ -7,32 +7,19 @@ import { asRecord } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
 import { createWarnOnce } from '../../lib/warn-once.ts'
 import type { Role } from '../../message/authority.ts'
-import { createSkillCatalog, folderOf, type PluginSkill } from './catalog.ts'
+import { createSkillCatalog, folderOf, type PluginSkill, type SkillRoot } from './catalog.ts'
 import { changeApproval } from './change-approval.ts'
 import type { skillsConfig } from './config.ts'
 import { fitsSystem, formatSkillIndex, isApplicable, type SkillFacts } from './index-layer.ts'
 import { formatLoadedSkills, type LoadedSkill, parseInvocation } from './invocation.ts'
 import { createSkillWriter, type SkillChange, type SkillChangeResult } from './manage-skill.ts'
-import {
-  type Skill,
-  type SkillListing,
-  type SkillsLock,
-  skillFile,
-  toHeadName,
-  toPathName,
-  toTypedName,
-} from './skill.ts'
-import {
-  createSkillVariables,
-  type SkillConversation,
-  type SkillVariables,
-  type SkillVariablesDeps,
-} from './variables.ts'
+import { type Skill, type SkillListing, skillFile, toHeadName, toPathName, toTypedName } from './skill.ts'
+import { createSkillVariables, type SkillConversation, type SkillVariables } from './variables.ts'
 import { readInstructions } from './view-skill.ts'
 
 export type SkillsConfig = ConfigOf<typeof skillsConfig>
 
-export interface SkillsDeps extends SkillVariablesDeps {
+export interface SkillsDeps {
   /** `<home>/skills` */
   readonly root: string
   /** `$HERMES_HOME` */
@@ -41,10 +28,15 @@ export interface SkillsDeps extends SkillVariablesDeps {
   readonly bundled: string
   settings(): SkillsConfig
   pluginSkills(): readonly PluginSkill[]
+  /** The environment of the gateway, with .env. */
+  environment(): Readonly<Record<string, string | undefined>>
+  /** Variables that no command may see, whatever a skill declares. */
+  readonly withheld: readonly string[]
+  /** The secrets in the configuration of the gateway. No variable with one of these values is passed on. */
+  credentials(): readonly string[]
   /** Called after each look at the files, and after each change by the agent. Without skills that are disabled. */
   onListed(listing: SkillListing): void
   readonly log: Logger
-  readonly lock: SkillsLock
   /** Named points for crash tests; does nothing in production. */
   failpoint(point: string): void
 }
@@ -83,16 +75,17 @@ export interface Skills {
 export function createSkills(deps: SkillsDeps): Skills {
   const { settings, log } = deps
   const warnOnce = createWarnOnce(log)
-  const variables = createSkillVariables(deps)
-  const externalFolders = () => settings().skills.external_dirs.map((path) => externalPath(deps, path))
-  const catalog = createSkillCatalog({
-    roots: () => [
-      { path: deps.root, origin: 'home' },
-      ...externalFolders().map((path) => ({ path, origin: 'external' as const })),
-      { path: deps.bundled, origin: 'bundled' },
-    ],
-    pluginSkills: deps.pluginSkills,
-  })
+  const variables = createSkillVariables(deps.environment, deps.withheld, deps.credentials)
+  const externalFolders = () =>
+    settings().skills.external_dirs.map((path) =>
+      externalPath(path, deps.environment()['HOME'] || deps.home, deps.home),
+    )
+  const roots = (): SkillRoot[] => [
+    { path: deps.root, origin: 'home' },
+    ...externalFolders().map((path) => ({ path, origin: 'external' as const })),
+    { path: deps.bundled, origin: 'bundled' },
+  ]
+  const catalog = createSkillCatalog(roots, deps.pluginSkills)
 
   async function list(): Promise<SkillListing> {
     const listing = await catalog.read()
@@ -121,7 +114,7 @@ export function createSkills(deps: SkillsDeps): Skills {
     return skill !== undefined && (await readInstructions(skill)).ok ? skill : undefined
   }
 
-  const write = createSkillWriter({ root: deps.root, find, lock: deps.lock, failpoint: deps.failpoint })
+  const write = createSkillWriter(deps.root, find, deps.failpoint)
   return {
     list,
     folders: () => [...externalFolders(), deps.bundled, ...deps.pluginSkills().map(folderOf)],
@@ -156,8 +149,7 @@ export function createSkills(deps: SkillsDeps): Skills {
     variables,
     variablesOf: (conversation) => variables.of(conversation, findReadable),
     settingsOf: (skill) => settingsOf(settings().skills.config, skill),
-    approvalFor: (change, role) =>
-      changeApproval({ find, asksAlways: () => settings().skills.write_approval }, change, role),
+    approvalFor: (change, role) => changeApproval(find, settings().skills.write_approval, change, role),
   }
 
   async function loadSkill(skill: Skill): Promise<LoadedSkill> {
@@ -184,8 +176,7 @@ function shortenInstructions(text: string, directory: string): string {
   return `${part}\n[${text.length - maxNamedChars} characters are left out. The whole text is in ${join(directory, skillFile)}.]`
 }
 
-function externalPath({ environment, home }: Pick<SkillsDeps, 'environment' | 'home'>, path: string): string {
-  const userHome = environment()['HOME'] || home
+function externalPath(path: string, userHome: string, home: string): string {
   if (path === '~' || path.startsWith('~/')) return join(userHome, path.slice(1))
   return isAbsolute(path) ? path : resolve(home, path)
 }

@@ -8,15 +8,6 @@ import { isGatewayCredential } from '../environments/passed-variables.ts'
 import { invocationLine } from './invocation.ts'
 import type { Skill, SkillVariable } from './skill.ts'
 
-export interface SkillVariablesDeps {
-  /** The environment of the gateway, with .env. */
-  environment(): Readonly<Record<string, string | undefined>>
-  /** Variables that no command may see, whatever a skill declares. */
-  readonly withheld: readonly string[]
-  /** The secrets in the configuration of the gateway. No variable with one of these values is passed on. */
-  credentials(): readonly string[]
-}
-
 export interface SkillVariables {
   /** The conversation has loaded the skill. */
   loaded(sessionId: string, skill: Skill): void
@@ -48,7 +39,16 @@ const nothingLoaded: LoadedVariables = { names: [], examined: 0 }
 
 const maxSessions = 1_000
 
-export function createSkillVariables({ environment, withheld, credentials }: SkillVariablesDeps): SkillVariables {
+/**
+ * @param environment of the gateway, with .env
+ * @param withheld variables that no command may see, whatever a skill declares
+ * @param credentials the secrets in the configuration of the gateway; no variable with one of these values is passed on
+ */
+export function createSkillVariables(
+  environment: () => Readonly<Record<string, string | undefined>>,
+  withheld: readonly string[],
+  credentials: () => readonly string[],
+): SkillVariables {
   const sessions = createLruCache<LoadedVariables>(maxSessions)
   const withheldNames = new Set(withheld)
   const isWithheld = (name: string) =>

@@ -4,7 +4,6 @@
 import { createSkills, type Skills } from '../../agent/skills/skills.ts'
 import { bundledSkillsDirectory, credentialsOf, withheldVariables } from '../../app/compose-skills.ts'
 import { silentLog } from '../../lib/log.ts'
-import { withFileLock } from '../../store/sqlite/file-lock.ts'
 import type { CliContext } from '../kit/context.ts'
 import { readSettings } from '../kit/settings.ts'
 
@@ -21,7 +20,6 @@ export async function openSkills(context: CliContext): Promise<Skills> {
     // Plugins are not loaded: they could have effects.
     pluginSkills: () => [],
     onListed: () => undefined,
-    lock: withFileLock,
     log: silentLog,
     failpoint: () => undefined,
   })

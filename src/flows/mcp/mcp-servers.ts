@@ -22,7 +22,6 @@ import { findProgram } from '../../lib/find-program.ts'
 import { type HomeLayout, prepareProcessFolder } from '../../lib/home.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { SecretRegistry } from '../../lib/redact.ts'
-import { withFileLock } from '../../store/sqlite/file-lock.ts'
 import { openSandboxes } from '../environments/open-sandbox.ts'
 import { workingDirectory } from '../environments/working-directory.ts'
 import { createGuardedFetch } from './guarded-fetch.ts'
@@ -154,8 +153,7 @@ export function createServerOpener(deps: ServerOpenerDeps) {
       const userHome = deps.environment().values['HOME'] ?? homedir()
       const tls = readTls({ server, settings: config, directory: home.root, userHome })
       const store = createLoginStore(home.mcpTokens, server, (tokens) => secrets.set(`mcp:${server}`, tokens))
-      const authProvider =
-        auth === 'oauth' ? createTokenSource({ server, settings: config, store, withLock: withFileLock }) : undefined
+      const authProvider = auth === 'oauth' ? createTokenSource(server, config, store) : undefined
       return createHttpTransport({
         url,
         headers,

@@ -40,16 +40,7 @@ function connect(t: TestContext, { url }: { readonly url: string }, options: Con
     open: async () =>
       createHttpTransport({
         ...{ url, headers, transport: 'http', fetch: createGuardedFetch(url).fetch, ...limits },
-        ...(store === undefined
-          ? {}
-          : {
-              authProvider: createTokenSource({
-                server: 'remote',
-                settings,
-                store,
-                withLock: async (_file, work) => await work(),
-              }),
-            }),
+        ...(store === undefined ? {} : { authProvider: createTokenSource('remote', settings, store) }),
       }),
     onCatalogue: () => undefined,
     clock: Date.now,

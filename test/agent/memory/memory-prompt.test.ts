@@ -5,7 +5,6 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { MemoryReader } from '../../../src/agent/memory/access.ts'
 import { memoryPrompt } from '../../../src/agent/memory/prompt.ts'
-import { silentLog } from '../../../src/lib/log.ts'
 import { createTestMemory, readerWith, type TestMemory } from './support.ts'
 
 interface Prompter {
@@ -20,12 +19,9 @@ async function createPrompter(t: TestContext): Promise<Prompter> {
   const found = new Map<string, unknown>()
   const nameOf = (path: string) => path.slice(memory.directory.length + 1)
   const deps = {
-    directory: memory.directory,
-    settings: memory.settings,
-    redact: (text: string) => text.replaceAll('token-of-the-gateway', '***'),
+    ...memory.deps,
     onScanned: (path: string, ids: readonly string[]) => found.set(nameOf(path), ids),
     onRead: (path: string, problem: string | undefined) => found.set(`${nameOf(path)} problem`, problem),
-    log: silentLog,
   }
   return {
     memory,

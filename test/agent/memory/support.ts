@@ -5,20 +5,19 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { MemoryReader } from '../../../src/agent/memory/access.ts'
-import { type MemorySettings, memoryConfig } from '../../../src/agent/memory/config.ts'
-import type { MemoryAccess, MemoryChange } from '../../../src/agent/memory/contract.ts'
+import { memoryConfig } from '../../../src/agent/memory/config.ts'
+import type { MemoryAccess, MemoryChange, MemoryDeps } from '../../../src/agent/memory/contract.ts'
 import { createMemoryAccess } from '../../../src/agent/memory/memory-access.ts'
-import { createMemoryStore, type MemoryStoreDeps } from '../../../src/agent/memory/memory-store.ts'
+import { createMemoryStore } from '../../../src/agent/memory/memory-store.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import type { Role } from '../../../src/message/authority.ts'
-import { withFileLock } from '../../../src/store/sqlite/file-lock.ts'
 import { ownerAuthority } from '../../kit/authority.ts'
 import { createWorkbench, type Result } from '../tools/workbench.ts'
 
 export interface TestMemory {
   /** The directory of the files. */
   readonly directory: string
-  readonly settings: () => MemorySettings
+  readonly deps: MemoryDeps
   /** The access of the owner in a direct message. */
   readonly access: MemoryAccess
   /** Replaces the section `memory` of the configuration. */
@@ -46,7 +45,7 @@ export function readerWith(role: Role, more: Partial<MemoryReader> = {}): Memory
   return { authority: { ...ownerAuthority, role }, isShared: false, isBackground: false, ...more }
 }
 
-export async function createTestMemory(t: TestContext, more: Partial<MemoryStoreDeps> = {}): Promise<TestMemory> {
+export async function createTestMemory(t: TestContext, more: Partial<MemoryDeps> = {}): Promise<TestMemory> {
   let reader = readerWith('owner')
   const bench = await createWorkbench({ services: { memory: async () => accessOf(reader) } })
   t.after(() => bench[Symbol.asyncDispose]())
@@ -55,21 +54,24 @@ export async function createTestMemory(t: TestContext, more: Partial<MemoryStore
   const told: MemoryChange[] = []
   let section = memoryConfig.memory.parse({})
   const settings = () => section
-  const store = createMemoryStore({
+  const deps: MemoryDeps = {
     directory,
     settings,
-    lock: withFileLock,
     holdsSecret: (text) => text.includes('sk-1'),
     clock: () => Date.UTC(2026, 0, 2),
     log: silentLog,
     failpoint: () => undefined,
+    redact: (text) => text.replaceAll('token-of-the-gateway', '***'),
+    onScanned: () => undefined,
+    onRead: () => undefined,
     ...more,
-  })
+  }
+  const store = createMemoryStore(deps)
   const accessOf = (reader: MemoryReader) =>
-    createMemoryAccess({ store, settings, reader, onWritten: (change) => told.push(change) })
+    createMemoryAccess(store, settings, reader, (change) => void told.push(change))
   return {
     directory,
-    settings,
+    deps,
     access: accessOf(readerWith('owner')),
     configure(changed) {
       section = memoryConfig.memory.parse(changed)

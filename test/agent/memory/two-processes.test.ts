@@ -13,10 +13,9 @@ const sourceUrl = (path: string) => JSON.stringify(new URL(`../../../src/${path}
 const writer = `
   const { createMemoryStore } = await import(${sourceUrl('agent/memory/memory-store.ts')})
   const { memoryConfig } = await import(${sourceUrl('agent/memory/config.ts')})
-  const { withFileLock } = await import(${sourceUrl('store/sqlite/file-lock.ts')})
   const { silentLog } = await import(${sourceUrl('lib/log.ts')})
   const settings = memoryConfig.memory.parse({})
-  const store = createMemoryStore({ directory: process.argv[1], settings: () => settings, lock: withFileLock, holdsSecret: () => false,
+  const store = createMemoryStore({ directory: process.argv[1], settings: () => settings, holdsSecret: () => false,
     clock: Date.now, log: silentLog, failpoint: () => undefined })
   process.stdout.write('ready')
   for (let at = 0; at < 15; at++) {

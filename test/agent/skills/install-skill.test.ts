@@ -5,7 +5,6 @@ import { type TestContext, test } from 'node:test'
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { InstallError, installSkills } from '../../../src/agent/skills/install-skill.ts'
 import { tarArchive } from '../../../src/lib/tar.ts'
-import { withFileLock } from '../../../src/store/sqlite/file-lock.ts'
 import { tempHome } from '../../kit/temp-home.ts'
 import { createTestSkills, skillText, writeSkill } from './support.ts'
 
@@ -63,7 +62,7 @@ function bench(t: TestContext) {
   const home = tempHome(t)
   const { skills, root } = createTestSkills(t)
   const install = (source: string, more = {}) =>
-    installSkills({ source, root, category: '', replace: false, find: skills.find, lock: withFileLock, ...more })
+    installSkills({ source, root, category: '', replace: false, find: skills.find, ...more })
   const installBytes = (bytes: Buffer, more = {}) => {
     const source = join(home, 'archive')
     writeFileSync(source, bytes)

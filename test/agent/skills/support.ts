@@ -7,7 +7,6 @@ import type { TestContext } from 'node:test'
 import type { SkillProblem } from '../../../src/agent/skills/skill.ts'
 import { createSkills, type Skills, type SkillsDeps } from '../../../src/agent/skills/skills.ts'
 import { silentLog } from '../../../src/lib/log.ts'
-import { withFileLock } from '../../../src/store/sqlite/file-lock.ts'
 import { tempHome } from '../../kit/temp-home.ts'
 
 export interface TestSkills {
@@ -36,7 +35,6 @@ export function createTestSkills(t: TestContext, more: Partial<SkillsDeps> = {})
       problems = listing.problems
     },
     log: silentLog,
-    lock: withFileLock,
     failpoint: () => undefined,
     ...more,
   })

@@ -32,7 +32,10 @@ async function measureSkills({ full }: BenchOptions): Promise<Row[]> {
       mkdirSync(folder, { recursive: true })
       writeFileSync(join(folder, 'SKILL.md'), `---\n${headOf(index)}\n---\n\nDo it step by step.\n`)
     }
-    const catalog = createSkillCatalog({ roots: () => [{ path: root, origin: 'home' }], pluginSkills: () => [] })
+    const catalog = createSkillCatalog(
+      () => [{ path: root, origin: 'home' }],
+      () => [],
+    )
     const build = async () => formatSkillIndex((await catalog.read()).skills, facts)
     const first = await cpuMs(build)
     for (let call = 0; call < 10; call++) await build()
