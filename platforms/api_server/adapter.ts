@@ -11,8 +11,7 @@ import {
 } from '#sdk'
 import type { serve } from './api.ts'
 import { createPendingRequests } from './pending-requests.ts'
-import type { Runs } from './runs.ts'
-import type { ApiServer, ApiServerOptions } from './server.ts'
+import type { ApiServer, ApiServerOptions, Runs } from './server.ts'
 
 export default definePlatform({ createAdapter: (context) => createApiServer(context) })
 

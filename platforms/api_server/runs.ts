@@ -18,21 +18,9 @@ import {
   type QuestionEvents,
   waitingState,
 } from './run-questions.ts'
-import type { ApiServer } from './server.ts'
+import type { ApiServer, Runs } from './server.ts'
 import { createTextDelta, type TextDelta } from './text-delta.ts'
 import { sessionHeaders, streamHeaders, tooManyRequests } from './turn-requests.ts'
-
-/** All throw `ApiError` and errors of the gateway. */
-export interface Runs {
-  /** `POST /v1/runs`. */
-  create(request: Request): Promise<Response>
-  /** `GET /v1/runs`. */
-  list(request: Request): Promise<Response>
-  /** `GET /v1/runs/{id}` and `GET /v1/runs/{id}/events`. */
-  get(request: Request): Promise<Response>
-  /** `POST /v1/runs/{id}/stop`, `/cancel`, `/approval` and `/clarify`. */
-  act(request: Request): Promise<Response>
-}
 
 /** A run that has events. */
 interface KnownRun {

@@ -3,7 +3,6 @@
  */
 import type { PlatformContext } from '#sdk'
 import type { PendingRequests } from './pending-requests.ts'
-import type { Runs } from './runs.ts'
 import type { TurnRequests } from './turn-requests.ts'
 
 export interface ApiServerOptions {
@@ -25,4 +24,16 @@ export interface ApiServer {
   readonly closed: AbortSignal
   /** The code of runs is loaded with the first one. */
   runs(): Promise<Runs>
+}
+
+/** All throw `ApiError` and errors of the gateway. */
+export interface Runs {
+  /** `POST /v1/runs`. */
+  create(request: Request): Promise<Response>
+  /** `GET /v1/runs`. */
+  list(request: Request): Promise<Response>
+  /** `GET /v1/runs/{id}` and `GET /v1/runs/{id}/events`. */
+  get(request: Request): Promise<Response>
+  /** `POST /v1/runs/{id}/stop`, `/cancel`, `/approval` and `/clarify`. */
+  act(request: Request): Promise<Response>
 }
