@@ -405,19 +405,12 @@ async function checkSandbox({ context, agentRuntime }: Parts): Promise<void> {
 
 /** Says in the status whether the environment of commands can be reached, if that is not this machine. Never rejects. */
 async function checkEnvironment({ context, agentRuntime }: Parts): Promise<void> {
-  const { settings, problems, lifecycle, log } = context
+  const { settings, problems, log } = context
   problems.commands.environment = ''
   if (/^(?:local|bwrap|none)$/.test(settings().terminal.backend)) return
   try {
     const { reviewEnvironment } = await import('./flows/environments/review-environment.ts')
-    const { openRemote: openEnvironments } = agentRuntime.agentServices.environments
-    await reviewEnvironment({
-      settings,
-      openEnvironments,
-      report: problems.commands,
-      stopping: lifecycle.stopping,
-      log,
-    })
+    await reviewEnvironment(context, agentRuntime.agentServices.environments.openRemote, problems.commands)
   } catch (error) {
     log.error({ event: 'environment.check_failed', err: error }, 'the environment of commands could not be checked')
   }

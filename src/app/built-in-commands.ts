@@ -214,16 +214,10 @@ async function conversationsOf({ context, core, models, visibleSessions }: Comma
 
 async function checkpointsOf({ context, core, agent: { agentServices } }: CommandGateway): Promise<CheckpointServices> {
   const { createCheckpointServices } = await import('../flows/environments/checkpoints.ts')
-  const checkpoints = await agentServices.environments.checkpoints()
-  const { settings, secrets } = context
-  return createCheckpointServices({
-    checkpoints,
-    settings,
-    openShell: agentServices.environments.openShell,
-    toolListOf: agentServices.tools.toolListOf,
-    redact: secrets.redact,
-    withhold: core.outbox.withhold,
-  })
+  const { environments, tools } = agentServices
+  const texts = { redact: context.secrets.redact, withhold: core.outbox.withhold }
+  const agent = { openShell: environments.openShell, toolListOf: tools.toolListOf }
+  return createCheckpointServices(await environments.checkpoints(), context.settings, agent, texts)
 }
 
 function gatewayStatusOf({ context, core, agent }: CommandGateway): GatewayStatus {

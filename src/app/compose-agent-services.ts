@@ -14,6 +14,7 @@ import type { Approvals } from '../flows/approvals/approvals.ts'
 import type { CronAccess } from '../flows/cron/cron-access.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
 import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
+import type { McpAccess } from '../flows/mcp/mcp-access.ts'
 import type { ModelKeys } from '../flows/models/model-keys.ts'
 import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
 import type { OwnMemory } from '../flows/prompt/own-memory.ts'
@@ -21,12 +22,10 @@ import { type AgentServices, type CommandReportAccess, createAgentServices } fro
 import type { ResultFiles } from '../flows/tools/result-files.ts'
 import { findAttachmentPaths } from '../inbox/queries.ts'
 import { lazy } from '../lib/lazy.ts'
-import { sleep } from '../lib/timers.ts'
 import { isAttended } from '../message/event.ts'
 import { declaredToolsets } from '../platforms/registry.ts'
 import { sessionsWithSetting } from '../sessions/session-state.ts'
 import { findImagesOfConversation, findMessages } from '../sessions/transcript.ts'
-import type { McpAccess } from './compose-mcp.ts'
 import { type SkillRuntime, withheldVariables } from './compose-skills.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
@@ -154,17 +153,12 @@ function composeShownFiles({ outbox }: Core): NonNullable<ToolServices['showFile
 
 /** Loaded with the first command that the agent waits for. A process for one command does not wait for what goes on. */
 function composeCommandReports(
-  { settings, accountDirectory, store, clock, log, failpoint }: AppContext,
+  context: AppContext,
   core: Core,
 ): CommandReportAccess & Required<Pick<ToolServices, 'watchesOf'>> {
   const load = lazy(() =>
     import('../flows/environments/command-reports.ts').then(({ createCommandReports }) =>
-      createCommandReports({
-        ...{ store, settings, clock, sleep, log, failpoint, withhold: core.outbox.withhold },
-        isShared: accountDirectory.isShared,
-        hasAccess: ({ source }) => accountDirectory.access({ source }).allowed,
-        wake: (key) => core.engine.wake(key, 'turn'),
-      }),
+      createCommandReports(context, core),
     ),
   )
   return {
@@ -179,7 +173,7 @@ function composeCommandReports(
       }
     },
     async reportLost() {
-      const keys = await store.run(() => sessionsWithSetting('commands'))
+      const keys = await context.store.run(() => sessionsWithSetting('commands'))
       if (keys.length > 0) await (await load()).reportLost(keys)
     },
     close: () => void load.made()?.then((reports) => reports.close()),

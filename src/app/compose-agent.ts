@@ -7,6 +7,7 @@ import type { AgentOfApi } from '../api/services.ts'
 import type { CompressionPolicy } from '../flows/compression/compression-policy.ts'
 import { type CronAccess, createCronAccess } from '../flows/cron/cron-access.ts'
 import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
+import { createMcpAccess, type McpAccess } from '../flows/mcp/mcp-access.ts'
 import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
 import { createPromptFreezer, type SessionPromptDeps } from '../flows/prompt/session-prompt.ts'
 import type { DelegatedTurns } from '../flows/tasks/delegated-turns.ts'
@@ -18,7 +19,6 @@ import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import { composeAgentServices, createAskUserOf } from './compose-agent-services.ts'
-import { composeMcp, type McpAccess } from './compose-mcp.ts'
 import { composeOwnMemory } from './compose-memory.ts'
 import { composePluginManager } from './compose-plugins.ts'
 import { composeSkills, type SkillRuntime } from './compose-skills.ts'
@@ -60,7 +60,13 @@ export function composeAgent(context: AppContext, core: Core, runAgentCommand: R
 
   const ownMemory = composeOwnMemory(context, memory)
   const skills = composeSkills(context, core)
-  const mcp = composeMcp(context, () => agentServices, createAskUserOf(core.approvals))
+  const mcp = createMcpAccess(
+    {
+      ...{ home: context.home, version: options.version, settings, environment: context.config.environment },
+      ...{ secrets: context.secrets, askUserOf: createAskUserOf(core.approvals), clock, random, log },
+    },
+    () => agentServices,
+  )
   const agentServices: AgentServices = composeAgentServices(context, core, {
     mcpTools: mcp.tools,
     sessionServers: mcp.sessionServers,

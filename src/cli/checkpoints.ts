@@ -23,13 +23,7 @@ const megabyte = 1024 * 1024
 async function open(context: CliContext): Promise<Checkpoints> {
   const { config } = await readSettings(context)
   const { home } = context
-  return openCheckpoints({
-    home,
-    settings: config.current,
-    environment: config.environment,
-    log: silentLog,
-    clock: Date.now,
-  })
+  return openCheckpoints({ home, settings: config.current, environment: config.environment, log: silentLog })
 }
 
 export async function checkpointsList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {

@@ -29,7 +29,6 @@ test('checkpoints are listed, shown, restored and removed without a gateway', { 
     settings: () => ({ checkpoints: checkpointsConfig.checkpoints.parse({ auto_prune: false }) }),
     environment: () => ({ values }),
     log: silentLog,
-    clock: Date.now,
   })
   const keep = () =>
     checkpoints.before(

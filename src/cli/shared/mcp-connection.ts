@@ -70,9 +70,5 @@ export async function askServer(
 async function openProxy(directory: string, config: Settings['config']): Promise<void> {
   if (existsSync(join(directory, 'proxy.sock'))) return
   const { openSandboxProxy } = await import('../../flows/environments/sandbox-proxy.ts')
-  const hosts = () => {
-    const { sandbox_network: network } = config.current().terminal
-    return Array.isArray(network) ? network : []
-  }
-  await openSandboxProxy({ directory, hosts, log: silentLog })
+  await openSandboxProxy(directory, config.current, silentLog)
 }

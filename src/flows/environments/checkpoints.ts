@@ -18,23 +18,20 @@ import type { CheckpointServices } from '../../commands/checkpoint.ts'
 import type { Environment as ConfigEnvironment } from '../../config/environment.ts'
 import { HermesError } from '../../lib/errors.ts'
 import { isWithin } from '../../lib/files.ts'
-import type { HomeLayout } from '../../lib/home.ts'
-import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
 import { withFileLock } from '../../store/sqlite/file-lock.ts'
+import type { Machine } from './working-directory.ts'
 
-export interface OpenCheckpointsDeps {
-  readonly home: HomeLayout
+interface CheckpointMachine extends Pick<Machine, 'home' | 'log'> {
   readonly settings: () => CheckpointsConfig
   readonly environment: () => Pick<ConfigEnvironment, 'values'>
-  /** Undefined, also as its result: none is configured. */
-  sandbox?(): Promise<Pick<Sandbox, 'accessOf'> | undefined>
-  readonly log: Logger
-  readonly clock: () => number
 }
 
-export function openCheckpoints(deps: OpenCheckpointsDeps): Checkpoints {
-  const { home, settings, environment, sandbox, log, clock } = deps
+/** @param sandbox undefined, also as its result: none is configured */
+export function openCheckpoints(
+  { home, settings, environment, log }: CheckpointMachine,
+  sandbox?: () => Promise<Pick<Sandbox, 'accessOf'> | undefined>,
+): Checkpoints {
   return createCheckpoints({
     async openSecretFilter() {
       const view = await sandbox?.()
@@ -50,7 +47,7 @@ export function openCheckpoints(deps: OpenCheckpointsDeps): Checkpoints {
     searchPath: () => environment().values['PATH'] ?? '',
     withLock: withFileLock,
     settings: () => settings().checkpoints,
-    clock,
+    clock: Date.now,
     log,
   })
 }
@@ -85,18 +82,19 @@ export async function checkpointBefore(
   await checkpoints.before({ reason, session, turn, paths: hostPaths, areDirectories, cwd, mayWrite }, signal)
 }
 
-export interface RollbackDeps {
-  readonly checkpoints: Checkpoints
-  readonly settings: () => CheckpointsConfig & { readonly terminal: { readonly backend: string } }
-  toolListOf(authority: Authority): readonly string[]
-  openShell(): Promise<{ readonly environment: Pick<Environment, 'files'> }>
-  redact(text: string): string
-  withhold(text: string): string
-}
-
 /** What `/rollback` may do. Methods reject `checkpoints/...`. */
-export function createCheckpointServices(deps: RollbackDeps): CheckpointServices {
-  const { checkpoints, settings, openShell, toolListOf } = deps
+export function createCheckpointServices(
+  checkpoints: Checkpoints,
+  settings: () => CheckpointsConfig & { readonly terminal: { readonly backend: string } },
+  {
+    openShell,
+    toolListOf,
+  }: {
+    readonly openShell: () => Promise<{ readonly environment: Pick<Environment, 'files'> }>
+    readonly toolListOf: (authority: Authority) => readonly string[]
+  },
+  texts: Pick<CheckpointServices, 'redact' | 'withhold'>,
+): CheckpointServices {
   const find = async (session: string, number: number, signal: AbortSignal): Promise<FolderCheckpoint> => {
     const checkpoint = (await checkpoints.list({ session }, signal))[number - 1]
     if (checkpoint === undefined) throw new HermesError('checkpoints/unknown', `(number ${number})`)
@@ -135,7 +133,6 @@ export function createCheckpointServices(deps: RollbackDeps): CheckpointServices
       const restored = await checkpoints.restore(checkpoint, { file, session: sessionKey, mayWrite }, signal)
       return { ...restored, folder: checkpoint.folder }
     },
-    redact: deps.redact,
-    withhold: deps.withhold,
+    ...texts,
   }
 }

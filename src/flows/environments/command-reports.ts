@@ -7,39 +7,36 @@
 import { z } from 'zod'
 import type { CommandWatches, WatchedNews } from '../../agent/environments/command-watches.ts'
 import type { ProcessEntry } from '../../agent/environments/environment.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { Accounts } from '../../inbox/accounts.ts'
 import { acceptEvent } from '../../inbox/queries.ts'
 import { serializeEvent } from '../../inbox/stored-event.ts'
 import { brand } from '../../lib/ids.ts'
 import { asRecord, isRecord, parseJson } from '../../lib/json.ts'
-import type { Logger } from '../../lib/log.ts'
 import { beginningOf, endOf } from '../../lib/redact.ts'
+import { sleep } from '../../lib/timers.ts'
 import { stripTerminalEscapes } from '../../lib/visible-text.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { CommandReport, MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
 import { changeSessionSetting, readSessionSettings, type SessionSettings } from '../../sessions/session-state.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import type { Transaction } from '../../store/query.ts'
-import type { Store } from '../../store/store.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import type { TransactionPart } from '../../store/transaction-part.ts'
 import { createOutputWatch } from './output-watch.ts'
 
-export interface CommandReportsDeps {
-  readonly store: Store
-  /** Whether the person may still talk to the agent in this chat. */
-  hasAccess(event: Pick<MessageEvent, 'source'>): boolean
-  /** Several people write in the session of this source. */
-  isShared(source: SessionSource): boolean
-  /** Takes the gateway's own secrets out of a text. */
-  withhold(text: string): string
-  wake(key: SessionKey): void
+interface ReportingGateway extends Omit<Runtime, 'home' | 'stopping'> {
+  readonly accountDirectory: Pick<Accounts, 'access' | 'isShared'>
   readonly settings: () => { readonly inbox: { readonly max_message_kb: number } }
-  readonly clock: () => number
-  sleep(ms: number): Promise<unknown>
-  readonly log: Logger
-  /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
+}
+
+/** The route of the reports. */
+interface ReportRoute {
+  readonly engine: Pick<Engine, 'wake'>
+  readonly outbox: Pick<Outbox, 'withhold'>
 }
 
 /** A turn that a person follows in a chat. */
@@ -86,7 +83,9 @@ const maxRounds = 10
 const maxReportedChars = 2_000
 const storeAttempts = 5
 
-export function createCommandReports(deps: CommandReportsDeps): CommandReports {
+export function createCommandReports(gateway: ReportingGateway, route: ReportRoute): CommandReports {
+  const { store, clock, log, failpoint } = gateway
+  const wake = (key: SessionKey) => route.engine.wake(key, 'turn')
   const watches = new WeakMap<ProcessEntry, Watch>()
   let isClosed = false
 
@@ -97,7 +96,7 @@ export function createCommandReports(deps: CommandReportsDeps): CommandReports {
       const refusal = `No message will come: the last ${maxRounds} messages each led to another command, and none of the user came in between. Use process wait, or ask the user whether to go on.`
       return { refusal }
     }
-    const command = beginningOf(deps.withhold(entry.command), 300)
+    const command = beginningOf(route.outbox.withhold(entry.command), 300)
     const watch: Watch = {
       key: brand<SessionKey>(sessionKey),
       name: `${turn.id}:${callId}:${entry.id}`,
@@ -135,24 +134,25 @@ export function createCommandReports(deps: CommandReportsDeps): CommandReports {
     void attempt(
       watch,
       function* (now) {
-        if ((yield* removeCommand(watch)) && watch.onComplete)
-          yield* acceptReport(deps, watch, report, { output: watch.entry.log(), eventKey: endKey(watch), now })
+        if (!(yield* removeCommand(watch)) || !watch.onComplete) return
+        const details = { output: watch.entry.log(), eventKey: endKey(watch), now }
+        yield* acceptReport(gateway, route, watch, report, details)
       },
-      () => deps.wake(watch.key),
+      () => wake(watch.key),
     )
   }
 
   function watchOutput(watch: Watch, patterns: readonly string[]): void {
     const read = createOutputWatch({
       patterns,
-      clock: deps.clock,
+      clock,
       onMatch(line, number) {
         const report = { kind: 'matched', note: 'A line of its output has a text that you watch for.' } as const
         const eventKey = `command-match:${watch.name}:${number}`
         void attempt(
           watch,
-          (now) => acceptReport(deps, watch, report, { output: line, eventKey, now }),
-          () => deps.wake(watch.key),
+          (now) => acceptReport(gateway, route, watch, report, { output: line, eventKey, now }),
+          () => wake(watch.key),
         )
       },
       onOff() {
@@ -174,19 +174,19 @@ export function createCommandReports(deps: CommandReportsDeps): CommandReports {
   ): Promise<void> {
     for (let count = 1; ; count++) {
       try {
-        deps.failpoint('command-report:before-store')
-        await deps.store.run(() => write(deps.clock()))
-        deps.failpoint('command-report:stored')
-        deps.log.info({ event: 'command.reported', session: key, command: name }, 'news of a background command')
+        failpoint('command-report:before-store')
+        await store.run(() => write(clock()))
+        failpoint('command-report:stored')
+        log.info({ event: 'command.reported', session: key, command: name }, 'news of a background command')
         done()
         return
       } catch (error) {
-        deps.log.error(
+        log.error(
           { event: 'command.report_failed', session: key, command: name, err: error },
           'news of a background command could not be stored',
         )
         if (count === storeAttempts || isClosed) return
-        await deps.sleep(count * 5_000)
+        await sleep(count * 5_000)
       }
     }
   }
@@ -217,15 +217,15 @@ export function createCommandReports(deps: CommandReportsDeps): CommandReports {
     claim,
     async reportLost(keys) {
       for (const key of keys) {
-        const lost = readCommands(await deps.store.run(() => readSessionSettings(key)))
+        const lost = readCommands(await store.run(() => readSessionSettings(key)))
         for (const [name, command] of Object.entries(lost)) {
           const owner = { key: brand<SessionKey>(key), name, stored: command }
-          await deps.store.run(function* () {
+          await store.run(function* () {
             if (yield* removeCommand(owner))
-              yield* acceptReport(deps, owner, lostReport, { output: '', eventKey: endKey(owner), now: deps.clock() })
+              yield* acceptReport(gateway, route, owner, lostReport, { eventKey: endKey(owner), now: clock() })
           })
-          deps.log.warn({ event: 'command.lost', session: key, command: name }, 'a background command was lost')
-          deps.wake(owner.key)
+          log.warn({ event: 'command.lost', session: key, command: name }, 'a background command was lost')
+          wake(owner.key)
         }
       }
     },
@@ -237,15 +237,16 @@ export function createCommandReports(deps: CommandReportsDeps): CommandReports {
 
 /** A person whose access was taken away gets no answer, and none is paid for. */
 function* acceptReport(
-  { hasAccess, isShared, withhold, settings }: CommandReportsDeps,
+  { accountDirectory, settings }: ReportingGateway,
+  { outbox }: ReportRoute,
   { key, stored: { id, command, source, authority, round } }: Pick<Watch, 'key' | 'stored'>,
   report: Pick<CommandReport, 'kind' | 'exitCode' | 'note'>,
-  { output, eventKey, now }: { readonly output: string; readonly eventKey: string; readonly now: number },
+  { output = '', eventKey, now }: { readonly output?: string; readonly eventKey: string; readonly now: number },
 ): Transaction<void> {
-  if (!hasAccess({ source })) return
+  if (!accountDirectory.access({ source }).allowed) return
   const event: MessageEvent = {
-    source: isShared(source) ? { ...source, userName: 'background command' } : source,
-    text: tailOf(withhold(stripTerminalEscapes(output))),
+    source: accountDirectory.isShared(source) ? { ...source, userName: 'background command' } : source,
+    text: tailOf(outbox.withhold(stripTerminalEscapes(output))),
     messageType: 'text',
     timestamp: now,
     internal: true,

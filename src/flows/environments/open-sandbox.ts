@@ -3,28 +3,16 @@
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AgentConfig } from '../../agent/config.ts'
 import { installCliShim } from '../../agent/environments/cli-shim.ts'
 import { detectSandboxes, proxyPort } from '../../agent/sandbox/detect-sandbox.ts'
 import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
 import type { Skills } from '../../agent/skills/skills.ts'
-import type { Environment } from '../../config/environment.ts'
 import { ensureDirectory, writeFileAtomic } from '../../lib/files.ts'
-import { type HomeLayout, prepareProcessFolder } from '../../lib/home.ts'
-import type { Logger } from '../../lib/log.ts'
+import { prepareProcessFolder } from '../../lib/home.ts'
+import type { Machine } from './working-directory.ts'
 
-export interface OpenSandboxDeps {
-  readonly home: HomeLayout
-  readonly settings: () => Pick<AgentConfig, 'terminal'>
-  readonly environment: () => Environment
-  /** The working directory of commands. */
-  cwd(): string
-  /** Opens the proxy for listed hosts. Its socket lies in this directory. */
-  openProxy(directory: string): Promise<unknown>
-  /** Absent where there are none. */
-  skills?(): Promise<Pick<Skills, 'folders'>>
-  readonly log: Logger
-}
+/** Opens the proxy for listed hosts. Its socket lies in this directory. */
+type OpenProxy = (directory: string) => Promise<unknown>
 
 /** Where the programs lie that run in the sandbox. */
 const insideDirectory = new URL('../../agent/sandbox/inside/', import.meta.url)
@@ -40,20 +28,25 @@ export async function installPrograms(directory: string): Promise<void> {
 }
 
 /** For the commands of the agent. Undefined when no sandbox is wanted. Rejects with a system error when the home cannot be written. */
-export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | undefined> {
-  return (await openSandboxes(deps))?.(join(deps.home.cache, 'sandbox', 'tmp'))
+export async function openSandbox(...request: Parameters<typeof openSandboxes>): Promise<Sandbox | undefined> {
+  const [{ home }] = request
+  return (await openSandboxes(...request))?.(join(home.cache, 'sandbox', 'tmp'))
 }
 
 /**
  * Works like `openSandbox`, for several programs, each with a directory of its own as `/tmp`. The folders and the
  * programs of the sandbox are prepared once, and the machine is tried once.
+ * @param cwd the working directory of commands
+ * @param openSkills absent where there are none
  */
 export async function openSandboxes(
-  deps: OpenSandboxDeps,
+  machine: Machine,
+  cwd: string,
+  openProxy: OpenProxy,
+  openSkills?: () => Promise<Pick<Skills, 'folders'>>,
 ): Promise<((temporaryDirectory: string) => Sandbox) | undefined> {
-  const { home, environment, log } = deps
-  const { terminal } = deps.settings()
-  const cwd = deps.cwd()
+  const { home, settings, environment, log } = machine
+  const { terminal } = settings()
   prepareProcessFolder(home, cwd)
   const setting = terminal.backend === 'bwrap' ? 'bwrap' : terminal.sandbox
   if (setting === 'off') return undefined
@@ -61,7 +54,7 @@ export async function openSandboxes(
   const temporaryDirectory = join(home.cache, 'sandbox', 'tmp')
   ensureDirectory(home.skills)
   await installPrograms(binDirectory)
-  const forwarder = await openForwarder(deps, binDirectory)
+  const forwarder = await openForwarder(machine, openProxy, binDirectory)
   const { values } = environment()
   const sandboxes = await detectSandboxes({
     setting,
@@ -70,7 +63,7 @@ export async function openSandboxes(
     cwd,
     // Skills contain scripts for commands.
     read: [...terminal.sandbox_read, home.skills],
-    skills: (await deps.skills?.())?.folders() ?? [],
+    skills: (await openSkills?.())?.folders() ?? [],
     write: terminal.sandbox_write,
     searchPath: values['PATH'] ?? '',
     sharesNetwork: terminal.sandbox_network === 'on' || terminal.sandbox_network === true,
@@ -90,7 +83,8 @@ export async function openSandboxes(
 
 /** Undefined where commands share the network or have none, also because the proxy could not listen. */
 async function openForwarder(
-  { settings, openProxy, log }: OpenSandboxDeps,
+  { settings, log }: Machine,
+  openProxy: OpenProxy,
   directory: string,
 ): Promise<readonly string[] | undefined> {
   const { sandbox_network } = settings().terminal

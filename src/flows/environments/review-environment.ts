@@ -3,30 +3,31 @@
  */
 
 import type { AgentConfig } from '../../agent/config.ts'
-import type { Logger } from '../../lib/log.ts'
 import { sleep } from '../../lib/timers.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import type { RemoteEnvironments } from './remote-environments.ts'
-
-export interface EnvironmentReviewDeps {
-  readonly settings: () => Pick<AgentConfig, 'terminal'>
-  openEnvironments(): Promise<RemoteEnvironments | undefined>
-  /** `environment`: what is wrong, for the status; '' if nothing is known to be. */
-  readonly report: { environment: string }
-  readonly stopping: AbortSignal
-  readonly log: Logger
-}
 
 /** An environment that cannot be reached is tried again after this time. */
 const retryMs = 30_000
 const checkTimeoutMs = 20_000
 
-/** Resolves when the environment was reached, or when the configuration or the gateway has ended the review. Never rejects. */
-export async function reviewEnvironment(deps: EnvironmentReviewDeps): Promise<void> {
-  const { settings, report, stopping, log } = deps
+interface ReviewGateway extends Pick<Runtime, 'stopping' | 'log'> {
+  readonly settings: () => Pick<AgentConfig, 'terminal'>
+}
+
+/**
+ * Resolves when the environment was reached, or when the configuration or the gateway has ended the review. Never rejects.
+ * @param report its `environment` says what is wrong, for the status; '' if nothing is known to be
+ */
+export async function reviewEnvironment(
+  { settings, stopping, log }: ReviewGateway,
+  openEnvironments: () => Promise<RemoteEnvironments | undefined>,
+  report: { environment: string },
+): Promise<void> {
   const { terminal } = settings()
   const isCurrent = () => settings().terminal === terminal && !stopping.aborted
   try {
-    const environments = await deps.openEnvironments()
+    const environments = await openEnvironments()
     if (environments === undefined) {
       if (isCurrent()) report.environment = describeUnknownPlace(terminal.backend)
       return

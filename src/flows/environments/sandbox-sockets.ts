@@ -6,30 +6,20 @@ import type { AgentConfig } from '../../agent/config.ts'
 import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Turn } from '../../sessions/turn.ts'
-import type { TurnAccess, TurnAccessDeps } from './turn-access.ts'
-
-export interface SandboxSocketsDeps {
-  readonly settings: () => Pick<AgentConfig, 'terminal'>
-  readonly log: Logger
-  /** Without it, the `hermes` of commands refuses everything. */
-  readonly turnAccess?: Omit<TurnAccessDeps, 'directory' | 'log'>
-}
+import type { CallingTurns, TurnAccess } from './turn-access.ts'
 
 /** A plugin outside of turns has no event. */
 type SandboxedTurn = Pick<Turn, 'authority'> & Partial<Pick<Turn, 'seq' | 'sessionKey' | 'event'>>
 
-export function createSandboxSockets({ settings, log, turnAccess: accessDeps }: SandboxSocketsDeps) {
+/** @param turns without them, the `hermes` of commands refuses everything */
+export function createSandboxSockets(settings: () => Pick<AgentConfig, 'terminal'>, log: Logger, turns?: CallingTurns) {
   let turnAccess: TurnAccess | undefined
   let closeProxy: Promise<() => void> | undefined
-  const hosts = () => {
-    const { sandbox_network } = settings().terminal
-    return Array.isArray(sandbox_network) ? sandbox_network : []
-  }
   return {
-    /** The proxy reads the list of hosts for each connection. Rejects with a system error. */
+    /** Rejects with a system error. */
     async openProxy(directory: string): Promise<void> {
       closeProxy ??= import('./sandbox-proxy.ts').then(({ openSandboxProxy }) =>
-        openSandboxProxy({ directory, hosts, log }),
+        openSandboxProxy(directory, settings, log),
       )
       try {
         await closeProxy
@@ -41,10 +31,10 @@ export function createSandboxSockets({ settings, log, turnAccess: accessDeps }: 
     /** What the commands of a turn need to call `hermes`. Without a sandbox they find the complete one. */
     async variablesOf({ seq, sessionKey, event, authority }: SandboxedTurn, sandbox: Sandbox | undefined) {
       const directory = sandbox?.kind === 'none' ? undefined : sandbox?.binDirectory
-      if (accessDeps === undefined || directory === undefined) return {}
+      if (turns === undefined || directory === undefined) return {}
       if (seq === undefined || sessionKey === undefined || event === undefined) return {}
       const { createTurnAccess } = await import('./turn-access.ts')
-      turnAccess ??= createTurnAccess({ ...accessDeps, directory, log })
+      turnAccess ??= createTurnAccess(directory, turns, log)
       return turnAccess.variablesOf({ seq, sessionKey, source: event.source, authority }, sandbox?.kind !== 'landlock')
     },
     async close() {

@@ -28,14 +28,12 @@ export type RunAgentCommand = (
   signal: AbortSignal,
 ) => Promise<CommandOutput>
 
-export interface TurnAccessDeps {
-  /** A private directory that commands see. */
-  readonly directory: string
+/** The turns whose commands may call `hermes`. */
+export interface CallingTurns {
   readonly secrets: Pick<SecretRegistry, 'setShortLived'>
   /** Resolves when the turn ends; undefined when it is not running. */
   ended(seq: number): Promise<void> | undefined
   readonly run: RunAgentCommand
-  readonly log: Logger
 }
 
 export interface TurnAccess {
@@ -56,7 +54,8 @@ interface Listening {
 /** Tokens that are taken out of texts. Tokens of past turns are worthless, so that few suffice. */
 const maxKnownTokens = 64
 
-export function createTurnAccess({ directory, secrets, ended, run, log }: TurnAccessDeps): TurnAccess {
+/** @param directory a private one, which commands see */
+export function createTurnAccess(directory: string, { secrets, ended, run }: CallingTurns, log: Logger): TurnAccess {
   const turns = new Map<string, CommandTurn>()
   const tokens = new Map<number, string>()
   let knownTokens: readonly string[] = []

@@ -17,26 +17,22 @@ import type { ServerTransport } from '../../agent/mcp/transport.ts'
 import type { Auxiliary } from '../../agent/models/auxiliary.ts'
 import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
 import type { QuestionPort } from '../../agent/tools/clarify.ts'
-import type { Environment } from '../../config/environment.ts'
 import { findProgram } from '../../lib/find-program.ts'
-import { type HomeLayout, prepareProcessFolder } from '../../lib/home.ts'
-import type { Logger } from '../../lib/log.ts'
+import { prepareProcessFolder } from '../../lib/home.ts'
 import type { SecretRegistry } from '../../lib/redact.ts'
 import { openSandboxes } from '../environments/open-sandbox.ts'
-import { workingDirectory } from '../environments/working-directory.ts'
+import { type Machine, workingDirectory } from '../environments/working-directory.ts'
 import { createGuardedFetch } from './guarded-fetch.ts'
 
-export interface ServerOpenerDeps {
-  readonly home: HomeLayout
+/** The machine on which the servers start. */
+export interface McpMachine extends Machine {
   readonly settings: () => McpConfig & Pick<AgentConfig, 'terminal'>
-  readonly environment: () => Environment
   readonly secrets: Pick<SecretRegistry, 'set'>
   /** Opens the proxy for commands that reach listed hosts only. */
   openProxy(directory: string): Promise<unknown>
-  readonly log: Logger
 }
 
-export interface McpRuntimeDeps extends ServerOpenerDeps {
+export interface McpRuntimeDeps extends McpMachine {
   readonly version: string
   /** Absent: no server gets texts of a model. */
   readonly auxiliary?: Auxiliary
@@ -104,7 +100,7 @@ export function openMcpServers(deps: McpRuntimeDeps): McpRuntime {
 }
 
 /** Opens connections to servers. Imports the SDK with the first one. */
-export function createServerOpener(deps: ServerOpenerDeps) {
+export function createServerOpener(deps: McpMachine) {
   const { home, settings, secrets } = deps
   /** For all servers, because the first start of several prepares the same folders. */
   let opening: ReturnType<typeof openSandboxes> | undefined
@@ -112,7 +108,7 @@ export function createServerOpener(deps: ServerOpenerDeps) {
 
   /** A server has a `/tmp` of its own: what the commands of the agent write must not become its programs. */
   const sandboxOf = async (server: string): Promise<Sandbox | undefined> => {
-    opening ??= openSandboxes({ ...deps, cwd: () => workingDirectory(deps) })
+    opening ??= openSandboxes(deps, workingDirectory(deps), deps.openProxy)
     const current = opening
     try {
       const create = await current
@@ -182,7 +178,7 @@ const passedVariables = /^(?:PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TERM|TZ|TMPDIR|S
 
 /** How the program is started. Throws `McpServerError` when it cannot be. */
 function programOf(
-  { settings, environment, home }: ServerOpenerDeps,
+  { settings, environment, home }: McpMachine,
   server: string,
   { command = '', args, env, cwd: configured }: McpServerConfig,
   sandbox: Sandbox | undefined,

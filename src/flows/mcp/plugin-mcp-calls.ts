@@ -9,19 +9,20 @@ import type { Fields } from '../../middleware/contract.ts'
 import type { PluginConfigEntry } from '../../plugins/config.ts'
 import type { McpCallResult } from '../../plugins/contract.ts'
 
-export interface PluginMcpDeps {
-  entry(owner: string): PluginConfigEntry
-  /** Resolves with the result for the model. Rejects `plugins/tool-refused` and the reason of the signal. */
-  dispatch(owner: string, tool: string, args: Fields, signal: AbortSignal): Promise<string>
-}
-
 const defaultSeconds = 30
 const maxSeconds = 600
 const maxResultChars = 65_536
 
 /** Rejects `plugins/not-allowed`, `plugins/tool-refused` and `plugins/bad-request`. */
 export async function callMcpTool(
-  { entry, dispatch }: PluginMcpDeps,
+  {
+    entry,
+    dispatch,
+  }: {
+    readonly entry: (owner: string) => PluginConfigEntry
+    /** Resolves with the result for the model. Rejects `plugins/tool-refused` and the reason of the signal. */
+    readonly dispatch: (owner: string, tool: string, args: Fields, signal: AbortSignal) => Promise<string>
+  },
   owner: string,
   server: string,
   tool: string,

@@ -32,10 +32,9 @@ import type { ToolCall } from '../../message/transcript.ts'
 import type { AccountPolicy } from '../../platforms/accounts.ts'
 import type { RoleSettings } from '../../platforms/config.ts'
 import type { Turn } from '../../sessions/turn.ts'
-import type { OpenSandboxDeps } from '../environments/open-sandbox.ts'
 import type { RemoteEnvironments } from '../environments/remote-environments.ts'
 import { createSandboxSockets } from '../environments/sandbox-sockets.ts'
-import type { TurnAccessDeps } from '../environments/turn-access.ts'
+import type { CallingTurns } from '../environments/turn-access.ts'
 import { workingDirectory } from '../environments/working-directory.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from '../models/agent-models.ts'
 import type { MediaServices } from '../models/media-services.ts'
@@ -82,7 +81,7 @@ export interface AgentServicesDeps
   /** Takes the gateway's own secrets out of the results of tools. */
   redact(text: string): string
   /** For the `hermes` of commands in the sandbox. Without it, it refuses everything. */
-  readonly turnAccess?: Omit<TurnAccessDeps, 'directory' | 'log'>
+  readonly turnAccess?: CallingTurns
 }
 
 /** What turns, commands and plugins need of the agent, in five parts. */
@@ -167,7 +166,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const { settings, isShared, platformToolsets: declared } = deps
   let runtime: ToolRuntime | undefined
   let isSandboxMissing = false
-  const sockets = createSandboxSockets(deps)
+  const sockets = createSandboxSockets(settings, deps.log, deps.turnAccess)
   const snapshotTools = createSessionToolSnapshots()
   const selectTools = createToolSelection()
   const findToolsets = createToolsetFinder()
@@ -187,7 +186,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const checkpoints = createCheckpointAccess(deps, (workspace) => sandboxOf(workspace))
   /** Opened with the first command or file. A later change of the configuration opens another one. */
   const sandbox = openLazily<Sandbox | undefined>(async (isCurrent) => {
-    const opened = await openSandboxIn(cwd)
+    const opened = await openSandboxIn(cwd())
     if (isCurrent()) {
       isSandboxMissing = opened?.kind === 'none'
       deps.onSandbox(opened)
@@ -198,15 +197,17 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   /** The sandboxes of the folders in which single conversations work. */
   let workspaces = createLruCache<Promise<Sandbox | undefined>>(maxWorkspaces)
 
-  const openSandboxIn = (directory: () => string) =>
-    openSandboxOf({ ...deps, cwd: directory, openProxy: sockets.openProxy })
+  async function openSandboxIn(directory: string): Promise<Sandbox | undefined> {
+    const { openSandbox } = await import('../environments/open-sandbox.ts')
+    return await openSandbox(deps, directory, sockets.openProxy, deps.skills)
+  }
 
   async function sandboxOf(workspace?: string): Promise<Sandbox | undefined> {
     prepareProcessFolder(deps.home, workspace ?? cwd())
     if (workspace === undefined) return sandbox.get()
     const known = workspaces.get(workspace)
     if (known !== undefined) return known
-    const opening = openSandboxIn(() => workspace)
+    const opening = openSandboxIn(workspace)
     workspaces.set(workspace, opening)
     opening.catch(() => workspaces.delete(workspace))
     return opening
@@ -306,11 +307,6 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   }
 }
 
-async function openSandboxOf(deps: OpenSandboxDeps): Promise<Sandbox | undefined> {
-  const { openSandbox } = await import('../environments/open-sandbox.ts')
-  return await openSandbox(deps)
-}
-
 /** Tells the people of the turn that uses an environment what they wait for. */
 function createEnvironmentNotices({ announceEnvironment, log }: AgentServicesDeps) {
   const turns = createLruCache<TurnElsewhere>(1_000)
@@ -371,7 +367,7 @@ function createCheckpointAccess(
 ) {
   const opened = openLazily<Checkpoints>(async () => {
     const { openCheckpoints } = await import('../environments/checkpoints.ts')
-    return openCheckpoints({ ...deps, sandbox: () => sandbox(), clock: Date.now })
+    return openCheckpoints(deps, () => sandbox())
   })
   return {
     get: opened.get,

@@ -36,16 +36,13 @@ function sandboxOf(t: TestContext, kind: SandboxKind): Sandbox {
 }
 
 function openSockets(t: TestContext) {
-  const sockets = createSandboxSockets({
-    settings: () => {
-      throw new Error('no command asks for the network')
-    },
-    log: silentLog,
-    turnAccess: {
-      secrets: createSecretRegistry(),
-      ended: () => new Promise<void>(() => undefined),
-      run: async (_, [command = '']) => ({ output: `${command} of the turn\n`, errors: '', exitCode: 0 }),
-    },
+  const settings = () => {
+    throw new Error('no command asks for the network')
+  }
+  const sockets = createSandboxSockets(settings, silentLog, {
+    secrets: createSecretRegistry(),
+    ended: () => new Promise<void>(() => undefined),
+    run: async (_, [command = '']) => ({ output: `${command} of the turn\n`, errors: '', exitCode: 0 }),
   })
   t.after(() => sockets.close())
   return sockets

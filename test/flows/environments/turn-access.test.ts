@@ -37,7 +37,7 @@ async function openAccess(t: TestContext, run: RunAgentCommand = echo) {
   const lines: string[] = []
   const stream = { write: (line: string) => lines.push(line) }
   const log = createLog({ level: 'debug', pretty: false, stream, redactor: (line) => line })
-  const access = createTurnAccess({ directory, secrets, ended: (seq) => ends.get(seq)?.promise, run, log })
+  const access = createTurnAccess(directory, { secrets, ended: (seq) => ends.get(seq)?.promise, run }, log)
   t.after(() => access.close())
   const send = async (body: string) => {
     const socket = connectFrom(directory)

@@ -1,16 +1,15 @@
 /**
- * Composes the MCP servers. Their code is imported when one is configured and a turn, a status or a command needs it.
+ * Opens the MCP servers. Their code is imported when one is configured and a turn, a status or a command needs it.
  */
 
-import type { ServerReport } from '../agent/mcp/servers.ts'
-import type { ToolDefinition } from '../agent/tools/tool.ts'
-import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
-import type { McpRuntime, McpRuntimeDeps } from '../flows/mcp/mcp-servers.ts'
-import type { SessionServerConfig, SessionServers } from '../flows/mcp/session-servers.ts'
-import type { AgentServices } from '../flows/tools/agent-services.ts'
-import { lazy } from '../lib/lazy.ts'
-import type { SessionKey } from '../message/ids.ts'
-import type { AppContext } from './context.ts'
+import type { ServerReport } from '../../agent/mcp/servers.ts'
+import type { Auxiliary } from '../../agent/models/auxiliary.ts'
+import type { ToolDefinition } from '../../agent/tools/tool.ts'
+import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
+import { lazy } from '../../lib/lazy.ts'
+import type { SessionKey } from '../../message/ids.ts'
+import type { McpMachine, McpRuntime, McpRuntimeDeps } from './mcp-servers.ts'
+import type { SessionServerConfig, SessionServers } from './session-servers.ts'
 
 export interface McpAccess {
   /** The tools of the configured servers. Never rejects. */
@@ -33,40 +32,35 @@ export interface McpAccess {
   close(): Promise<void>
 }
 
-export function composeMcp(
-  { options, settings, config, secrets, clock, random, log }: AppContext,
-  services: () => Pick<AgentServices, 'models' | 'environments' | 'tools'>,
-  askUserOf: NonNullable<McpRuntimeDeps['askUserOf']>,
+/** The parts of the agent that servers use. */
+interface McpAgent {
+  readonly models: { readonly auxiliary: Auxiliary }
+  readonly environments: Pick<McpMachine, 'openProxy'>
+  readonly tools: { changed(): void }
+}
+
+/** @param agent called when a server is needed */
+export function createMcpAccess(
+  gateway: Omit<McpRuntimeDeps, 'auxiliary' | 'openProxy' | 'onToolsChanged'>,
+  agent: () => McpAgent,
 ): McpAccess {
+  const { home, settings, log } = gateway
   let loaded: McpRuntime | undefined
   let isClosed = false
   const sessionServers: McpAccess['sessionServers'] = {}
 
-  const runtimeDeps = () => {
-    const { auxiliary } = services().models
-    const { openProxy } = services().environments
-    const { home, version } = options
-    return {
-      home,
-      version,
-      settings,
-      environment: config.environment,
-      secrets,
-      openProxy,
-      auxiliary,
-      askUserOf,
-      clock,
-      random,
-      log,
-    }
-  }
+  const runtimeDeps = () => ({
+    ...gateway,
+    openProxy: agent().environments.openProxy,
+    auxiliary: agent().models.auxiliary,
+  })
   const create = lazy(async (): Promise<McpRuntime> => {
-    const { openMcpServers } = await import('../flows/mcp/mcp-servers.ts')
-    loaded = openMcpServers({ ...runtimeDeps(), onToolsChanged: services().tools.changed })
+    const { openMcpServers } = await import('./mcp-servers.ts')
+    loaded = openMcpServers({ ...runtimeDeps(), onToolsChanged: agent().tools.changed })
     return loaded
   })
   const openSessionServers = lazy(async (): Promise<SessionServers> => {
-    const { createSessionServers } = await import('../flows/mcp/session-servers.ts')
+    const { createSessionServers } = await import('./session-servers.ts')
     const opened = createSessionServers(runtimeDeps())
     sessionServers.opened = opened
     return opened
@@ -88,8 +82,8 @@ export function composeMcp(
     },
     async knownTools() {
       if (Object.keys(settings().mcp_servers).length === 0) return []
-      const { readKnownServers } = await import('../agent/mcp/known-tools.ts')
-      return readKnownServers(options.home.mcpCache, settings()).flatMap(({ tools = [] }) => tools)
+      const { readKnownServers } = await import('../../agent/mcp/known-tools.ts')
+      return readKnownServers(home.mcpCache, settings()).flatMap(({ tools = [] }) => tools)
     },
     discover: async () => (await load())?.discover(),
     async setSessionServers(key, servers, directory) {
