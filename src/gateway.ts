@@ -111,7 +111,7 @@ function build(options: GatewayOptions, infrastructure: Infrastructure): Parts {
   const agentRuntime = composeAgent(context, core, (...call) => commandRuntime.runAgentCommand(...call))
   const commandRuntime = composeCommandRuntime(context, core, agentRuntime)
   const { plugins } = agentRuntime
-  const extensionWatcher = createExtensionWatcher({ home: options.home, syncPlugins: plugins.sync, log })
+  const extensionWatcher = createExtensionWatcher(options.home, plugins.sync, log)
   const endpoints = composeEndpoints(commandRuntime.gateway, extensionWatcher.changedPlatforms)
   problems.add(
     () => pauseWarnings(core.runningTurns.paused()),
@@ -142,8 +142,7 @@ function gatewayOf({ context, core, agentRuntime, endpoints }: Parts, services: 
       const graceMs = (isRestart ? (restart_drain_timeout ?? drain_timeout) : drain_timeout) * 1_000
       return services.stop({ isRestart, graceMs, until: clock() + graceMs, force })
     },
-    announceRestart: async () =>
-      (await import('./flows/lifecycle/restart.ts')).requestRestart(restartDeps(context, core)),
+    announceRestart: async () => (await import('./flows/lifecycle/restart.ts')).requestRestart(context, core.outbox),
   }
 }
 
@@ -207,7 +206,7 @@ function replyServices({ context, core, agentRuntime, endpoints }: Parts): reado
 /** From the first plugin to the first message. */
 function messageServices({ lifecycle, context, core, agentRuntime, runCommand, endpoints }: Parts): readonly Service[] {
   const { options, mode, store, clock, log, failpoint } = context
-  const { engine, hooks, outbox, events, backgroundTasks, pluginRegistries } = core
+  const { engine, hooks, events, backgroundTasks, pluginRegistries } = core
   const { agentServices, plugins, runTurn } = agentRuntime
   const { home } = options
 
@@ -240,13 +239,9 @@ function messageServices({ lifecycle, context, core, agentRuntime, runCommand, e
     {
       name: 'recovery',
       start: () =>
-        recover({
-          ...{ store, clock, log, outbox, engine, serves: mode.serves, endRevoked: core.endRevoked, failpoint },
-          announceRefused: async (key) => (await core.busyArrivals()).announceRefused(key),
-          async reportLostWork() {
-            if (mode.staysUp) await backgroundTasks.recover()
-            await agentServices.environments.reportLostCommands()
-          },
+        recover(context, core, async () => {
+          if (mode.staysUp) await backgroundTasks.recover()
+          await agentServices.environments.reportLostCommands()
         }),
     },
     {
@@ -254,7 +249,7 @@ function messageServices({ lifecycle, context, core, agentRuntime, runCommand, e
       daemonOnly: true,
       async start() {
         if (!(await store.run(hasRestartRequest))) return
-        await (await import('./flows/lifecycle/restart.ts')).reportRestart(restartDeps(context, core))
+        await (await import('./flows/lifecycle/restart.ts')).reportRestart(context, core.outbox, core.turnNotices)
       },
     },
     { name: 'http listener', start: endpoints.listen },
@@ -305,7 +300,7 @@ function backgroundServices(parts: Parts, services: Services): readonly Service[
   const { agentCheck, cron } = agentRuntime
   const { supervisor } = endpoints
   const { stopping } = lifecycle
-  const updateMenus = createCommandMenus({ supervisor, sleep, stopping, log })
+  const updateMenus = createCommandMenus(supervisor, { stopping, log })
   const connectsDone = supervisor.initialConnectsDone()
   const pluginsLoaded = async () => {
     await pluginRegistries.loading?.done
@@ -377,16 +372,12 @@ function backgroundServices(parts: Parts, services: Services): readonly Service[
 
 /** A minute after the start, whose time it must not take. Never rejects. */
 async function removeOldData({ context, core, lifecycle: { stopping } }: Parts): Promise<void> {
-  const { options, settings, store, clock, log } = context
-  const { media: mediaDirectory, pictures, results } = options.home
+  const { log } = context
   await sleep(60_000, stopping)
   if (stopping.aborted) return
   try {
     const { runRetention } = await import('./flows/lifecycle/retention.ts')
-    const maxTotalBytes = () => settings().media.max_total_mb * 1_048_576
-    const files = { mediaDirectory, pictures, results, maxTotalBytes }
-    const retention = () => settings().retention
-    await runRetention({ store, outbox: core.outbox, ...files, clock, log, settings: retention, sleep }, stopping)
+    await runRetention(context, core.outbox, stopping)
   } catch (error) {
     log.error({ event: 'retention.failed', err: error }, 'old rows or files could not be removed')
   }
@@ -430,8 +421,4 @@ function applyAccounts({ context, core, endpoints }: Parts, changed: readonly st
     .catch((error) =>
       log.error({ event: 'access.messages_not_ended', err: error }, 'messages of revoked people were not ended'),
     )
-}
-
-function restartDeps({ store, accountDirectory, clock, log }: AppContext, { outbox, turnNotices }: Core) {
-  return { store, outbox, accountDirectory, clock, log, notices: turnNotices }
 }

@@ -188,10 +188,7 @@ async function busyOf({ context, core }: CommandGateway): Promise<BusyServices> 
 
 async function choicesOf({ context, core, agent }: CommandGateway): Promise<ConversationChoices> {
   const { createConversationChoices } = await import('../flows/commands/conversation-choices.ts')
-  const { store, settings, platforms } = context
-  const { models, media } = agent.agentServices
-  const { describe } = models
-  return createConversationChoices({ store, settings, platforms, outbox: core.outbox, models: { describe, media } })
+  return createConversationChoices(context, core.outbox, agent.agentServices)
 }
 
 async function conversationsOf({ context, core, models, visibleSessions }: CommandGateway) {
@@ -264,8 +261,5 @@ async function installationOf(gateway: CommandGateway): Promise<InstallationRepo
 
 async function gatewayAdminOf({ context, core }: CommandGateway): Promise<GatewayAdmin> {
   const { createGatewayAdmin } = await import('../flows/commands/gateway-admin.ts')
-  const { mode, lifecycle, store, accountDirectory, clock, log } = context
-  const { restart } = mode
-  const { startedAt } = lifecycle
-  return createGatewayAdmin({ store, outbox: core.outbox, accountDirectory, clock, log, startedAt, restart })
+  return createGatewayAdmin(context, core.outbox)
 }

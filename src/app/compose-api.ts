@@ -52,7 +52,7 @@ export function composeApi(context: AppContext, core: Core, parts: ApiParts): Ht
 }
 
 function lifecycleOf(context: AppContext, core: Core, { status, routes }: ApiParts): GatewayLifecycle {
-  const { options, mode, config, store, accountDirectory, lifecycle, clock, log } = context
+  const { options, mode, config, lifecycle } = context
   const openApi = lazy(async () => (await import('../api/describe-routes.ts')).createOpenApi(routes, options.version))
   return {
     status,
@@ -64,7 +64,7 @@ function lifecycleOf(context: AppContext, core: Core, { status, routes }: ApiPar
       if (mode.restart === undefined)
         throw new HermesError('http/bad-request', 'This gateway belongs to a terminal and cannot restart.')
       const { requestRestart } = await import('../flows/lifecycle/restart.ts')
-      await requestRestart({ store, outbox: core.outbox, accountDirectory, clock, log })
+      await requestRestart(context, core.outbox)
       mode.restart()
     },
     reloadConfig: config.reload,

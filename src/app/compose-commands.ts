@@ -26,22 +26,7 @@ export interface CommandRuntime {
 
 export function composeCommandRuntime(context: AppContext, core: Core, agent: AgentRuntime): CommandRuntime {
   const { outbox } = core
-  const runCommand = createCommandDispatcher({
-    store: context.store,
-    outbox,
-    turnResults: core.turnResults,
-    commands: core.commands,
-    accounts: context.accountDirectory,
-    events: core.events,
-    commandDecisions: core.commandDecisions,
-    plugins: core.pluginRegistries.gatewayHooks,
-    runningTurns: core.runningTurns,
-    approvals: core.approvals,
-    lifecycle: context.lifecycle,
-    log: context.log,
-    clock: context.clock,
-    failpoint: context.failpoint,
-  })
+  const runCommand = createCommandDispatcher(context, core)
   // Both that read earlier conversations share it, because it has a thread.
   const visibleSessions = lazy(async () => {
     const { createVisibleSessions } = await import('../store/sqlite/visible-sessions.ts')
@@ -83,13 +68,14 @@ function composeAgentCommands({ context, core, agent, visibleSessions }: Command
 
 /** The code is loaded where a conversation may have a model of its own. */
 function composeModelAccess(
-  { options, store, accountDirectory, settings }: AppContext,
+  context: AppContext,
   agentServices: AgentServices,
   withhold: (text: string) => string,
 ): ModelAccess {
+  const { store, accountDirectory, settings } = context
   const services = lazy(async () => {
     const { createModelServices } = await import('../flows/commands/model-commands.ts')
-    return createModelServices({ store, models: agentServices.models, home: options.home, settings, withhold })
+    return createModelServices(context, agentServices.models, withhold)
   })
   return {
     services,
@@ -106,19 +92,13 @@ function composeModelAccess(
 const maxRowChars = 200
 
 /** @param gateway called when a command runs */
-export function composeCommandRegistry(
-  { settings, store, secrets: { redact }, log }: AppContext,
-  gateway: () => CommandGateway,
-): CommandRegistry {
-  const commands = createCommandRegistry(builtInCommands(gateway), {
-    settings: () => settings().quick_commands,
+export function composeCommandRegistry(context: AppContext, gateway: () => CommandGateway): CommandRegistry {
+  return createCommandRegistry(builtInCommands(gateway), {
+    settings: () => context.settings().quick_commands,
     async run(command, call) {
       const { runQuickCommand } = await import('../flows/commands/quick-command.ts')
       const { core, agent } = gateway()
-      const { openShell } = agent.agentServices.environments
-      const { commandDecisions } = core
-      return await runQuickCommand({ store, commands, commandDecisions, openShell, redact, log }, command, call)
+      return await runQuickCommand(context, core, agent.agentServices.environments.openShell, command, call)
     },
   })
-  return commands
 }

@@ -13,7 +13,7 @@ import { type Approvals, createApprovals } from '../flows/approvals/approvals.ts
 import { createAttachmentPolicy } from '../flows/chat/attachment-policy.ts'
 import { createCommandDecisions } from '../flows/commands/command-decision.ts'
 import { createGatewayEvents, type GatewayEvents } from '../flows/events/gateway-events.ts'
-import type { PauseDeps } from '../flows/lifecycle/pause.ts'
+import { createPauseControl } from '../flows/lifecycle/pause-control.ts'
 import { createHookServices } from '../flows/plugins/hook-host-api.ts'
 import { createSessionServices } from '../flows/sessions/session-services.ts'
 import { createBackgroundTasks } from '../flows/tasks/background-tasks.ts'
@@ -35,7 +35,7 @@ import { createRunningTurns } from '../sessions/running-turns.ts'
 import { composeHooks } from './compose-hooks.ts'
 import { composePluginRegistries, type PluginRegistries } from './compose-plugin-registries.ts'
 import type { AppContext } from './context.ts'
-import type { Core, PauseControl } from './core.ts'
+import type { Core } from './core.ts'
 
 /** Parts of the agent, which is composed later. They are called after the composition. */
 export interface LaterParts extends Pick<AgentEnvironments, 'sandbox'> {
@@ -66,12 +66,8 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
   const pluginRegistries = composePluginRegistries(context, commands)
   const hookServices = createHookServices(context, outbox, () => backgroundTasks)
   const hooks = composeHooks(context, commands, hookServices, { ...context, registries: pluginRegistries })
-  const commandDecisions = createCommandDecisions({
-    hooks,
-    commands,
-    isRunning: runningTurns.isRunning,
-    timeoutMs: () => settings().hooks.command_timeout * 1_000,
-  })
+  const decisionTimeoutMs = () => settings().hooks.command_timeout * 1_000
+  const commandDecisions = createCommandDecisions(hooks, commands, runningTurns, decisionTimeoutMs)
   const { gatewayHooks, notifyMemory } = pluginRegistries
   const waitInTurn = createTurnWait(store, engine)
   const turnNotices = createTurnNotices(store, outbox, clock)
@@ -141,7 +137,7 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
     turnNotices,
     modelCalls,
     pairing,
-    pause: composePause(context, { engine, runningTurns, notices: turnNotices }),
+    pause: createPauseControl(context, { engine, runningTurns, turnNotices }),
     pauseTurn: ({ sessionKey }, ms, signal) =>
       waitInTurn(brand<SessionKey>(sessionKey), () => sleep(ms, signal), signal),
     embeddedSessionKey: () => (mode.staysUp ? undefined : lastSession),
@@ -218,19 +214,6 @@ function composeDrainNotices(
     loading
       .then((announce) => announce(event))
       .catch((error) => log.error({ event: 'inbox.drain_not_announced', err: error }, 'a notice could not be stored'))
-  }
-}
-
-function composePause(
-  { options, store, clock, log }: AppContext,
-  { engine, runningTurns, notices }: Pick<PauseDeps, 'engine' | 'runningTurns' | 'notices'>,
-): PauseControl {
-  const deps: PauseDeps = { engine, runningTurns, notices, file: options.home.pauseFile, store, clock, log }
-  const load = () => import('../flows/lifecycle/pause.ts')
-  return {
-    pause: async (reason) => (await load()).pauseAgent(deps, reason),
-    resume: async () => (await load()).resumeAgent(deps),
-    announce: async (key) => (await load()).announcePause(deps, key),
   }
 }
 

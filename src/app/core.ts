@@ -11,6 +11,7 @@ import type { Approvals } from '../flows/approvals/approvals.ts'
 import type { BusyArrivals } from '../flows/busy/arrivals.ts'
 import type { CommandDecisions } from '../flows/commands/command-decision.ts'
 import type { GatewayEvents } from '../flows/events/gateway-events.ts'
+import type { PauseControl } from '../flows/lifecycle/pause-control.ts'
 import type { SessionServices } from '../flows/sessions/session-services.ts'
 import type { BackgroundTasks } from '../flows/tasks/background-tasks.ts'
 import type { TurnNotices } from '../flows/turn/turn-notices.ts'
@@ -22,15 +23,6 @@ import type { Outbox } from '../outbox/outbox.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
 import type { RunningTurns } from '../sessions/running-turns.ts'
 import type { PluginRegistries } from './compose-plugin-registries.ts'
-
-/** Pauses the agent, and ends the pause (flows/pause.ts). */
-export interface PauseControl {
-  pause(reason: string): Promise<void>
-  /** False if there was no pause. */
-  resume(): Promise<boolean>
-  /** Tells the people of a conversation that their message waits. */
-  announce(key: SessionKey): Promise<void>
-}
 
 export interface Core {
   readonly events: GatewayEvents

@@ -49,7 +49,8 @@ export function composeEndpoints(
   let address = ''
   let isConnecting = true
   const url = () => address
-  const status = composeStatus(context, core, agentRuntime, { url, changedPlatforms })
+  const pendingRestart = () => [...context.config.state().pendingRestart, ...changedPlatforms()]
+  const status = createStatus(context, core, agentRuntime, url, pendingRestart)
   const files = composeFiles(context)
   const http = composeHttp(context, core, agentRuntime, { token, status, files, isConnecting: () => isConnecting })
   const adapterServices = adapterServicesOf(context, core, agentRuntime, { http, files, models })
@@ -82,36 +83,6 @@ export function composeEndpoints(
 async function lockAccount({ home, environment }: GatewayOptions, account: PlatformAccount, log: Log) {
   const { lockCredentials } = await import('../platforms/credential-lock.ts')
   return lockCredentials(account, { home: home.root, environment, pid: process.pid, lockFile: lockHome, log })
-}
-
-function composeStatus(
-  context: AppContext,
-  core: Core,
-  { agentServices, plugins }: AgentRuntime,
-  { url, changedPlatforms }: { readonly url: () => string; readonly changedPlatforms: () => readonly string[] },
-): () => GatewayStatusReport {
-  const { options, config, platforms, lifecycle, problems, secrets, clock } = context
-  const { middleware, daemons } = core.pluginRegistries
-  return createStatus({
-    version: options.version,
-    home: options.home.root,
-    url,
-    phase: lifecycle.phase,
-    clock,
-    startedAt: lifecycle.startedAt,
-    agentServices,
-    supervisor: platforms,
-    degraded: problems.degraded,
-    middleware,
-    pendingRestart: () => [...config.state().pendingRestart, ...changedPlatforms()],
-    outbox: core.outbox,
-    engine: core.engine,
-    backgroundTasks: core.backgroundTasks,
-    hooks: core.hooks,
-    plugins,
-    daemons,
-    redact: secrets.redact,
-  })
 }
 
 interface HttpParts {

@@ -42,8 +42,19 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
   })
   const commands = ['one', 'two'].map(command)
   const tell = (how: string) => (name: string) => void seen.push(`${how} ${name}`)
-  const lane = createCommandDispatcher({
-    store,
+  const accountDirectory = {
+    authorityOf: () => ownerAuthority,
+    isRevoked: () => false,
+    isShared: () => false,
+    commandTiersOf: () => undefined,
+    access: () => ({ allowed: scene.mayWrite?.() ?? true, reason: '' }),
+    emitsEvents: () => true,
+  }
+  const gateway = {
+    ...{ store, clock: () => 0, log: silentLog, failpoint: () => undefined },
+    ...{ accountDirectory, lifecycle: { isDraining: () => false } },
+  }
+  const lane = createCommandDispatcher(gateway, {
     outbox: {
       ...bench.outbox,
       prepare(reply) {
@@ -53,23 +64,11 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
     },
     turnResults: createEventResults(store),
     commands: { resolve: (name) => commands.find((one) => one.name === name) },
-    accounts: {
-      authorityOf: () => ownerAuthority,
-      isRevoked: () => false,
-      isShared: () => false,
-      commandTiersOf: () => undefined,
-      access: () => ({ allowed: scene.mayWrite?.() ?? true, reason: '' }),
-      emitsEvents: () => true,
-    },
     events: { emit: tell('told all:'), notifyListeners: tell('told within:') },
     commandDecisions: { decide: async () => scene.decision },
-    plugins: { commandReceived: () => undefined },
+    pluginRegistries: { gatewayHooks: { commandReceived: () => undefined } },
     runningTurns: { isRunning: () => false },
     approvals: { questions: { answerPlain: failIfCalled }, confirmCommand: async () => undefined },
-    lifecycle: { isDraining: () => false },
-    log: silentLog,
-    clock: () => 0,
-    failpoint: () => undefined,
   })
   await inbox.accept(message(text), keys('m1'))
   await lane(brand<SessionKey>('key:c'), new AbortController().signal)
@@ -129,12 +128,12 @@ async function isAborted({ untilSuperseded }: CommandDecisions, session: Session
 }
 
 test('a command that bypasses hooks ends those before it, whether they have begun, and none after it', async () => {
-  const decisions = createCommandDecisions({
-    hooks: undefined,
-    commands: { bypassesHooks: ({ text }) => text === '/stop' },
-    isRunning: () => false,
-    timeoutMs: () => 1_000,
-  })
+  const decisions = createCommandDecisions(
+    { hasListeners: () => false, emitCollect: async () => [] },
+    { bypassesHooks: ({ text }) => text === '/stop' },
+    { isRunning: () => false },
+    () => 1_000,
+  )
   const running = decisions.untilSuperseded({ key, seq: 1 }, (signal) => once(signal, 'abort'))
   decisions.onEnqueued(key, message('/other'), 3)
   assert.equal(await isAborted(decisions, key, 2), false)

@@ -29,20 +29,8 @@ async function pruneAfter({ home }: TestGateway, days: number): Promise<void> {
     settings: () => assert.fail('nothing is sent'),
     failpoint: () => undefined,
   })
-  await prune(
-    {
-      store,
-      outbox,
-      mediaDirectory: home.media,
-      pictures: home.pictures,
-      results: home.results,
-      clock,
-      log: silentLog,
-      settings: () => ({ days: 30, media_days: 30 }),
-      sleep: async () => undefined,
-    },
-    new AbortController().signal,
-  )
+  const settings = { retention: { days: 30, media_days: 30 }, media: { max_total_mb: 1_000 } }
+  await prune({ home, store, clock, log: silentLog, settings: () => settings }, outbox, new AbortController().signal)
   await store.close()
 }
 
@@ -94,11 +82,11 @@ test('the oldest files are removed above the limit, except those that are young 
       Date.now(),
     ),
   )
-  const cap = { store, mediaDirectory: media, pictures: join(media, 'pictures'), clock: Date.now, log: silentLog }
-  assert.equal(await enforceMediaCap({ ...cap, maxTotalBytes: () => 5_000 }), 0)
-  assert.equal(await enforceMediaCap({ ...cap, maxTotalBytes: () => 3_500 }), 2)
+  const runtime = { home: gateway.home, store, clock: Date.now, log: silentLog }
+  assert.equal(await enforceMediaCap(runtime, 5_000), 0)
+  assert.equal(await enforceMediaCap(runtime, 3_500), 2)
   assert.deepEqual(readdirSync(media).sort(), ['day', 'newer.png', 'young.png'])
-  assert.equal(await enforceMediaCap({ ...cap, maxTotalBytes: () => 1 }), 1)
+  assert.equal(await enforceMediaCap(runtime, 1), 1)
   assert.deepEqual(readdirSync(media).sort(), ['day', 'young.png'])
   assert.deepEqual(readdirSync(join(media, 'day')), ['needed.png'])
 })

@@ -116,9 +116,9 @@ test('pictures of a conversation stay, and those that no message names are remov
       return store.run(work)
     },
   }
-  assert.equal(await removeUnusedPictures({ store: busy, pictures }, Date.now() - 86_400_000), 0)
+  assert.equal(await removeUnusedPictures(busy, pictures, Date.now() - 86_400_000), 0)
   utimesSync(old, 1, 1)
-  assert.equal(await removeUnusedPictures({ store, pictures }, Date.now() - 86_400_000), 1)
+  assert.equal(await removeUnusedPictures(store, pictures, Date.now() - 86_400_000), 1)
   assert.deepEqual([old, young, pathOf(gateway)].map(existsSync), [false, true, true])
 })
 

@@ -11,15 +11,7 @@ import { withTimeout } from '../../lib/timers.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { HookEvents } from '../../message/hook-events.ts'
 import type { SessionKey } from '../../message/ids.ts'
-
-export interface CommandDecisionDeps {
-  /** Undefined where no hooks are loaded. */
-  readonly hooks: Pick<HookRegistry, 'emitCollect' | 'hasListeners'> | undefined
-  readonly commands: Pick<CommandRegistry, 'bypassesHooks'>
-  /** Whether a turn of this session is running. */
-  isRunning(key: SessionKey): boolean
-  timeoutMs(): number
-}
+import type { RunningTurns } from '../../sessions/running-turns.ts'
 
 export interface CommandDecisions {
   /**
@@ -47,8 +39,12 @@ export interface CommandPosition {
 
 const maxSessions = 1_000
 
-export function createCommandDecisions(deps: CommandDecisionDeps): CommandDecisions {
-  const { hooks, commands } = deps
+export function createCommandDecisions(
+  hooks: Pick<HookRegistry, 'emitCollect' | 'hasListeners'>,
+  commands: Pick<CommandRegistry, 'bypassesHooks'>,
+  runningTurns: Pick<RunningTurns, 'isRunning'>,
+  timeoutMs: () => number,
+): CommandDecisions {
   /** The last command of a session that bypasses hooks. It runs before those that are older, which may not have run yet. */
   const lastBypassing = new Map<SessionKey, number>()
   const running = new Set<{ readonly key: SessionKey; readonly abort: AbortController }>()
@@ -76,10 +72,10 @@ export function createCommandDecisions(deps: CommandDecisionDeps): CommandDecisi
     async decide({ name, bypassesHooks }, of, context) {
       const { key } = of
       const event = `command:${name}` as const
-      const isAsked = bypassesHooks !== true && context !== undefined && hooks?.hasListeners(event) === true
-      if (!isAsked || deps.isRunning(key)) return undefined
+      const isAsked = bypassesHooks !== true && context !== undefined && hooks.hasListeners(event) === true
+      if (!isAsked || runningTurns.isRunning(key)) return undefined
       if (isSuperseded(of)) return { kind: 'superseded' }
-      const waitMs = deps.timeoutMs()
+      const waitMs = timeoutMs()
       const answers = await untilSuperseded(of, (signal) =>
         withTimeout(hooks.emitCollect(event, context, waitMs), waitMs + 1_000, signal),
       )

@@ -11,7 +11,6 @@ import type { EventResults } from '../../inbox/event-results.ts'
 import { claimEvent, findCommand, finishEvent, markEventDead, type QueueHead } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/log.ts'
 import { type MessageEvent, parseCommand } from '../../message/event.ts'
 import type { HookEventListener } from '../../message/hook-events.ts'
 import type { SessionKey } from '../../message/ids.ts'
@@ -20,7 +19,7 @@ import type { TurnResult } from '../../message/turn-result.ts'
 import type { Outbox, Reply } from '../../outbox/outbox.ts'
 import type { GatewayHooks } from '../../plugins/gateway-hooks.ts'
 import type { RunningTurns } from '../../sessions/running-turns.ts'
-import type { Store } from '../../store/store.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import { afterCommit, enlist, type TransactionPart } from '../../store/transaction-part.ts'
 import type { AccountDirectory } from '../access/account-directory.ts'
 import type { CommandTiers, refuseCommand } from '../access/command-ceiling.ts'
@@ -32,59 +31,63 @@ export interface CommandAccounts extends Pick<AccountDirectory, 'isShared'> {
   commandTiersOf(source: SessionSource): CommandTiers | undefined
 }
 
-export interface CommandDispatcherDeps {
-  readonly store: Store
+interface DispatchingGateway extends Pick<Runtime, 'store' | 'clock' | 'log' | 'failpoint'> {
+  readonly accountDirectory: CommandAccounts &
+    Pick<AccountDirectory, 'access' | 'authorityOf' | 'emitsEvents' | 'isRevoked'>
+  /** While the daemon is stopping, what runs may end, and what waits goes on at the next start. */
+  readonly lifecycle: { isDraining(): boolean }
+}
+
+/** The commands, those who decide about them, and the route of their replies. */
+interface CommandRoute {
   readonly outbox: Outbox
   readonly turnResults: EventResults
   readonly commands: Pick<CommandRegistry, 'resolve'>
-  readonly accounts: CommandAccounts & Pick<AccountDirectory, 'access' | 'authorityOf' | 'emitsEvents' | 'isRevoked'>
   readonly events: Pick<GatewayEvents, 'emit' | 'notifyListeners'>
   readonly commandDecisions: Pick<CommandDecisions, 'decide'>
   /** Plugins learn of a command before hooks decide about it, where no turn of the session runs. */
-  readonly plugins: Pick<GatewayHooks, 'commandReceived'>
+  readonly pluginRegistries: { readonly gatewayHooks: Pick<GatewayHooks, 'commandReceived'> }
   readonly runningTurns: Pick<RunningTurns, 'isRunning'>
   readonly approvals: {
     readonly questions: Pick<Questions, 'answerPlain'>
     readonly confirmCommand: SlashConfirm
   }
-  readonly log: Logger
-  readonly clock: () => number
-  /** While the daemon is stopping, what runs may end, and what waits goes on at the next start. */
-  readonly lifecycle: { isDraining(): boolean }
-  /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
 }
 
 /** Runs the queued commands of one session, the urgent ones first. Rejects when a result could not be stored; the engine retries. */
 export function createCommandDispatcher(
-  deps: CommandDispatcherDeps,
+  gateway: DispatchingGateway,
+  route: CommandRoute,
 ): (key: SessionKey, signal: AbortSignal) => Promise<void> {
   return async (key, signal) => {
-    while (!signal.aborted && !deps.lifecycle.isDraining()) {
-      const head = await deps.store.run(() => claimCommand(key))
+    while (!signal.aborted && !gateway.lifecycle.isDraining()) {
+      const head = await gateway.store.run(() => claimCommand(key))
       if (head === undefined) return
-      deps.failpoint('command:claimed')
+      gateway.failpoint('command:claimed')
       const event = parseStoredEvent(head.payload)
-      const status = deps.accounts.isRevoked(event) ? 'stopped' : attemptsExhausted(head) ? 'failed' : 'done'
-      const result = await resultOf(deps, key, { seq: head.seq, event }, status, signal)
+      const status = gateway.accountDirectory.isRevoked(event) ? 'stopped' : attemptsExhausted(head) ? 'failed' : 'done'
+      const result = await resultOf(gateway, route, key, { seq: head.seq, event }, status, signal)
       // The next start runs it again.
       if (result === undefined) return
-      deps.failpoint('command:done')
-      await storeResult(deps, key, head, event, result, status)
+      gateway.failpoint('command:done')
+      await storeResult(gateway, route, key, head, event, result, status)
     }
   }
 }
 
 /** Undefined for a command that the stop of the gateway ended without an effect. */
 async function resultOf(
-  deps: CommandDispatcherDeps,
+  gateway: DispatchingGateway,
+  route: CommandRoute,
   key: SessionKey,
   message: TypedMessage,
   status: TurnResult['status'],
   signal: AbortSignal,
 ): Promise<CommandResult | undefined> {
   if (status === 'stopped') return (await import('../access/revoked-access.ts')).revokedCommandReply(key, message.seq)
-  return status === 'failed' ? textReply(deadText(message.event)) : await runCommand(deps, key, message, signal)
+  return status === 'failed'
+    ? textReply(deadText(message.event))
+    : await runCommand(gateway, route, key, message, signal)
 }
 
 function* claimCommand(key: SessionKey) {
@@ -125,7 +128,8 @@ interface ResolvedCommand {
 }
 
 function resolveCommand(
-  { commands, accounts }: CommandDispatcherDeps,
+  { accountDirectory }: DispatchingGateway,
+  { commands }: CommandRoute,
   sessionKey: SessionKey,
   message: TypedMessage,
   signal: AbortSignal,
@@ -138,7 +142,7 @@ function resolveCommand(
   const { name: rawCommand } = parsed
   const { argsBefore = '' } = definition
   const args = [argsBefore, parsed.args].join(' ').trim()
-  const authority = event.authority ?? accounts.authorityOf(source)
+  const authority = event.authority ?? accountDirectory.authorityOf(source)
   return {
     definition,
     event,
@@ -149,43 +153,45 @@ function resolveCommand(
 
 /** Runs a command, or asks for confirmation first. An error becomes the reply. */
 async function runCommand(
-  deps: CommandDispatcherDeps,
+  gateway: DispatchingGateway,
+  route: CommandRoute,
   key: SessionKey,
   message: TypedMessage,
   signal: AbortSignal,
 ): Promise<CommandResult | undefined> {
   const { event } = message
   // What is no command is in this queue because it answers a question.
-  if (parseCommand(event) === null && event.internal !== true) return deps.approvals.questions.answerPlain(key, event)
-  const typedCommand = resolveCommand(deps, key, message, signal)
+  if (parseCommand(event) === null && event.internal !== true) return route.approvals.questions.answerPlain(key, event)
+  const typedCommand = resolveCommand(gateway, route, key, message, signal)
   if (typedCommand === undefined) return textReply('')
   const { name, rawCommand } = typedCommand.context
-  const emitEvent = () => emitCommandEvent(deps.events.emit, deps, event, typedCommand.context)
+  const emitEvent = () => emitCommandEvent(route.events.emit, gateway, event, typedCommand.context)
   let hooksNotified = false
-  deps.log.info({ event: 'command.started', session: key, command: name }, 'command started')
+  gateway.log.info({ event: 'command.started', session: key, command: name }, 'command started')
   try {
-    const refusal = await refusalOf(deps.accounts, typedCommand.definition, typedCommand.context)
-    if (refusal !== undefined) return refusedResult(deps, key, name, refusal)
-    if (!isConfirmed(event) && !deps.runningTurns.isRunning(key)) deps.plugins.commandReceived(typedCommand.context)
+    const refusal = await refusalOf(gateway.accountDirectory, typedCommand.definition, typedCommand.context)
+    if (refusal !== undefined) return refusedResult(gateway, key, name, refusal)
+    if (!isConfirmed(event) && !route.runningTurns.isRunning(key))
+      route.pluginRegistries.gatewayHooks.commandReceived(typedCommand.context)
     const decision = wereHooksNotified(event)
       ? { command: typedCommand, hooksNotified: true }
-      : await askHooks(deps, key, typedCommand, signal)
+      : await askHooks(gateway, route, key, typedCommand, signal)
     if ('reply' in decision) return textReply(decision.reply)
     hooksNotified = decision.hooksNotified
     const { definition, context } = decision.command
     // Hooks may have replaced the command.
     const rewrittenRefusal =
-      decision.command === typedCommand ? undefined : await refusalOf(deps.accounts, definition, context)
-    if (rewrittenRefusal !== undefined) return refusedResult(deps, key, definition.name, rewrittenRefusal)
+      decision.command === typedCommand ? undefined : await refusalOf(gateway.accountDirectory, definition, context)
+    if (rewrittenRefusal !== undefined) return refusedResult(gateway, key, definition.name, rewrittenRefusal)
     // After the hooks, so that a denied command asks no question.
-    const question = await askConfirmation(deps, decision, key)
+    const question = await askConfirmation(route.approvals, decision, key)
     if (question !== undefined) return question
     const reply = await definition.run(context)
     const result = typeof reply === 'string' ? textReply(reply) : reply
     return hooksNotified ? result : { ...result, emitEvent }
   } catch (error) {
     if (signal.aborted && isAbortError(error, signal)) return undefined
-    deps.log.error({ event: 'command.failed', session: key, command: name, err: error }, 'a command failed')
+    gateway.log.error({ event: 'command.failed', session: key, command: name, err: error }, 'a command failed')
     const hint = error instanceof HermesError ? ` ${error.hint}` : ''
     const result = textReply(`\`/${rawCommand}\` failed: ${messageOf(error)}${hint}`)
     return hooksNotified ? result : { ...result, emitEvent }
@@ -196,7 +202,7 @@ function isAbortError(error: unknown, { reason }: AbortSignal): boolean {
   return error === reason || (error instanceof Error && error.name === 'AbortError')
 }
 
-function refusedResult({ log }: CommandDispatcherDeps, session: SessionKey, command: string, text: string) {
+function refusedResult({ log }: Pick<Runtime, 'log'>, session: SessionKey, command: string, text: string) {
   log.info({ event: 'command.not_permitted', session, command }, 'a command is not permitted to this person')
   return textReply(text)
 }
@@ -211,16 +217,19 @@ type HookDecision = AllowedCommand | { readonly reply: string }
 
 /** Asks the hooks for a decision. */
 async function askHooks(
-  deps: CommandDispatcherDeps,
+  gateway: DispatchingGateway,
+  route: CommandRoute,
   key: SessionKey,
   typed: ResolvedCommand,
   signal: AbortSignal,
 ): Promise<HookDecision> {
   const { definition, event, message, context } = typed
-  const eventContext = deps.accounts.emitsEvents(event.source) ? commandEventContext(event, context) : undefined
-  const decision = await deps.commandDecisions.decide(definition, { key, seq: message.seq }, eventContext)
+  const eventContext = gateway.accountDirectory.emitsEvents(event.source)
+    ? commandEventContext(event, context)
+    : undefined
+  const decision = await route.commandDecisions.decide(definition, { key, seq: message.seq }, eventContext)
   if (decision === undefined) return { command: typed, hooksNotified: false }
-  emitCommandEvent(deps.events.notifyListeners, deps, event, context)
+  emitCommandEvent(route.events.notifyListeners, gateway, event, context)
   switch (decision.kind) {
     case 'allow':
       return { command: typed, hooksNotified: true }
@@ -234,10 +243,10 @@ async function askHooks(
       return { reply: decision.message }
     case 'rewrite': {
       const text = `/${decision.command} ${decision.args ?? context.args}`.trim()
-      const rewritten = resolveCommand(deps, key, { ...typed.message, event: { ...event, text } }, signal)
+      const rewritten = resolveCommand(gateway, route, key, { ...typed.message, event: { ...event, text } }, signal)
       if (rewritten === undefined)
         return { reply: `A hook made \`/${decision.command}\` of this command, which does not exist.` }
-      if (!deps.accounts.access({ source: rewritten.event.source }).allowed)
+      if (!gateway.accountDirectory.access({ source: rewritten.event.source }).allowed)
         return { reply: `You may not use \`/${decision.command}\`.` }
       return { command: rewritten, hooksNotified: true }
     }
@@ -246,7 +255,7 @@ async function askHooks(
 
 /** The confirmation of a destructive command; undefined where it may run. */
 async function askConfirmation(
-  { approvals }: CommandDispatcherDeps,
+  approvals: CommandRoute['approvals'],
   { command, hooksNotified }: AllowedCommand,
   sessionKey: SessionKey,
 ): Promise<CommandResult | undefined> {
@@ -268,11 +277,12 @@ function wereHooksNotified(event: MessageEvent): boolean {
 
 function emitCommandEvent(
   emit: HookEventListener,
-  deps: CommandDispatcherDeps,
+  gateway: DispatchingGateway,
   event: MessageEvent,
   context: CommandContext,
 ): void {
-  if (deps.accounts.emitsEvents(event.source)) emit(`command:${context.name}`, commandEventContext(event, context))
+  if (gateway.accountDirectory.emitsEvents(event.source))
+    emit(`command:${context.name}`, commandEventContext(event, context))
 }
 
 function commandEventContext({ source }: MessageEvent, { name, args, rawCommand }: CommandContext) {
@@ -282,7 +292,8 @@ function commandEventContext({ source }: MessageEvent, { name, args, rawCommand 
 
 /** Stores the changes of the command, its reply and the end of its event in one transaction. */
 async function storeResult(
-  deps: CommandDispatcherDeps,
+  gateway: DispatchingGateway,
+  route: CommandRoute,
   key: SessionKey,
   head: QueueHead,
   event: MessageEvent,
@@ -298,13 +309,13 @@ async function storeResult(
       const ended = turnResultOf(text, status)
       if (status === 'failed') yield* markEventDead(seq, reason ?? 'the gateway ended while it ran', ended)
       else yield* finishEvent(seq, ended)
-      yield* enlist(deps.outbox.prepare(commandReply(event, key, seq, result.isMessage === true ? '' : text)), now)
+      yield* enlist(route.outbox.prepare(commandReply(event, key, seq, result.isMessage === true ? '' : text)), now)
       return ended
     },
-    committed: (ended) => deps.turnResults.publish(seq, ended),
+    committed: (ended) => route.turnResults.publish(seq, ended),
     parts: [result],
   }
-  await deps.store.commit(whole, deps.clock)
+  await gateway.store.commit(whole, gateway.clock)
 }
 
 function turnResultOf(text: string, status: TurnResult['status']): TurnResult {

@@ -1,17 +1,13 @@
 /**
  * Keeps the native command menus of the platforms up to date while `quick_commands` and skills change.
  */
-import type { Logger } from '../../lib/log.ts'
+import { sleep } from '../../lib/timers.ts'
 import type { PlatformAdapter } from '../../platforms/adapter.ts'
+import type { Runtime } from '../../store/runtime.ts'
 
-export interface CommandMenusDeps {
-  readonly supervisor: {
-    accounts(): readonly { readonly platform: string; readonly account: string }[]
-    adapter(platform: string, account: string): Pick<PlatformAdapter, 'commandsChanged'> | undefined
-  }
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
-  readonly stopping: AbortSignal
-  readonly log: Logger
+interface ConnectedAdapters {
+  accounts(): readonly { readonly platform: string; readonly account: string }[]
+  adapter(platform: string, account: string): Pick<PlatformAdapter, 'commandsChanged'> | undefined
 }
 
 /** A file is often saved several times in a row, and platforms limit how often a menu may change. */
@@ -21,16 +17,15 @@ const quietMs = 1_000
  * The returned function takes the paths of the configuration that have changed. Returns at once; a menu that cannot be updated
  * stays as it is.
  */
-export function createCommandMenus({
-  supervisor,
-  sleep,
-  stopping,
-  log,
-}: CommandMenusDeps): (changed: readonly string[]) => void {
+export function createCommandMenus(
+  supervisor: ConnectedAdapters,
+  { stopping, log }: Pick<Runtime, 'stopping' | 'log'>,
+  wait = sleep,
+): (changed: readonly string[]) => void {
   let newest = 0
 
   async function updateAfter(change: number): Promise<void> {
-    await sleep(quietMs, stopping)
+    await wait(quietMs, stopping)
     if (change !== newest || stopping.aborted) return
     for (const { platform, account } of supervisor.accounts()) {
       try {

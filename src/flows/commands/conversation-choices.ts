@@ -9,25 +9,22 @@ import { type Target, targetOf } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { PlatformAdapter } from '../../platforms/adapter.ts'
 import { changeSessionSetting, readSessionSettings } from '../../sessions/session-state.ts'
-import type { Store } from '../../store/store.ts'
-import type { MediaServices } from '../models/media-services.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import { describeVoices } from '../models/voices.ts'
+import type { AgentServices } from '../tools/agent-services.ts'
 import { type DisplayConfig, displaySettings } from '../turn/config.ts'
 import { showsFooter, showsThinking } from '../turn/output.ts'
 
-export interface ConversationChoicesDeps {
-  readonly store: Pick<Store, 'run'>
+interface ChoosingGateway extends Pick<Runtime, 'store'> {
   readonly settings: () => AgentConfig & DisplayConfig & MediaToolsConfig
   readonly platforms: { adapter(target: Target): Pick<PlatformAdapter, 'sendsAttachments'> | undefined }
-  readonly outbox: Pick<Outbox, 'takesStatus'>
-  readonly models: {
-    describe(): { readonly provider: string }
-    media(): Promise<Pick<MediaServices, 'endpoint'>>
-  }
 }
 
-export function createConversationChoices(deps: ConversationChoicesDeps): ConversationChoices {
-  const { store, settings, platforms, outbox, models } = deps
+export function createConversationChoices(
+  { store, settings, platforms }: ChoosingGateway,
+  outbox: Pick<Outbox, 'takesStatus'>,
+  { models, media }: Pick<AgentServices, 'models' | 'media'>,
+): ConversationChoices {
   return {
     chosen: (key) => store.run(() => readSessionSettings(key)),
     change: (key, name, value) => store.run(() => changeSessionSetting(key, name, value)),
@@ -45,7 +42,7 @@ export function createConversationChoices(deps: ConversationChoicesDeps): Conver
     },
     async voices(source) {
       const sendsVoices = platforms.adapter(targetOf(source))?.sendsAttachments === true
-      return await describeVoices(await models.media(), settings(), sendsVoices)
+      return await describeVoices(await media(), settings(), sendsVoices)
     },
   }
 }

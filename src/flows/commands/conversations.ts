@@ -228,8 +228,6 @@ function changeSession(
   })
 }
 
-type UndoDeps = Pick<ConversationDeps, 'isShared'>
-
 interface UndoPlan {
   /** Where to take back from; absent when nothing can be taken back. */
   readonly first?: { readonly sessionId: string; readonly ord: number }
@@ -238,7 +236,7 @@ interface UndoPlan {
 
 /** In a shared conversation, people take back what they wrote themselves, up to a message of another person. */
 function* planUndo(
-  { isShared }: UndoDeps,
+  { isShared }: Pick<ConversationDeps, 'isShared'>,
   { sessionKey, source, authority }: ConversationCaller,
   count: number,
 ): Transaction<UndoPlan> {
@@ -293,7 +291,10 @@ type RetryPlan =
     }
 
 /** Only reads. */
-function* planRetry({ isShared }: UndoDeps, { sessionKey, source }: ConversationCaller): Transaction<RetryPlan> {
+function* planRetry(
+  { isShared }: Pick<ConversationDeps, 'isShared'>,
+  { sessionKey, source }: ConversationCaller,
+): Transaction<RetryPlan> {
   if ((yield* countQueuedEvents(sessionKey)) > 0) return { kind: 'queued' }
   const current = yield* readConversation(sessionKey)
   if (current === undefined) return { kind: 'nothing' }

@@ -5,20 +5,26 @@
 import { textReply } from '../../commands/command.ts'
 import type { GatewayAdmin } from '../../commands/gateway.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
 import { clearHomeChannel, setHomeChannel } from '../delivery/home-channels.ts'
-import { type RestartDeps, storeRestart } from '../lifecycle/restart.ts'
+import { type RestartingGateway, storeRestart } from '../lifecycle/restart.ts'
 
-export interface GatewayAdminDeps extends RestartDeps {
-  /** When this process started, ms. */
-  readonly startedAt: number
-  /** Starts the restart. Undefined where the owner of the process cannot restart. */
-  readonly restart: (() => void) | undefined
+interface AdminGateway extends RestartingGateway {
+  readonly lifecycle: {
+    /** When this process started, ms. */
+    readonly startedAt: number
+  }
+  readonly mode: {
+    /** Starts the restart. Undefined where the owner of the process cannot restart. */
+    readonly restart: (() => void) | undefined
+  }
 }
 
 /** A person who was refused, because the clock of the platform is behind, needs longer to write the command again. */
 const minRetryMs = 3_000
 
-export function createGatewayAdmin(deps: GatewayAdminDeps): GatewayAdmin {
+export function createGatewayAdmin(gateway: AdminGateway, outbox: Pick<Outbox, 'prepare'>): GatewayAdmin {
+  const { lifecycle, mode, clock } = gateway
   let refusedAt: number | undefined
   return {
     setHome: (source) => ({
@@ -36,18 +42,18 @@ export function createGatewayAdmin(deps: GatewayAdminDeps): GatewayAdmin {
       },
     }),
     restart(source, sentAt) {
-      const { restart, startedAt } = deps
+      const { restart } = mode
       if (restart === undefined)
         return textReply('This gateway belongs to a terminal and ends with it. Nothing is restarted.')
       // A platform delivers a command again that arrived while the last process stopped.
-      const isOld = sentAt !== undefined && sentAt < startedAt
-      if (isOld && deps.clock() - (refusedAt ?? deps.clock()) < minRetryMs) {
-        refusedAt ??= deps.clock()
+      const isOld = sentAt !== undefined && sentAt < lifecycle.startedAt
+      if (isOld && clock() - (refusedAt ?? clock()) < minRetryMs) {
+        refusedAt ??= clock()
         return textReply('The gateway has started since you wrote this. Send `/restart` again to restart it once more.')
       }
       return {
         *write(now) {
-          yield* storeRestart(deps, targetOf(source), now)
+          yield* storeRestart(gateway, outbox, targetOf(source), now)
           return '🔄 The gateway restarts. What I am doing now has a moment to end; the rest goes on afterwards.'
         },
         committed: restart,

@@ -4,24 +4,23 @@
 
 import type { CurrentModel, ListedProvider, ModelPlace, ModelServices } from '../../commands/model.ts'
 import { messageOf } from '../../lib/errors.ts'
-import type { HomeLayout } from '../../lib/home.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { changeSessionSetting, readSessionSettings } from '../../sessions/session-state.ts'
-import type { Store } from '../../store/store.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import type { AgentModels } from '../models/agent-models.ts'
 import { type ConversationModel, formatModelChoice } from '../models/conversation-model.ts'
 import type { FoundModel, ProviderModels } from '../models/model-directory.ts'
 
-export interface ModelCommandDeps {
-  readonly store: Pick<Store, 'run'>
-  readonly models: Pick<AgentModels, 'conversationModel' | 'selection' | 'describe' | 'withKey'>
-  readonly home: Pick<HomeLayout, 'root' | 'configFile'>
+interface ChoosingGateway extends Pick<Runtime, 'store' | 'home'> {
   readonly settings: () => { readonly context_length: number }
-  withhold(text: string): string
 }
 
-export function createModelServices(deps: ModelCommandDeps): ModelServices {
-  const { store, models } = deps
+export function createModelServices(
+  gateway: ChoosingGateway,
+  models: Pick<AgentModels, 'conversationModel' | 'selection' | 'describe' | 'withKey'>,
+  withhold: (text: string) => string,
+): ModelServices {
+  const { store, home } = gateway
 
   const openDirectory = lazy(() =>
     import('../models/model-directory.ts').then(({ createModelDirectory }) => createModelDirectory(models)),
@@ -32,16 +31,16 @@ export function createModelServices(deps: ModelCommandDeps): ModelServices {
     return await models.conversationModel({ source, settings })
   }
 
-  const current = async (place: ModelPlace) => toCurrent(deps, await resolve(place))
+  const current = async (place: ModelPlace) => toCurrent(gateway, models, await resolve(place))
 
   async function changeGlobally({ provider, model, contextLength }: Extract<FoundModel, { kind: 'found' }>) {
     const { editModel } = await import('../models/edit-model.ts')
-    editModel(deps.home, models.selection(), { provider, model, contextLength })
+    editModel(home, models.selection(), { provider, model, contextLength })
   }
 
   return {
     current,
-    withhold: deps.withhold,
+    withhold,
     async list(place, provider) {
       const { list, providers } = await openDirectory()
       if (provider !== undefined) {
@@ -61,7 +60,7 @@ export function createModelServices(deps: ModelCommandDeps): ModelServices {
       if (isGlobal) await changeGlobally(result)
       const choice = isGlobal ? null : formatModelChoice(result)
       await store.run(() => changeSessionSetting(place.sessionKey, 'model', choice))
-      const now: CurrentModel = isGlobal ? toGlobal(deps, result) : await current(place)
+      const now: CurrentModel = isGlobal ? toGlobal(gateway, result) : await current(place)
       return { kind: 'changed', now, isUnchecked: result.isUnchecked === true }
     },
     async reset(place) {
@@ -73,7 +72,7 @@ export function createModelServices(deps: ModelCommandDeps): ModelServices {
 
 /** The file is read again in a moment. */
 function toGlobal(
-  { settings }: ModelCommandDeps,
+  { settings }: ChoosingGateway,
   { provider, model, contextLength }: Extract<FoundModel, { kind: 'found' }>,
 ) {
   return {
@@ -84,7 +83,11 @@ function toGlobal(
   } as const
 }
 
-function toCurrent({ models, settings }: ModelCommandDeps, model: ConversationModel): CurrentModel {
+function toCurrent(
+  { settings }: ChoosingGateway,
+  models: Pick<AgentModels, 'describe'>,
+  model: ConversationModel,
+): CurrentModel {
   const { chosen, origin, unusable } = model
   return {
     ...(chosen === undefined ? models.describe() : { model: chosen.model, provider: chosen.provider.name }),

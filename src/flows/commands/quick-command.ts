@@ -8,43 +8,48 @@ import type { CommandContext } from '../../commands/command.ts'
 import type { CommandRegistry } from '../../commands/registry.ts'
 import { laterUrgentEvents } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
-import type { Logger } from '../../lib/log.ts'
+import type { SecretRegistry } from '../../lib/redact.ts'
 import { stripTerminalEscapes } from '../../lib/visible-text.ts'
-import type { Store } from '../../store/store.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import type { CommandDecisions } from './command-decision.ts'
 
-export interface QuickCommandDeps {
-  readonly store: Pick<Store, 'run'>
-  readonly commands: Pick<CommandRegistry, 'bypassesHooks'>
-  readonly commandDecisions: Pick<CommandDecisions, 'untilSuperseded'>
-  /** A shell of its own for this command. Rejects when commands do not run on this machine. */
-  openShell(): Promise<{ readonly environment: Environment; readonly commandPolicy: CommandPolicy }>
-  redact(text: string): string
-  readonly log: Logger
+interface QuickGateway extends Pick<Runtime, 'store' | 'log'> {
+  readonly secrets: Pick<SecretRegistry, 'redact'>
 }
+
+/** A shell of its own for this command. Rejects when commands do not run on this machine. */
+type OpenShell = () => Promise<{ readonly environment: Environment; readonly commandPolicy: CommandPolicy }>
 
 const timeoutMs = 30_000
 const maxOutputBytes = 32_768
 const maxReplyChars = 6_000
 
+interface QuickCore {
+  readonly commands: Pick<CommandRegistry, 'bypassesHooks'>
+  readonly commandDecisions: Pick<CommandDecisions, 'untilSuperseded'>
+}
+
 /** Resolves with the reply. A refused or failed command is a reply, too. `/stop` ends it. */
 export async function runQuickCommand(
-  deps: QuickCommandDeps,
+  gateway: QuickGateway,
+  { commands, commandDecisions }: QuickCore,
+  openShell: OpenShell,
   command: string,
   context: CommandContext,
 ): Promise<string> {
   const { sessionKey: key, message } = context
   // After a crash a `/stop` is known from the store alone, and may have ended before the command did.
-  const later = message === undefined ? [] : await deps.store.run(() => laterUrgentEvents(key, message.seq))
-  const isStopped = later.some((payload) => deps.commands.bypassesHooks(parseStoredEvent(payload)))
-  return await deps.commandDecisions.untilSuperseded({ key, seq: message?.seq }, (superseded) => {
+  const later = message === undefined ? [] : await gateway.store.run(() => laterUrgentEvents(key, message.seq))
+  const isStopped = later.some((payload) => commands.bypassesHooks(parseStoredEvent(payload)))
+  return await commandDecisions.untilSuperseded({ key, seq: message?.seq }, (superseded) => {
     const signal = isStopped ? AbortSignal.abort() : AbortSignal.any([context.signal, superseded])
-    return runInShell(deps, command, { ...context, signal })
+    return runInShell(gateway, openShell, command, { ...context, signal })
   })
 }
 
 async function runInShell(
-  { openShell, redact, log }: QuickCommandDeps,
+  { secrets, log }: QuickGateway,
+  openShell: OpenShell,
   command: string,
   { name, authority, signal }: CommandContext,
 ): Promise<string> {
@@ -63,7 +68,7 @@ async function runInShell(
     const result = await environment.execute(command, { timeoutMs, signal, maxOutputBytes })
     const { exitCode, timedOut, aborted } = result
     log.info({ event: 'quick_command.ended', command: name, exitCode, timedOut, aborted }, 'a quick command ended')
-    const output = formatOutput(redact(stripTerminalEscapes(result.output)))
+    const output = formatOutput(secrets.redact(stripTerminalEscapes(result.output)))
     if (aborted) return `${stoppedText(name)}${output}`
     if (timedOut) return `\`/${name}\` was ended after ${timeoutMs / 1_000} s.${output}`
     if (exitCode === 0) return output === '' ? '✓ Done.' : output.trimStart()

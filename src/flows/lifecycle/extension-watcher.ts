@@ -10,13 +10,6 @@ import type { Logger } from '../../lib/log.ts'
 import { isSourceFile } from '../../lib/safe-files.ts'
 import { type DirectoryWatcher, watchDirectories } from '../../lib/watch-files.ts'
 
-export interface ExtensionWatcherDeps {
-  readonly home: Pick<HomeLayout, 'plugins' | 'platforms' | 'pairing'>
-  /** Must not reject. */
-  syncPlugins(changedFiles: readonly string[]): Promise<void>
-  readonly log: Logger
-}
-
 export interface ExtensionWatcher {
   start(): void
   /** `platforms/<name>` of each adapter that was added, changed or removed since the start, sorted. */
@@ -29,7 +22,12 @@ export interface ExtensionWatcher {
 const depth = 4
 const manifestNames = ['plugin.yaml', 'plugin.yml']
 
-export function createExtensionWatcher({ home, syncPlugins, log }: ExtensionWatcherDeps): ExtensionWatcher {
+/** @param syncPlugins must not reject */
+export function createExtensionWatcher(
+  home: Pick<HomeLayout, 'plugins' | 'platforms' | 'pairing'>,
+  syncPlugins: (changedFiles: readonly string[]) => Promise<void>,
+  log: Logger,
+): ExtensionWatcher {
   const changed = new Set<string>()
   let watcher: DirectoryWatcher | undefined
 

@@ -7,19 +7,8 @@ import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findOpenAttachmentPaths } from '../../inbox/queries.ts'
 import { listNames } from '../../lib/files.ts'
-import type { Logger } from '../../lib/log.ts'
 import { findOpenAttachments } from '../../outbox/queries.ts'
-import type { Store } from '../../store/store.ts'
-
-export interface MediaCapDeps {
-  readonly store: Store
-  readonly mediaDirectory: string
-  /** The pictures of conversations stay as long as these. */
-  readonly pictures: string
-  readonly maxTotalBytes: () => number
-  readonly clock: () => number
-  readonly log: Logger
-}
+import type { Runtime } from '../../store/runtime.ts'
 
 /** A younger file may belong to a message whose row does not name it yet. */
 const minAgeMs = 10 * 60_000
@@ -31,16 +20,13 @@ interface StoredFile {
 }
 
 /** Resolves with the number of removed files. Rejects with `store/…` or an error of the file system. */
-export async function enforceMediaCap({
-  store,
-  mediaDirectory,
-  pictures,
-  maxTotalBytes,
-  clock,
-  log,
-}: MediaCapDeps): Promise<number> {
-  const files = await listFiles(mediaDirectory, pictures)
-  let excess = files.reduce((sum, { bytes }) => sum + bytes, 0) - maxTotalBytes()
+export async function enforceMediaCap(
+  { home, store, clock, log }: Pick<Runtime, 'home' | 'store' | 'clock' | 'log'>,
+  maxTotalBytes: number,
+): Promise<number> {
+  // The pictures of conversations stay as long as these.
+  const files = await listFiles(home.media, home.pictures)
+  let excess = files.reduce((sum, { bytes }) => sum + bytes, 0) - maxTotalBytes
   if (excess <= 0) return 0
   const { paths, attachments } = await store.run(function* () {
     return { paths: yield* findOpenAttachmentPaths(), attachments: yield* findOpenAttachments() }

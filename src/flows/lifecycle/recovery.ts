@@ -11,36 +11,44 @@ import type { Outbox } from '../../outbox/outbox.ts'
 import { platformOf } from '../../sessions/session-key.ts'
 import { sessionsWithOpenTurns } from '../../sessions/turns.ts'
 import { query, row, type Transaction } from '../../store/query.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import type { Store } from '../../store/store.ts'
+import type { BusyArrivals } from '../busy/arrivals.ts'
 
-export interface RecoveryDeps {
-  readonly store: Store
-  readonly clock: () => number
-  readonly log: Logger
-  readonly outbox: Pick<Outbox, 'recover'>
-  readonly engine: Pick<Engine, 'wake' | 'runOneAtATime'>
-  /** Goes on with background tasks, and tells the conversations whose background commands were lost. */
-  reportLostWork(): Promise<void>
-  /** Tells the senders of a conversation that the queue had no room. Never rejects. */
-  announceRefused(key: SessionKey): Promise<void>
-  /** Ends the messages of people who have lost their access meanwhile. */
-  endRevoked(): Promise<void>
-  /** Whether this process works on a platform: a terminal with its own gateway leaves the work of the others to the daemon. */
-  serves(platform: string): boolean
-  failpoint(point: string): void
+interface RecoveringGateway extends Pick<Runtime, 'store' | 'clock' | 'log' | 'failpoint'> {
+  readonly mode: {
+    /** Whether this process works on a platform: a terminal with its own gateway leaves the work of the others to the daemon. */
+    serves(platform: string): boolean
+  }
 }
 
-/** Rejects `store/...`. */
-export async function recover(deps: RecoveryDeps): Promise<void> {
-  const { store, engine, log } = deps
-  deps.failpoint('recovery:begun')
-  await deps.outbox.recover()
-  const isOwn = (key: string) => deps.serves(platformOf(key))
-  const now = deps.clock()
+/** The queues that go on. */
+interface RecoveredQueues {
+  readonly outbox: Pick<Outbox, 'recover'>
+  readonly engine: Pick<Engine, 'wake' | 'runOneAtATime'>
+  /** Tells the senders of a conversation that the queue had no room. */
+  busyArrivals(): Promise<Pick<BusyArrivals, 'announceRefused'>>
+  /** Ends the messages of people who have lost their access meanwhile. */
+  endRevoked(): Promise<void>
+}
+
+/**
+ * Rejects `store/...`.
+ * @param reportLostWork goes on with background tasks, and tells the conversations whose background commands were lost
+ */
+export async function recover(
+  { mode, store, clock, log, failpoint }: RecoveringGateway,
+  { outbox, engine, busyArrivals, endRevoked }: RecoveredQueues,
+  reportLostWork: () => Promise<void>,
+): Promise<void> {
+  failpoint('recovery:begun')
+  await outbox.recover()
+  const isOwn = (key: string) => mode.serves(platformOf(key))
+  const now = clock()
   const attempts = await store.run(() => assessCrash(isOwn, now))
   if (attempts > 0) log.warn({ event: 'recovery.crash_found', attempts }, 'the last process ended unexpectedly')
   const queues = await store.run(listOpenQueues)
-  if (queues.length > 0) await deps.endRevoked()
+  if (queues.length > 0) await endRevoked()
   // These sessions run before the others, one at a time: if one of them crashes the gateway again, it is known which.
   const suspects = (await store.run(listSuspectSessions)).filter(isOwn).map((key) => brand<SessionKey>(key))
   engine.runOneAtATime(suspects)
@@ -49,9 +57,9 @@ export async function recover(deps: RecoveryDeps): Promise<void> {
   for (const { session_key, lane } of queues) if (isOwn(session_key)) engine.wake(brand<SessionKey>(session_key), lane)
   for (const key of interrupted) if (isOwn(key)) engine.wake(brand<SessionKey>(key), 'turn')
   for (const key of await store.run(listSessionsWithRefused))
-    if (isOwn(key)) await deps.announceRefused(brand<SessionKey>(key))
-  await deps.reportLostWork()
-  deps.failpoint('recovery:done')
+    if (isOwn(key)) await (await busyArrivals()).announceRefused(brand<SessionKey>(key))
+  await reportLostWork()
+  failpoint('recovery:done')
 }
 
 const selectRequest = query((db, _: Record<never, never>) => db.selectFrom('restart_requests').select('id').limit(1))

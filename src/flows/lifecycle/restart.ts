@@ -4,23 +4,20 @@
  */
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { formatDuration } from '../../lib/duration.ts'
-import type { Logger } from '../../lib/log.ts'
 import type { Target } from '../../message/source.ts'
 import type { Outbox, Reply } from '../../outbox/outbox.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
 import { exec, query, rows, sql, type Transaction } from '../../store/query.ts'
-import type { Store } from '../../store/store.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import { afterCommit, enlist } from '../../store/transaction-part.ts'
 import { findHomeChannels } from '../delivery/home-channels.ts'
 import type { TurnNotices } from '../turn/turn-notices.ts'
 
-export interface RestartDeps {
-  readonly store: Store
-  readonly outbox: Pick<Outbox, 'prepare'>
+export interface RestartingGateway extends Pick<Runtime, 'store' | 'clock' | 'log'> {
   readonly accountDirectory: { list(): readonly PlatformAccount[] }
-  readonly clock: () => number
-  readonly log: Logger
 }
+
+type Notices = Pick<Outbox, 'prepare'>
 
 const insertRequest = query((db, p: { target: string | null; now: number }) =>
   db.insertInto('restart_requests').values({ target: p.target, requested_at: p.now }),
@@ -48,12 +45,17 @@ const selectInterrupted = query((db, _: Record<never, never>) =>
  * Stores that a restart was asked for, with the notices to the home channels. The caller starts the restart after its commit.
  * @param requester the chat that asked and is told by its caller; null for a signal
  */
-export function* storeRestart(deps: RestartDeps, requester: Target | null, now: number): Transaction<void> {
+export function* storeRestart(
+  gateway: RestartingGateway,
+  outbox: Notices,
+  requester: Target | null,
+  now: number,
+): Transaction<void> {
   yield* exec(insertRequest, { target: requester === null ? null : JSON.stringify(requester), now })
   const told = requester === null ? [] : [requester]
-  yield* tellHomes(deps, { told, key: `restart:${now}:before`, text: startsText, now })
+  yield* tellHomes(gateway, outbox, { told, key: `restart:${now}:before`, text: startsText, now })
   yield* afterCommit(() =>
-    deps.log.info(
+    gateway.log.info(
       { event: 'gateway.restart_requested', platform: requester?.platform ?? '' },
       'a restart is requested',
     ),
@@ -61,8 +63,8 @@ export function* storeRestart(deps: RestartDeps, requester: Target | null, now: 
 }
 
 /** For a restart that no command asked for. Rejects `store/…`. */
-export async function requestRestart(deps: RestartDeps): Promise<void> {
-  await deps.store.run(() => storeRestart(deps, null, deps.clock()))
+export async function requestRestart(gateway: RestartingGateway, outbox: Notices): Promise<void> {
+  await gateway.store.run(() => storeRestart(gateway, outbox, null, gateway.clock()))
 }
 
 const startsText = '🔄 The gateway restarts.'
@@ -75,21 +77,23 @@ const maxReportDelayMs = 3_600_000
  * that is older than an hour is forgotten. Rejects `store/…`.
  */
 export async function reportRestart(
-  deps: RestartDeps & { readonly notices: Pick<TurnNotices, 'resumed'> },
+  gateway: RestartingGateway,
+  outbox: Notices,
+  turnNotices: Pick<TurnNotices, 'resumed'>,
 ): Promise<void> {
-  const { store, clock, log } = deps
+  const { store, clock, log } = gateway
   const reported = await store.run(function* () {
     const requests = yield* rows(selectRequests, {})
     const now = clock()
     const recent = requests.filter(({ requested_at }) => now - requested_at <= maxReportDelayMs)
-    yield* writeReport(deps, recent, now)
+    yield* writeReport(gateway, outbox, recent, now)
     yield* exec(deleteRequests, { id: requests.at(-1)?.id ?? 0 })
     return recent.length > 0
   })
   if (!reported) return
   log.info({ event: 'gateway.restarted' }, 'the gateway was restarted')
   for (const { id, payload } of await store.run(() => rows(selectInterrupted, {})))
-    await deps.notices.resumed(parseStoredEvent(payload), id)
+    await turnNotices.resumed(parseStoredEvent(payload), id)
 }
 
 interface RestartRequest {
@@ -97,14 +101,19 @@ interface RestartRequest {
   readonly requested_at: number
 }
 
-function* writeReport(deps: RestartDeps, requests: readonly RestartRequest[], now: number): Transaction<void> {
+function* writeReport(
+  gateway: RestartingGateway,
+  outbox: Notices,
+  requests: readonly RestartRequest[],
+  now: number,
+): Transaction<void> {
   const since = requests[0]?.requested_at
   if (since === undefined) return
   const text = `✅ The gateway was restarted (${formatDuration(Math.max(0, now - since))}).`
   const key = `restart:${since}:after`
   const told = distinct(requests.flatMap(({ target }): Target[] => (target === null ? [] : [JSON.parse(target)])))
-  for (const target of told) yield* tell(deps, { key: `${key}:${keyOf(target)}`, target, kind: 'notice', text }, now)
-  yield* tellHomes(deps, { told, key, text, now })
+  for (const target of told) yield* tell(outbox, { key: `${key}:${keyOf(target)}`, target, kind: 'notice', text }, now)
+  yield* tellHomes(gateway, outbox, { told, key, text, now })
 }
 
 interface HomeNotice {
@@ -116,17 +125,21 @@ interface HomeNotice {
 }
 
 /** To each home channel that wants it. */
-function* tellHomes(deps: RestartDeps, { told, key, text, now }: HomeNotice): Transaction<void> {
-  const accounts = deps.accountDirectory.list().filter(({ silentRestarts }) => silentRestarts !== true)
+function* tellHomes(
+  { accountDirectory }: RestartingGateway,
+  outbox: Notices,
+  { told, key, text, now }: HomeNotice,
+): Transaction<void> {
+  const accounts = accountDirectory.list().filter(({ silentRestarts }) => silentRestarts !== true)
   const homes = (yield* findHomeChannels(accounts)).map(({ target }) => target)
   for (const target of distinct(homes)) {
     if (told.some((other) => keyOf(other) === keyOf(target))) continue
     const notice = { key: `${key}:${keyOf(target)}`, target, kind: 'notice', text, isUnsolicited: true } as const
-    yield* tell(deps, notice, now)
+    yield* tell(outbox, notice, now)
   }
 }
 
-function tell({ outbox }: RestartDeps, notice: Reply, now: number): Transaction<void> {
+function tell(outbox: Notices, notice: Reply, now: number): Transaction<void> {
   return enlist(outbox.prepare(notice), now)
 }
 

@@ -10,27 +10,16 @@ import { pruneInbox } from '../../inbox/queries.ts'
 import { pruneTrace } from '../../inbox/trace.ts'
 import { systemCode } from '../../lib/errors.ts'
 import { listNames } from '../../lib/files.ts'
-import type { Logger } from '../../lib/log.ts'
+import { sleep } from '../../lib/timers.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { pruneAuxiliaryCalls } from '../../sessions/auxiliary-calls.ts'
 import type { SessionsConfig } from '../../sessions/config.ts'
 import { pruneTurns } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
-import type { Store } from '../../store/store.ts'
-import type { MediaCapDeps } from './media-cap.ts'
+import type { Runtime } from '../../store/runtime.ts'
 
-export interface RetentionDeps {
-  readonly store: Store
-  readonly outbox: Pick<Outbox, 'prune'>
-  readonly mediaDirectory: string
-  /** The folder of long results of tools. */
-  readonly results: string
-  /** The folder of the pictures of conversations, in `mediaDirectory`. */
-  readonly pictures: string
-  readonly clock: () => number
-  readonly log: Logger
-  readonly settings: () => SessionsConfig['retention']
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+interface RetentionGateway extends Pick<Runtime, 'home' | 'store' | 'clock' | 'log'> {
+  readonly settings: () => Pick<SessionsConfig, 'retention'> & { readonly media: { readonly max_total_mb: number } }
 }
 
 const dayMs = 86_400_000
@@ -45,55 +34,61 @@ const mediaCapIntervalMs = 5 * 60_000
  * aborts. Never rejects.
  */
 export async function runRetention(
-  deps: RetentionDeps & Pick<MediaCapDeps, 'maxTotalBytes'>,
+  gateway: RetentionGateway,
+  outbox: Pick<Outbox, 'prune'>,
   signal: AbortSignal,
 ): Promise<void> {
-  let pruneAt = deps.clock()
+  const { clock, log } = gateway
+  let pruneAt = clock()
   while (!signal.aborted) {
     try {
-      if (deps.clock() >= pruneAt) {
-        pruneAt = deps.clock() + dayMs
-        await prune(deps, signal)
+      if (clock() >= pruneAt) {
+        pruneAt = clock() + dayMs
+        await prune(gateway, outbox, signal)
       }
       const { enforceMediaCap } = await import('./media-cap.ts')
-      await enforceMediaCap(deps)
+      await enforceMediaCap(gateway, gateway.settings().media.max_total_mb * 1_048_576)
     } catch (error) {
-      deps.log.error({ event: 'retention.failed', err: error }, 'old rows or files could not be removed')
+      log.error({ event: 'retention.failed', err: error }, 'old rows or files could not be removed')
     }
-    await deps.sleep(mediaCapIntervalMs, signal)
+    await sleep(mediaCapIntervalMs, signal)
   }
 }
 
 /** One run. Rejects with `store/...` or an error of the file system. */
-export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<{ rows: number; files: number }> {
-  const { days, media_days } = deps.settings()
-  const before = deps.clock() - days * dayMs
+export async function prune(
+  { home, store, clock, log, settings }: RetentionGateway,
+  outbox: Pick<Outbox, 'prune'>,
+  signal: AbortSignal,
+): Promise<{ rows: number; files: number }> {
+  const { days, media_days } = settings().retention
+  const before = clock() - days * dayMs
   const steps: ((limit: number) => Transaction<number>)[] = [
     (limit) => pruneInbox(before, limit),
-    (limit) => deps.outbox.prune(before, limit),
+    (limit) => outbox.prune(before, limit),
     (limit) => pruneTurns(before, limit),
     (limit) => sweepQuestions(before, limit),
     (limit) => pruneTrace(before, limit),
     (limit) => pruneAuxiliaryCalls(before, limit),
-    (limit) => pruneCursors(deps.clock() - inactiveCursorDays * dayMs, limit),
+    (limit) => pruneCursors(clock() - inactiveCursorDays * dayMs, limit),
   ]
   const { pruneRecords } = await import('../platform/platform-records.ts')
   steps.push((limit) => pruneRecords(before, limit))
   let rows = 0
   for (const step of steps) {
     for (let deleted = rowsPerBatch; deleted === rowsPerBatch && !signal.aborted; ) {
-      deleted = await deps.store.run(() => step(rowsPerBatch))
+      deleted = await store.run(() => step(rowsPerBatch))
       rows += deleted
-      if (deleted === rowsPerBatch) await deps.sleep(batchIntervalMs, signal)
+      if (deleted === rowsPerBatch) await sleep(batchIntervalMs, signal)
     }
   }
   const { removeUnusedPictures } = await import('./unused-pictures.ts')
   const files =
-    (await removeOldFiles(deps.mediaDirectory, deps.pictures, deps.clock() - media_days * dayMs)) +
-    (await removeOldFiles(deps.results, deps.pictures, deps.clock() - media_days * dayMs)) +
-    (await removeUnusedPictures(deps, deps.clock() - dayMs)) +
-    (await removeOldFiles(join(deps.mediaDirectory, 'uploads'), deps.pictures, deps.clock() - dayMs))
-  if (rows + files > 0) deps.log.info({ event: 'retention.pruned', rows, files }, 'old rows and files removed')
+    (await removeOldFiles(home.media, home.pictures, clock() - media_days * dayMs)) +
+    (await removeOldFiles(home.results, home.pictures, clock() - media_days * dayMs)) +
+    (await removeUnusedPictures(store, home.pictures, clock() - dayMs)) +
+    (await removeOldFiles(join(home.media, 'uploads'), home.pictures, clock() - dayMs))
+  if (rows + files > 0) log.info({ event: 'retention.pruned', rows, files }, 'old rows and files removed')
   return { rows, files }
 }
 

@@ -6,14 +6,17 @@ import type { AgentConfig } from '../../agent/config.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type UnhealthyHook, unhealthyHooks } from '../../hooks/hook-status.ts'
 import type { HookRegistry } from '../../hooks/registry.ts'
+import type { SecretRegistry } from '../../lib/redact.ts'
 import type { Middleware } from '../../middleware/managed-call.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { Supervisor } from '../../platforms/supervisor.ts'
 import type { Daemons } from '../../plugins/daemons/daemons.ts'
 import type { PluginFailure } from '../../plugins/plugin-report.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import type { PluginManager } from '../plugins/plugin-manager.ts'
 import type { BackgroundTasks, OpenTask } from '../tasks/background-tasks.ts'
 import type { AgentServices } from '../tools/agent-services.ts'
+import type { GatewayProblems } from './problems.ts'
 
 export type GatewayPhase = 'starting' | 'ready' | 'draining'
 
@@ -51,55 +54,65 @@ export interface GatewayStatusReport {
   readonly daemons: readonly DaemonReport[]
 }
 
-export interface StatusDeps {
-  readonly version: string
-  readonly home: string
-  url(): string
-  phase(): GatewayPhase
-  readonly clock: () => number
-  /** When the start began. */
-  readonly startedAt: number
-  readonly agentServices: Pick<AgentServices, 'models'>
-  readonly supervisor: Pick<Supervisor, 'health'>
-  degraded(): readonly string[]
-  readonly middleware: Pick<Middleware, 'eventCounts'>
-  pendingRestart(): readonly string[]
+interface StatusGateway extends Pick<Runtime, 'home' | 'clock'> {
+  readonly options: { readonly version: string }
+  /** `startedAt`: when the start began. */
+  readonly lifecycle: { phase(): GatewayPhase; readonly startedAt: number }
+  readonly platforms: Pick<Supervisor, 'health'>
+  readonly problems: Pick<GatewayProblems, 'degraded'>
+  readonly secrets: Pick<SecretRegistry, 'redact'>
+}
+
+interface StatusCore {
   readonly outbox: Pick<Outbox, 'withheldMessages'>
   readonly engine: Pick<Engine, 'load'>
   readonly backgroundTasks: Pick<BackgroundTasks, 'open'>
-  /** Undefined without hooks. */
-  readonly hooks: Pick<HookRegistry, 'list'> | undefined
-  readonly plugins: Pick<PluginManager, 'failures'>
-  readonly daemons: Pick<Daemons, 'status'>
-  /** Removes secrets from a text. */
-  redact(text: string): string
+  readonly hooks: Pick<HookRegistry, 'list'>
+  readonly pluginRegistries: {
+    readonly middleware: Pick<Middleware, 'eventCounts'>
+    readonly daemons: Pick<Daemons, 'status'>
+  }
 }
 
-export function createStatus(deps: StatusDeps): () => GatewayStatusReport {
-  const { redact } = deps
+interface StatusAgent {
+  readonly agentServices: Pick<AgentServices, 'models'>
+  readonly plugins: Pick<PluginManager, 'failures'>
+}
+
+/** @param pendingRestart what takes effect after a restart */
+export function createStatus(
+  gateway: StatusGateway,
+  core: StatusCore,
+  agent: StatusAgent,
+  url: () => string,
+  pendingRestart: () => readonly string[],
+): () => GatewayStatusReport {
+  const { home, clock, lifecycle, platforms, problems, options } = gateway
+  const { redact } = gateway.secrets
+  const { middleware, daemons } = core.pluginRegistries
   return () => {
-    const { model, provider } = deps.agentServices.models.describe()
+    const { model, provider } = agent.agentServices.models.describe()
     return {
-      version: deps.version,
+      version: options.version,
       pid: process.pid,
-      home: deps.home,
-      url: deps.url(),
-      status: deps.phase(),
-      uptimeMs: deps.clock() - deps.startedAt,
+      home: home.root,
+      url: url(),
+      status: lifecycle.phase(),
+      uptimeMs: clock() - lifecycle.startedAt,
       model,
       provider,
-      platforms: deps.supervisor.health(),
+      platforms: platforms.health(),
       degraded: [
-        ...deps.degraded(),
-        ...droppedEventsWarnings(deps.middleware.eventCounts().dropped),
-        ...withheldWarnings(deps.outbox.withheldMessages()),
+        ...problems.degraded(),
+        ...droppedEventsWarnings(middleware.eventCounts().dropped),
+        ...withheldWarnings(core.outbox.withheldMessages()),
       ],
-      pendingRestart: deps.pendingRestart(),
-      turns: deps.engine.load(),
-      background: deps.backgroundTasks.open(),
-      hooks: unhealthyHooks(deps.hooks?.list() ?? []).map((hook) => ({ ...hook, reason: redact(hook.reason) })),
-      plugins: deps.plugins.failures().map((failure) => ({ ...failure, reason: redact(failure.reason) })),
-      daemons: deps.daemons.status().map(({ name, owner, state, restarts, lastError }) => ({
+      pendingRestart: pendingRestart(),
+      turns: core.engine.load(),
+      background: core.backgroundTasks.open(),
+      hooks: unhealthyHooks(core.hooks.list()).map((hook) => ({ ...hook, reason: redact(hook.reason) })),
+      plugins: agent.plugins.failures().map((failure) => ({ ...failure, reason: redact(failure.reason) })),
+      daemons: daemons.status().map(({ name, owner, state, restarts, lastError }) => ({
         name,
         owner,
         state,

@@ -11,14 +11,8 @@ import { findOpenAttachments } from '../../outbox/queries.ts'
 import { findStoredImageFiles } from '../../sessions/stored-images.ts'
 import type { Store } from '../../store/store.ts'
 
-export interface UnusedPicturesDeps {
-  readonly store: Store
-  /** The folder of pictures. */
-  readonly pictures: string
-}
-
 /** Resolves with the number of removed files that are older than `before` (ms). Rejects with `store/…` or an error of the file system. */
-export async function removeUnusedPictures({ store, pictures }: UnusedPicturesDeps, before: number): Promise<number> {
+export async function removeUnusedPictures(store: Store, pictures: string, before: number): Promise<number> {
   const lastUses = new Map<string, number>()
   for (const name of await listNames(pictures)) {
     const stats = await lstat(join(pictures, name))

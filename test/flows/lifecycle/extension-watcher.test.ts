@@ -24,13 +24,7 @@ async function startWatcher(t: TestContext) {
   write(join(home.plugins, 'greeter', 'index.ts'), 'export const register = () => undefined\n')
   const log = createRecordingLog()
   const batches: (readonly string[])[] = []
-  const watcher = createExtensionWatcher({
-    home,
-    async syncPlugins(paths) {
-      batches.push(paths)
-    },
-    log,
-  })
+  const watcher = createExtensionWatcher(home, async (paths) => void batches.push(paths), log)
   t.after(() => watcher.stop())
   /**
    * Every file that was reported since the action, sorted, once `path` is among them. On a busy machine the notifications of

@@ -17,17 +17,14 @@ test('where the clock of the platform is behind, the second /restart is taken', 
       // Nothing is stored.
     },
   }
-  const admin = createGatewayAdmin({
-    store,
-    accountDirectory: { list: () => [] },
-    outbox: { prepare: () => notice },
-    clock: () => now,
-    log: silentLog,
-    startedAt: now,
-    restart: () => {
-      restarts += 1
-    },
-  })
+  const restartOnce = () => {
+    restarts += 1
+  }
+  const gateway = {
+    ...{ store, clock: () => now, log: silentLog, accountDirectory: { list: () => [] } },
+    ...{ lifecycle: { startedAt: now }, mode: { restart: restartOnce } },
+  }
+  const admin = createGatewayAdmin(gateway, { prepare: () => notice })
   const source = { platform: 'irc', account: 'default', chatId: 'a', chatType: 'dm' } as const
   const restart = () => store.commit(admin.restart(source, 10_000), () => now)
   // The messages that the platform delivers again arrive together.
@@ -43,30 +40,25 @@ test('a report that cannot be stored takes all of its notices back, and the next
   const { store } = inboxFor(t)
   const seen: string[] = []
   let isDiskFull = false
-  const deps = {
-    store,
-    accountDirectory: { list: () => [] },
-    outbox: {
-      prepare: ({ target: { chatId } }: { readonly target: { readonly chatId: string } }) => ({
-        // biome-ignore lint/correctness/useYield: a transaction without a query
-        *write() {
-          if (isDiskFull && chatId === 'b') throw new Error('the disk is full')
-        },
-        committed: () => void seen.push(`sends ${chatId}`),
-        rolledBack: () => void seen.push(`takes back ${chatId}`),
-      }),
-    },
-    clock: () => 1_000,
-    log: silentLog,
-    notices: { resumed: () => assert.fail('no turn was interrupted') },
+  const gateway = { store, accountDirectory: { list: () => [] }, clock: () => 1_000, log: silentLog }
+  const outbox = {
+    prepare: ({ target: { chatId } }: { readonly target: { readonly chatId: string } }) => ({
+      // biome-ignore lint/correctness/useYield: a transaction without a query
+      *write() {
+        if (isDiskFull && chatId === 'b') throw new Error('the disk is full')
+      },
+      committed: () => void seen.push(`sends ${chatId}`),
+      rolledBack: () => void seen.push(`takes back ${chatId}`),
+    }),
   }
+  const report = () => reportRestart(gateway, outbox, { resumed: () => assert.fail('no turn was interrupted') })
   for (const chatId of ['a', 'b']) {
-    await store.run(() => storeRestart(deps, { platform: 'irc', account: 'default', chatId }, 1_000))
+    await store.run(() => storeRestart(gateway, outbox, { platform: 'irc', account: 'default', chatId }, 1_000))
   }
   isDiskFull = true
-  await assert.rejects(reportRestart(deps), /the disk is full/)
+  await assert.rejects(report(), /the disk is full/)
   assert.deepEqual(seen.splice(0), ['takes back b', 'takes back a'])
   isDiskFull = false
-  await reportRestart(deps)
+  await report()
   assert.deepEqual(seen, ['sends a', 'sends b'])
 })
