@@ -72,26 +72,30 @@ export type {
   AlbumLookup,
   AlbumSupport,
   AttachmentAddress,
+  DiagnosticContext,
+  DiagnosticResult,
+  FoundChat,
+  GroupableFile,
+  MessageLimits,
+  NativeDrafts,
+  PlatformAdapter,
+  PlatformModule,
+  TurnActivity,
+} from './platforms/adapter.ts'
+export { definePlatform } from './platforms/adapter.ts'
+export type { PlatformAutomation, PlatformDeliveries } from './platforms/automation.ts'
+export type {
   ChatEntry,
   ChatFile,
   ChatQuestion,
   ChatToolCalls,
   CommandEntry,
-  DiagnosticContext,
-  DiagnosticResult,
   FileSource,
   FileToStore,
-  FoundChat,
   GatewayInfo,
-  GroupableFile,
   HistoryQuery,
-  HttpRoute,
-  JsonSchema,
-  MessageLimits,
-  NativeDrafts,
   OpenedFile,
   OpenQuestion,
-  PlatformAdapter,
   PlatformCatchUp,
   PlatformChats,
   PlatformConnection,
@@ -99,19 +103,13 @@ export type {
   PlatformFiles,
   PlatformGateway,
   PlatformMenu,
-  PlatformModule,
   PlatformQuestions,
   PlatformRecords,
   PlatformTurns,
   PressResult,
   QuestionAnswer,
-  ResponseDescription,
-  RouteDescription,
-  TurnActivity,
-} from './platforms/adapter.ts'
-export { definePlatform } from './platforms/adapter.ts'
-
-export type { PlatformAutomation, PlatformDeliveries } from './platforms/automation.ts'
+} from './platforms/context.ts'
+export type { HttpRoute, JsonSchema, ResponseDescription, RouteDescription } from './platforms/http-route.ts'
 
 // Hooks
 

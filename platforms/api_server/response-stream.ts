@@ -51,14 +51,14 @@ export function createResponseStream({
     const item = outputMessage(exchange, index, { status: 'in_progress', phase: 'final_answer', content: [] })
     open = { index, delta: createTextDelta(), sent: '' }
     send('response.output_item.added', { output_index: index, item })
-    send('response.content_part.added', { ...place(item.id, index), part: outputText('') })
+    send('response.content_part.added', { ...locate(item.id, index), part: outputText('') })
     return open
   }
   const sendText = (text: string) => {
     if (text === '') return
     const message = begin()
     message.sent += text
-    send('response.output_text.delta', { ...place(idOf(message), message.index), delta: text, logprobs: [] })
+    send('response.output_text.delta', { ...locate(idOf(message), message.index), delta: text, logprobs: [] })
   }
   const idOf = ({ index }: OpenMessage) => outputMessage(exchange, index, emptyParts).id
   const flush = () => {
@@ -73,7 +73,7 @@ export function createResponseStream({
     const message = begin()
     sendText(message.delta.finish(text))
     const item = outputMessage(exchange, message.index, { ...parts, content: [outputText(text)] })
-    const at = place(item.id, message.index)
+    const at = locate(item.id, message.index)
     send('response.output_text.done', { ...at, text, logprobs: [] })
     send('response.content_part.done', { ...at, part: outputText(text) })
     send('response.output_item.done', { output_index: message.index, item })
@@ -138,6 +138,6 @@ export function createResponseStream({
 
 const emptyParts = { status: 'in_progress', phase: 'final_answer', content: [] } as const
 
-function place(itemId: string, index: number) {
+function locate(itemId: string, index: number) {
   return { item_id: itemId, output_index: index, content_index: 0 }
 }

@@ -45,8 +45,8 @@ export function createRunLog({ clock, hasMissed }: RunLogOptions): RunLog {
     for (const flush of [...readers]) flush()
   }
 
-  /** The place after an event: the number of its entry, and how much of a text was read. */
-  function placeAfter(id: string | null): { index: number; chars: number } {
+  /** The position after an event: the number of its entry, and how much of a text was read. */
+  function positionAfter(id: string | null): { index: number; chars: number } {
     const [, log, index = '', chars = ''] = /^([0-9a-f]{8})-(\d{1,9})-(\d{1,9})$/.exec(id ?? '') ?? []
     const isKnown = log === name && Number(index) <= entries.length
     return isKnown ? { index: Number(index), chars: Number(chars) } : { index: 0, chars: 0 }
@@ -72,7 +72,7 @@ export function createRunLog({ clock, hasMissed }: RunLogOptions): RunLog {
     read({ after, runId, keepAliveMs }) {
       const encoder = new TextEncoder()
       let controller: ReadableStreamDefaultController<Uint8Array> | undefined
-      let { index, chars } = placeAfter(after)
+      let { index, chars } = positionAfter(after)
       if (hasEnded && index === entries.length && index > 0) return undefined
       const hasRoom = () => (controller?.desiredSize ?? 0) > 0
       const send = (text: string) => controller?.enqueue(encoder.encode(text))

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { buildOpenApi } from '../http/openapi.ts'
 import { asRecord } from '../lib/json.ts'
-import type { HttpRoute, JsonSchema, RouteDescription } from '../platforms/adapter.ts'
+import type { HttpRoute, JsonSchema, RouteDescription } from '../platforms/http-route.ts'
 import type { RouteContract } from './route.ts'
 import { apiRoutes } from './routes.ts'
 import { errorShape, platformHealth } from './shapes/common.ts'

@@ -2,7 +2,7 @@
  * A route of the JSON API as one value. The table of the server, the OpenAPI document and the client are derived from it.
  */
 import type { z } from 'zod'
-import type { HttpRoute } from '../platforms/adapter.ts'
+import type { HttpRoute } from '../platforms/http-route.ts'
 import type { ApiServices } from './services.ts'
 
 /** What is known about a route without its handler. */

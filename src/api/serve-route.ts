@@ -3,7 +3,7 @@
  */
 import { HermesError } from '../lib/errors.ts'
 import { parseInput } from '../lib/parse-input.ts'
-import type { HttpRoute } from '../platforms/adapter.ts'
+import type { HttpRoute } from '../platforms/http-route.ts'
 import type { Route, RouteContract } from './route.ts'
 
 /** A route, and what its handler uses of the services. */

@@ -6,7 +6,7 @@ import { toErrorResponse } from '../http/json-response.ts'
 import { createRouteTable } from '../http/route-table.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import type { HttpRoute } from '../platforms/adapter.ts'
+import type { HttpRoute } from '../platforms/http-route.ts'
 
 export interface ComposeMcpEndpointDeps {
   /** The routes of the JSON API. */

@@ -3,7 +3,7 @@
  * and readiness give the same decision.
  */
 import { HermesError } from '../lib/errors.ts'
-import type { HttpRoute } from '../platforms/adapter.ts'
+import type { HttpRoute } from '../platforms/http-route.ts'
 import type { AddressCheck } from './access.ts'
 import { createErrorResponse, type JsonResponse } from './json-response.ts'
 import { createReadinessResponse, livenessResponse, type Readiness } from './readiness.ts'

@@ -5,7 +5,7 @@
 import swagger from '@fastify/swagger'
 import { fastify } from 'fastify'
 import type { JsonObject } from '../lib/json.ts'
-import type { RouteDescription } from '../platforms/adapter.ts'
+import type { RouteDescription } from '../platforms/http-route.ts'
 
 const license = { name: 'MIT', identifier: 'MIT' }
 

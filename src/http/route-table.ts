@@ -1,7 +1,7 @@
 /**
  * Finds the route of a path. Routes are added and removed while the server runs, because platforms connect later.
  */
-import type { HttpRoute } from '../platforms/adapter.ts'
+import type { HttpRoute } from '../platforms/http-route.ts'
 
 export interface RouteEntry {
   readonly route: HttpRoute

@@ -8,7 +8,7 @@ declare const kind: unique symbol
 /** A string type that is not assignable to another kind of id. */
 export type Brand<Kind extends string> = string & { readonly [kind]: Kind }
 
-/** Converts a string to a branded type. The only place where this happens. */
+/** Converts a string to a branded type. Nothing else does. */
 export function brand<Branded extends Brand<string>>(value: string): Branded {
   return value as Branded
 }

@@ -109,7 +109,7 @@ function dropComments(document: Document): void {
 export interface ItemEdit {
   /** Appended to the list. */
   readonly add?: Readonly<Record<string, string | number>>
-  /** The place of the item to remove. */
+  /** The position of the item to remove. */
   readonly removeAt?: number
 }
 

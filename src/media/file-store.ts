@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { HermesError, isHermesError, systemCode } from '../lib/errors.ts'
 import { ensureDirectory, isOpenedAt, openExactly } from '../lib/files.ts'
 import type { Attachment } from '../message/event.ts'
-import type { FileToStore, OpenedFile } from '../platforms/adapter.ts'
+import type { FileToStore, OpenedFile } from '../platforms/context.ts'
 import { openAtomicFile } from './atomic-file.ts'
 import { type DeclaredFile, detectContent, type InspectedFile, inspectFile } from './inspect-file.ts'
 

@@ -8,7 +8,8 @@ import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { backoffMs, linkAbortSignal, onAbort } from '../lib/timers.ts'
 import type { PlatformAccount } from './accounts.ts'
-import type { PlatformAdapter, PlatformConnection, PlatformContext, PlatformModule } from './adapter.ts'
+import type { PlatformAdapter, PlatformModule } from './adapter.ts'
+import type { PlatformConnection, PlatformContext } from './context.ts'
 
 export interface ConnectionHealth {
   readonly state: 'connecting' | 'connected' | 'failed' | 'disabled'

@@ -10,7 +10,7 @@ import { httpConfig } from '../../src/http/config.ts'
 import type { Readiness } from '../../src/http/readiness.ts'
 import { createHttpServer, type HttpServer, type HttpServerDeps } from '../../src/http/server.ts'
 import type { LogFields, Logger } from '../../src/lib/log.ts'
-import type { HttpRoute } from '../../src/platforms/adapter.ts'
+import type { HttpRoute } from '../../src/platforms/http-route.ts'
 import { secret } from './refused-requests.ts'
 
 export { secret }

@@ -10,16 +10,16 @@ import type { ButtonPress, MessageChange } from '../../src/message/change.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { EventKey } from '../../src/message/ids.ts'
 import type { TurnResult } from '../../src/message/turn-result.ts'
+import type { PlatformAutomation } from '../../src/platforms/automation.ts'
 import type {
   ChatEntry,
   CommandEntry,
-  HttpRoute,
   OpenQuestion,
   PlatformContext,
   PressResult,
   QuestionAnswer,
-} from '../../src/platforms/adapter.ts'
-import type { PlatformAutomation } from '../../src/platforms/automation.ts'
+} from '../../src/platforms/context.ts'
+import type { HttpRoute } from '../../src/platforms/http-route.ts'
 import { serveUploads } from './upload-routes.ts'
 
 export interface IngestedEvent {

@@ -4,7 +4,8 @@
 import { httpConfig } from '../../src/http/config.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import type { PlatformAdapter, PlatformContext } from '../../src/platforms/adapter.ts'
+import type { PlatformAdapter } from '../../src/platforms/adapter.ts'
+import type { PlatformContext } from '../../src/platforms/context.ts'
 import { createRecordingContext, type RecordingContext, type RecordingOptions } from './recording-context.ts'
 
 export const token = 'test-token-of-sufficient-length'

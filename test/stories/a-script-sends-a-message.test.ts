@@ -148,8 +148,8 @@ test('a message that the platform does not confirm in time is kept and reported 
 test('a mistyped platform, an unknown name and an ambiguous one are explained with similar ones, and nothing is sent', async (t) => {
   const gateway = await startTestGateway(t, { capabilities: ['chats'] })
   gateway.platform.nameChats([
-    { chatId: 'C1', name: 'general', place: 'Home' },
-    { chatId: 'C2', name: 'general', place: 'Work' },
+    { chatId: 'C1', name: 'general', server: 'Home' },
+    { chatId: 'C2', name: 'general', server: 'Work' },
     { chatId: 'C3', name: 'random' },
   ])
   const send = async (target: string) => {

@@ -81,8 +81,7 @@ export function createGuildCache(): GuildCache {
     writableChannels: () =>
       [...channels.values()].flatMap(({ id, type, name, guildId = '' }): FoundChat[] => {
         if (name === undefined || (type !== channelTypes.text && type !== channelTypes.announcement)) return []
-        const place = guildNames.get(guildId)
-        return [{ chatId: id, name, place }]
+        return [{ chatId: id, name, server: guildNames.get(guildId) }]
       }),
     newestMessages: () => newest,
     roleName: (id) => roles.get(id)?.name,

@@ -2,7 +2,7 @@
  * The open questions of a chat, and answers to them, for adapters whose clients are programs. Loaded with the first of them.
  */
 import { waitingApprovals } from '../../approvals/queries.ts'
-import type { PlatformQuestions } from '../../platforms/adapter.ts'
+import type { PlatformQuestions } from '../../platforms/context.ts'
 import { findOpenTurn, sessionKeyOfOpenTurn } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'

@@ -10,7 +10,7 @@ import type { ChatPosition, ChatRef } from '../../message/chat-range.ts'
 import type { Attachment } from '../../message/event.ts'
 import { type ChatHistoryRow, listChatMessages } from '../../outbox/chat-history.ts'
 import type { StoredAttachment } from '../../outbox/stored-attachment.ts'
-import type { ChatEntry, ChatFile, ChatQuestion, HistoryQuery } from '../../platforms/adapter.ts'
+import type { ChatEntry, ChatFile, ChatQuestion, HistoryQuery } from '../../platforms/context.ts'
 import type { Transaction } from '../../store/query.ts'
 
 /**

@@ -175,8 +175,8 @@ function ambiguousName(platform: string, name: string, matches: readonly FoundCh
   return `${platform} has ${matches.length} chats ${JSON.stringify(name.slice(0, 100))}: ${all}; name one by its id`
 }
 
-function describe(platform: string, { chatId, name, place }: FoundChat): string {
-  const where = place === undefined ? '' : ` in ${toLabel(place, 80)}`
+function describe(platform: string, { chatId, name, server }: FoundChat): string {
+  const where = server === undefined ? '' : ` in ${toLabel(server, 80)}`
   return `${toLabel(name, 80)}${where} (${platform}:${chatId})`
 }
 

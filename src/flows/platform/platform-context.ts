@@ -12,16 +12,16 @@ import { onAbort, withTimeout } from '../../lib/timers.ts'
 import type { ChatRef } from '../../message/chat-range.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
+import type { AdapterLifecycle } from '../../platforms/connection.ts'
 import type {
-  HttpRoute,
   PlatformContext,
   PlatformFiles,
   PlatformGateway,
   PlatformMenu,
   PlatformQuestions,
   PlatformRecords,
-} from '../../platforms/adapter.ts'
-import type { AdapterLifecycle } from '../../platforms/connection.ts'
+} from '../../platforms/context.ts'
+import type { HttpRoute } from '../../platforms/http-route.ts'
 import type { Runtime } from '../../store/runtime.ts'
 import { chatHistory } from '../chat/chat-history.ts'
 import type { SessionServices } from '../sessions/session-services.ts'

@@ -7,7 +7,7 @@ import { type FileStoreDeps, openStoredFile, storeFile, withFullDisk } from '../
 import { maxPictureBytes, PictureRefused, picturePath, storePicture } from '../../media/pictures.ts'
 import type { AddressRules } from '../../media/safe-fetch.ts'
 import { createUploads, type Uploads } from '../../media/uploads.ts'
-import type { FileSource, FileToStore, PlatformFiles } from '../../platforms/adapter.ts'
+import type { FileSource, FileToStore, PlatformFiles } from '../../platforms/context.ts'
 
 export interface FileServices extends PlatformFiles {
   readonly uploads: Uploads

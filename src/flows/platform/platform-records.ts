@@ -1,7 +1,7 @@
 /**
  * The records of adapters: JSON values by key. Loaded with the first record.
  */
-import type { PlatformRecords } from '../../platforms/adapter.ts'
+import type { PlatformRecords } from '../../platforms/context.ts'
 import { exec, query, row, rows, type Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
 

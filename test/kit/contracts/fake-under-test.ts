@@ -1,7 +1,8 @@
 /**
  * The fake platform as a platform under test with all capabilities, so that no promise is skipped.
  */
-import type { PlatformAdapter, PlatformContext } from '../../../src/platforms/adapter.ts'
+import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
+import type { PlatformContext } from '../../../src/platforms/context.ts'
 import { type FakePlatform, startFakePlatform, type UserMessage } from '../fake-platform.ts'
 import { createAdapter } from '../fake-platform-adapter.ts'
 import { createRecordingContext } from '../recording-context.ts'

@@ -4,7 +4,8 @@
 import type { TestContext } from 'node:test'
 import slack from '../../../platforms/slack/adapter.ts'
 import type { OutboundMessage } from '../../../src/message/outbound.ts'
-import type { PlatformAdapter, PlatformContext } from '../../../src/platforms/adapter.ts'
+import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
+import type { PlatformContext } from '../../../src/platforms/context.ts'
 import { createRecordingContext, type RecordingContext } from '../../kit/recording-context.ts'
 import { type SlackServer, type SlackServerOptions, startSlackServer } from '../../kit/servers/slack/slack-server.ts'
 

@@ -4,8 +4,9 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { createWebhooks } from '../../../platforms/webhook/adapter.ts'
-import type { PlatformAdapter, PlatformContext } from '../../../src/platforms/adapter.ts'
+import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
 import type { PlatformAutomation } from '../../../src/platforms/automation.ts'
+import type { PlatformContext } from '../../../src/platforms/context.ts'
 import { createManualClock, type ManualClock } from '../../kit/manual-clock.ts'
 import { createRecordingContext, type RecordingContext } from '../../kit/recording-context.ts'
 
