@@ -1,7 +1,9 @@
 /**
  * What the browser tools ask of the browser. All methods reject with `BrowserError`, or with the reason of the signal.
  */
+import type { ConfigOf } from '../../config/section.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import type { browserConfig } from './config.ts'
 
 /** The browser of the gateway. Each conversation and each sub-agent has pages of its own in it. */
 export interface BrowserAccess {
@@ -13,6 +15,15 @@ export interface BrowserAccess {
    * Stores a screenshot as a picture and resolves with its path. Rejects with `BrowserError` if it is too large.
    */
   storePicture(bytes: Uint8Array): Promise<{ readonly path: string }>
+}
+
+/** What the pages of all conversations may do. */
+export interface BrowserRules {
+  readonly settings: () => ConfigOf<typeof browserConfig>['browser']
+  /** Rejects with `BrowserError` for an address that pages may not have. */
+  checkUrl(url: string, signal: AbortSignal): Promise<void>
+  /** Whether the proxy has refused this host since it was started. */
+  wasRefused(url: string): boolean
 }
 
 export interface ConversationPages {

@@ -1,14 +1,21 @@
 /**
  * What a conversation does with its pages, which are tabs of one context of the browser.
  */
-import type { Locator, Page } from 'playwright-core'
+import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { sleep } from '../../lib/timers.ts'
 import { BrowserError, toBrowserError } from './browser-error.ts'
-import type { ConversationPages, DevToolsCommand, PageImage, PageSnapshot, PageState } from './contract.ts'
+import type {
+  BrowserRules,
+  ConversationPages,
+  DevToolsCommand,
+  PageImage,
+  PageSnapshot,
+  PageState,
+} from './contract.ts'
 import { checkCommand, isPageAddress } from './devtools-commands.ts'
 import { load, settle } from './navigate.ts'
 import { shortenSnapshot, toPlaywrightRef } from './snapshot.ts'
-import { type ConversationPagesDeps, createTabs, type Tabs } from './tabs.ts'
+import { createTabs, type Tabs } from './tabs.ts'
 import { within } from './within.ts'
 
 export interface OpenPages extends ConversationPages {
@@ -19,12 +26,15 @@ export interface OpenPages extends ConversationPages {
 const afterInputMs = 2_000
 const eventDelayMs = 100
 
-export function createConversationPages(deps: ConversationPagesDeps): OpenPages {
-  const tabs = createTabs(deps)
+export function createConversationPages(
+  { settings, checkUrl, wasRefused }: BrowserRules,
+  openContext: () => Promise<BrowserContext>,
+): OpenPages {
+  const tabs = createTabs(openContext, settings)
   const { current, stateOf } = tabs
   /** The prefix of the last snapshot that the model was shown. */
   let prefix = ''
-  const timeoutMs = () => deps.settings().command_timeout * 1_000
+  const timeoutMs = () => settings().command_timeout * 1_000
 
   async function snapshotOf(page: Page, options: { full: boolean; offset: number }, signal: AbortSignal) {
     const tree = await page.ariaSnapshot({ mode: 'ai', timeout: timeoutMs(), signal })
@@ -77,10 +87,10 @@ export function createConversationPages(deps: ConversationPagesDeps): OpenPages 
 
   return {
     async navigate(url, signal) {
-      await deps.checkUrl(url, signal)
+      await checkUrl(url, signal)
       const page = await tabs.open(signal)
       tabs.takeDialogs()
-      await onPage(signal, (open) => load(deps, open, url, { timeoutMs: timeoutMs(), signal }))
+      await onPage(signal, (open) => load(wasRefused, open, url, { timeoutMs: timeoutMs(), signal }))
       const note = await onPage(signal, (open) => settle(open, signal))
       const state = await onPage(signal, stateOf)
       const snapshot = await onPage(signal, () => snapshotOf(page, { full: false, offset: 0 }, signal))

@@ -4,7 +4,7 @@
 import type { Page } from 'playwright-core'
 import { sleep } from '../../lib/timers.ts'
 import { BrowserError, toBrowserError } from './browser-error.ts'
-import type { ConversationPagesDeps } from './tabs.ts'
+import type { BrowserRules } from './contract.ts'
 
 /** A page that has shown its text is ready enough. */
 const restOfLoadingMs = 5_000
@@ -13,7 +13,7 @@ const maxAttempts = 5
 
 /** Opens an address, as far as its text is there. */
 export async function load(
-  { wasRefused }: Pick<ConversationPagesDeps, 'wasRefused'>,
+  wasRefused: BrowserRules['wasRefused'],
   page: Page,
   url: string,
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },

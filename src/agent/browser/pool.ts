@@ -2,19 +2,12 @@
  * Who has pages in the browser. The browser starts with the first page and ends when no conversation has any; the pages of a conversation
  * are closed when it has not used them for a while.
  */
+import type { BrowserContext } from 'playwright-core'
 import type { Logger } from '../../lib/log.ts'
 import { BrowserError } from './browser-error.ts'
 import type { BrowserProcess } from './browser-process.ts'
-import type { ConversationPages } from './contract.ts'
+import type { BrowserRules, ConversationPages } from './contract.ts'
 import { createConversationPages, type OpenPages } from './conversation-pages.ts'
-import type { ConversationPagesDeps, PageSettings } from './tabs.ts'
-
-export interface BrowserPoolDeps extends Pick<ConversationPagesDeps, 'checkUrl' | 'wasRefused'> {
-  /** Rejects with `BrowserError`. */
-  startBrowser(): Promise<BrowserProcess>
-  readonly settings: () => PageSettings & { readonly inactivity_timeout: number; readonly max_contexts: number }
-  readonly log: Logger
-}
 
 export interface BrowserPool {
   /** Opens nothing yet. */
@@ -36,8 +29,13 @@ interface Entry {
   timer: NodeJS.Timeout | undefined
 }
 
-export function createBrowserPool(deps: BrowserPoolDeps): BrowserPool {
-  const { settings, log } = deps
+/** @param startBrowser rejects with `BrowserError` */
+export function createBrowserPool(
+  rules: BrowserRules,
+  startBrowser: () => Promise<BrowserProcess>,
+  log: Logger,
+): BrowserPool {
+  const { settings } = rules
   /** The least recently used first. */
   const entries = new Map<string, Entry>()
   let browser: Promise<BrowserProcess> | undefined
@@ -49,7 +47,7 @@ export function createBrowserPool(deps: BrowserPoolDeps): BrowserPool {
 
   async function start(): Promise<BrowserProcess> {
     try {
-      const started = await deps.startBrowser()
+      const started = await startBrowser()
       log.info({ event: 'browser.started' }, 'the browser is open')
       started.onClosed(() => {
         browser = undefined
@@ -79,29 +77,28 @@ export function createBrowserPool(deps: BrowserPoolDeps): BrowserPool {
       running: 0,
       isOpen: false,
       timer: undefined,
-      pages: createConversationPages({
-        ...deps,
-        async openContext() {
-          await makeRoom()
-          entry.isOpen = true
-          try {
-            const context = await (await getBrowser()).newContext()
-            if (![...entries.values()].includes(entry)) {
-              await context.close()
-              throw new BrowserError('browser_gone', 'The pages of this conversation were closed meanwhile.')
-            }
-            context.on('close', () => {
-              entry.isOpen = false
-            })
-            return context
-          } catch (error) {
-            entry.isOpen = false
-            throw error
-          }
-        },
-      }),
+      pages: createConversationPages(rules, () => openContext(entry)),
     }
     return entry
+  }
+
+  async function openContext(entry: Entry): Promise<BrowserContext> {
+    await makeRoom()
+    entry.isOpen = true
+    try {
+      const context = await (await getBrowser()).newContext()
+      if (![...entries.values()].includes(entry)) {
+        await context.close()
+        throw new BrowserError('browser_gone', 'The pages of this conversation were closed meanwhile.')
+      }
+      context.on('close', () => {
+        entry.isOpen = false
+      })
+      return context
+    } catch (error) {
+      entry.isOpen = false
+      throw error
+    }
   }
 
   async function dispose(sessionId: string): Promise<void> {

@@ -4,20 +4,18 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { within } from './within.ts'
 
-interface SharedContextDeps {
-  /** Rejects with `BrowserError`. */
-  openContext(): Promise<BrowserContext>
-  onPage(page: Page): void
-  onClose(): void
-}
-
 export interface SharedContext {
   /** Closes the context when `work` fails or takes longer than `limitMs`. Rejects with its error, or with `BrowserError`. */
   use<T>(work: (context: BrowserContext) => Promise<T>, limitMs: number, signal: AbortSignal): Promise<T>
   close(): Promise<void>
 }
 
-export function createSharedContext({ openContext, onPage, onClose }: SharedContextDeps): SharedContext {
+/** @param openContext rejects with `BrowserError` */
+export function createSharedContext(
+  openContext: () => Promise<BrowserContext>,
+  onPage: (page: Page) => void,
+  onClose: () => void,
+): SharedContext {
   let current: Promise<BrowserContext> | undefined
 
   async function open(): Promise<BrowserContext> {

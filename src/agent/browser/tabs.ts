@@ -3,24 +3,8 @@
  */
 import type { BrowserContext, Dialog, Page } from 'playwright-core'
 import { BrowserError, toBrowserError } from './browser-error.ts'
-import type { PageConsole, PageState } from './contract.ts'
+import type { BrowserRules, PageConsole, PageState } from './contract.ts'
 import { createSharedContext } from './shared-context.ts'
-
-export interface ConversationPagesDeps {
-  /** Opens the context with the first page. Rejects with `BrowserError`. */
-  openContext(): Promise<BrowserContext>
-  /** Rejects with `BrowserError` for an address that pages may not have. */
-  checkUrl(url: string, signal: AbortSignal): Promise<void>
-  /** Whether the proxy has refused this host since it was started. */
-  wasRefused(url: string): boolean
-  readonly settings: () => PageSettings
-}
-
-export interface PageSettings {
-  readonly command_timeout: number
-  readonly dialog_policy: 'auto_dismiss' | 'auto_accept' | 'must_respond'
-  readonly max_pages: number
-}
 
 const maxMessages = 200
 const maxMessageChars = 1_000
@@ -50,7 +34,8 @@ interface ShownDialog {
   readonly message: string
 }
 
-export function createTabs({ openContext, settings }: ConversationPagesDeps): Tabs {
+/** @param openContext opens the context with the first page; rejects with `BrowserError` */
+export function createTabs(openContext: () => Promise<BrowserContext>, settings: BrowserRules['settings']): Tabs {
   let pages: readonly Page[] = []
   let dialogs: readonly ShownDialog[] = []
   let messages: PageConsole['messages'] = []
@@ -95,7 +80,7 @@ export function createTabs({ openContext, settings }: ConversationPagesDeps): Ta
   const forgetPages = () => {
     pages = []
   }
-  const context = createSharedContext({ openContext, onPage: watch, onClose: forgetPages })
+  const context = createSharedContext(openContext, watch, forgetPages)
 
   async function idOf(page: Page): Promise<string> {
     const known = targetIds.get(page)

@@ -8,22 +8,24 @@ import { HermesError } from '../../lib/errors.ts'
 import { undefinedIfMissing } from '../../lib/files.ts'
 import { findProgram } from '../../lib/find-program.ts'
 import { asRecord, asString, parseJson } from '../../lib/json.ts'
+import type { Logger } from '../../lib/log.ts'
+import { withFileLock } from '../../store/sqlite/file-lock.ts'
 import type { CheckpointsConfig } from './config.ts'
+import type { FolderRules } from './folder.ts'
 import { createGit } from './git.ts'
 import { FolderTooLarge } from './read-folder.ts'
 import { type Checkpoint, createRepository, type Repository } from './repository.ts'
 
-export interface CheckpointStoreDeps {
+export interface CheckpointsDeps extends FolderRules {
   /** The directory of all checkpoints. */
   readonly directory: string
   /** The PATH for git. */
   searchPath(): string
-  /** Runs work while no other process works on the same file of the lock. */
-  withLock<Value>(file: string, work: () => Promise<Value>, signal: AbortSignal): Promise<Value>
   /** Tells for the real path of a file whether it is never kept, because it holds secrets. Called for each checkpoint. */
   openSecretFilter(): Promise<(path: string) => boolean>
   readonly settings: () => CheckpointsConfig['checkpoints']
   readonly clock: () => number
+  readonly log: Logger
 }
 
 export type CheckpointStore = ReturnType<typeof createCheckpointStore>
@@ -31,16 +33,18 @@ export type CheckpointStore = ReturnType<typeof createCheckpointStore>
 const maxFiles = 50_000
 const megabyte = 1024 * 1024
 
-export function createCheckpointStore(deps: CheckpointStoreDeps) {
-  const { directory, searchPath, withLock, openSecretFilter, settings, clock } = deps
+export function createCheckpointStore(deps: CheckpointsDeps) {
+  const { directory, searchPath, openSecretFilter, settings, clock } = deps
   const gitProgram = () => findProgram('git', searchPath())
-  const placeOf = (folder: string) => join(directory, createHash('sha256').update(folder).digest('hex').slice(0, 16))
+  /** Where the checkpoints of a folder are. */
+  const directoryOf = (folder: string) =>
+    join(directory, createHash('sha256').update(folder).digest('hex').slice(0, 16))
 
   function repositoryOf(folder: string): Repository {
     const program = gitProgram()
     if (program === undefined) throw new HermesError('checkpoints/unavailable')
     const { max_snapshots, max_file_size_mb, max_total_size_mb } = settings()
-    const gitDirectory = join(placeOf(folder), 'git')
+    const gitDirectory = join(directoryOf(folder), 'git')
     const git = createGit({ program, searchPath: searchPath(), gitDirectory, workTree: folder })
     const limits = {
       maxSnapshots: max_snapshots,
@@ -58,10 +62,10 @@ export function createCheckpointStore(deps: CheckpointStoreDeps) {
     work: (repository: Repository) => Promise<Value>,
   ): Promise<Value> {
     const repository = repositoryOf(folder)
-    const place = placeOf(folder)
-    await mkdir(place, { recursive: true, mode: 0o700 })
-    await writeFile(join(place, 'folder.json'), JSON.stringify({ folder }), { mode: 0o600 })
-    return await withLock(join(place, 'lock'), () => work(repository), signal)
+    const ofFolder = directoryOf(folder)
+    await mkdir(ofFolder, { recursive: true, mode: 0o700 })
+    await writeFile(join(ofFolder, 'folder.json'), JSON.stringify({ folder }), { mode: 0o600 })
+    return await withFileLock(join(ofFolder, 'lock'), () => work(repository), signal)
   }
 
   async function folders(): Promise<readonly string[]> {
@@ -75,12 +79,12 @@ export function createCheckpointStore(deps: CheckpointStoreDeps) {
 
   /** Reads without the lock: git replaces refs atomically. */
   async function listFolder(folder: string, signal: AbortSignal): Promise<readonly Checkpoint[]> {
-    const stats = await stat(join(placeOf(folder), 'git', 'HEAD')).catch(undefinedIfMissing)
+    const stats = await stat(join(directoryOf(folder), 'git', 'HEAD')).catch(undefinedIfMissing)
     if (stats === undefined || !(await isDirectory(folder))) return []
     return await orFailed(() => repositoryOf(folder).list(signal))
   }
 
-  return { gitProgram, placeOf, withRepository, folders, listFolder }
+  return { gitProgram, directoryOf, withRepository, folders, listFolder }
 }
 
 /** Rejects `checkpoints/failed` for what git says. */

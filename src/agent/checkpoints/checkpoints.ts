@@ -6,17 +6,12 @@ import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HermesError } from '../../lib/errors.ts'
 import { undefinedIfMissing } from '../../lib/files.ts'
-import type { Logger } from '../../lib/log.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
-import { type CheckpointStoreDeps, createCheckpointStore, isDirectory, orFailed, sizeOf } from './checkpoint-store.ts'
-import { type FolderRules, folderOf } from './folder.ts'
+import { type CheckpointsDeps, createCheckpointStore, isDirectory, orFailed, sizeOf } from './checkpoint-store.ts'
+import { folderOf } from './folder.ts'
 import { lastPruneFile, markPruned, pruneCheckpoints } from './prune.ts'
 import { FolderTooLarge } from './read-folder.ts'
 import type { CheckPath, Checkpoint, Repository, Restored } from './repository.ts'
-
-export interface CheckpointsDeps extends FolderRules, CheckpointStoreDeps {
-  readonly log: Logger
-}
 
 export interface FolderCheckpoint extends Checkpoint {
   readonly folder: string
@@ -60,7 +55,7 @@ export type Checkpoints = ReturnType<typeof createCheckpoints>
 export function createCheckpoints(deps: CheckpointsDeps) {
   const { directory, settings, clock, log } = deps
   const store = createCheckpointStore(deps)
-  const { gitProgram, placeOf, withRepository, folders, listFolder } = store
+  const { gitProgram, directoryOf, withRepository, folders, listFolder } = store
   const prune = (options: { readonly orphans: boolean }, signal: AbortSignal) =>
     pruneCheckpoints(store, deps, options, signal)
   const taken = createLruCache<Promise<void>>(maxTurns)
@@ -154,7 +149,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
       const listings = (await folders()).map(async (folder) => ({
         folder,
         checkpoints: await listFolder(folder, signal),
-        bytes: await sizeOf(placeOf(folder)),
+        bytes: await sizeOf(directoryOf(folder)),
         isThere: await isDirectory(folder),
       }))
       return await Promise.all(listings)
@@ -192,7 +187,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
 
     /** Removes all of these folders. Needs no git. */
     async clear(names: readonly string[]): Promise<void> {
-      for (const folder of names) await rm(placeOf(folder), { recursive: true, force: true })
+      for (const folder of names) await rm(directoryOf(folder), { recursive: true, force: true })
     },
 
     /** Removes those of folders without changes for long, with `orphans` also of folders that are gone, and what is too much. */

@@ -3,7 +3,7 @@
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type CheckpointStore, type CheckpointStoreDeps, isDirectory, orFailed, sizeOf } from './checkpoint-store.ts'
+import { type CheckpointStore, type CheckpointsDeps, isDirectory, orFailed, sizeOf } from './checkpoint-store.ts'
 import type { Checkpoint } from './repository.ts'
 
 export interface PruneResult {
@@ -25,7 +25,7 @@ export async function markPruned(directory: string): Promise<void> {
 /** `orphans`: also those of folders that are gone, which may be on a disk that is not mounted now. */
 export async function pruneCheckpoints(
   store: CheckpointStore,
-  { directory, settings, clock }: Pick<CheckpointStoreDeps, 'directory' | 'settings' | 'clock'>,
+  { directory, settings, clock }: CheckpointsDeps,
   { orphans }: { readonly orphans: boolean },
   signal: AbortSignal,
 ): Promise<PruneResult> {
@@ -37,13 +37,13 @@ export async function pruneCheckpoints(
   for (const folder of await store.folders()) {
     const isThere = await isDirectory(folder)
     const list = isThere ? await store.listFolder(folder, signal) : []
-    const bytes = await sizeOf(store.placeOf(folder))
+    const bytes = await sizeOf(store.directoryOf(folder))
     const isOld = isThere ? (list[0]?.at ?? 0) < limit : orphans
     if (!isOld) {
       if (isThere) remaining.push({ folder, bytes, list })
       continue
     }
-    await rm(store.placeOf(folder), { recursive: true, force: true })
+    await rm(store.directoryOf(folder), { recursive: true, force: true })
     result.folders += 1
     result.checkpoints += list.length
     result.freedBytes += bytes
@@ -62,7 +62,7 @@ export async function pruneCheckpoints(
       await repository.drop(dropped, signal)
       await orFailed(() => repository.collectGarbage(signal))
     })
-    const left = await sizeOf(store.placeOf(folder))
+    const left = await sizeOf(store.directoryOf(folder))
     total -= bytes - left
     result.checkpoints += dropped.length
     result.freedBytes += bytes - left

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { undefinedIfMissing } from '../../lib/files.ts'
 import type { RunGit } from './git.ts'
 
-interface CheckpointLimits {
+export interface CheckpointLimits {
   readonly maxSnapshots: number
   /** Larger files are left out. */
   readonly maxFileBytes: number
@@ -17,23 +17,22 @@ interface CheckpointLimits {
   readonly maxBytes: number
 }
 
-export interface FolderReaderDeps {
-  readonly git: RunGit
-  readonly workTree: string
-  readonly limits: CheckpointLimits
-  /** Tells for the real path of a file whether it is left out. */
-  openSecretFilter(): Promise<(path: string) => boolean>
-}
-
 /** The folder has too many files, or files that are too large together. */
 export class FolderTooLarge extends Error {}
 
 /** Parallel system calls. */
 const batchSize = 64
 
-/** Brings the index up to date with the folder. Returns its tree. */
+/**
+ * Brings the index up to date with the folder. Returns its tree.
+ *
+ * @param openSecretFilter tells for the real path of a file whether it is left out
+ */
 export async function readFolder(
-  { git, workTree, limits, openSecretFilter }: FolderReaderDeps,
+  git: RunGit,
+  workTree: string,
+  limits: CheckpointLimits,
+  openSecretFilter: () => Promise<(path: string) => boolean>,
   signal: AbortSignal,
 ): Promise<string> {
   const listed = await git(['ls-files', '-z', '--others', '--modified', '--deleted', '--exclude-standard'], {

@@ -8,7 +8,8 @@ import { HermesError } from '../../lib/errors.ts'
 import { undefinedIfMissing } from '../../lib/files.ts'
 import { asRecord, asString, parseJson } from '../../lib/json.ts'
 import { attributes, excludedPatterns } from './excluded.ts'
-import { type FolderReaderDeps, readFolder } from './read-folder.ts'
+import type { RunGit } from './git.ts'
+import { type CheckpointLimits, readFolder } from './read-folder.ts'
 
 export interface Checkpoint {
   /** A number within its folder, as text. */
@@ -48,8 +49,13 @@ export interface Restored {
   readonly undo: Checkpoint | undefined
 }
 
-export interface RepositoryDeps extends FolderReaderDeps {
+export interface RepositoryDeps {
+  readonly git: RunGit
   readonly gitDirectory: string
+  readonly workTree: string
+  readonly limits: CheckpointLimits
+  /** Tells for the real path of a file whether it is left out. */
+  openSecretFilter(): Promise<(path: string) => boolean>
   readonly clock: () => number
 }
 
@@ -60,8 +66,8 @@ const maxExamined = 1_000
 const maxNamed = 20
 
 /** Methods reject with `GitError`, `FolderTooLarge`, system errors, or the reason of the signal. */
-export function createRepository(deps: RepositoryDeps) {
-  const { git, gitDirectory, workTree, limits, clock } = deps
+export function createRepository({ git, gitDirectory, workTree, limits, openSecretFilter, clock }: RepositoryDeps) {
+  const read = (signal: AbortSignal) => readFolder(git, workTree, limits, openSecretFilter, signal)
 
   async function open(signal: AbortSignal): Promise<void> {
     await mkdir(join(gitDirectory, 'info'), { recursive: true, mode: 0o700 })
@@ -132,7 +138,7 @@ export function createRepository(deps: RepositoryDeps) {
     /** Keeps the files of the folder as they are. The last checkpoint if nothing has changed since. */
     async take(note: CheckpointNote, signal: AbortSignal): Promise<Checkpoint> {
       await open(signal)
-      return await keep(await readFolder(deps, signal), note, signal)
+      return await keep(await read(signal), note, signal)
     },
     /**
      * What has changed since the checkpoint: statistics and a unified diff, at most `maxBytes`; '' for nothing. `mayRead` returns
@@ -140,7 +146,7 @@ export function createRepository(deps: RepositoryDeps) {
      */
     async diff({ commit }: Checkpoint, { file, maxBytes, mayRead }: DiffRequest, signal: AbortSignal): Promise<string> {
       await open(signal)
-      await readFolder(deps, signal)
+      await read(signal)
       const only = file === undefined ? [] : ['--', withinFolder(workTree, file)]
       const plain = ['diff', '--cached', '--no-color', '--no-ext-diff', '--no-textconv', '--no-renames']
       const names = await git([...plain, '--name-only', '-z', commit, ...only], { signal })
@@ -171,7 +177,7 @@ export function createRepository(deps: RepositoryDeps) {
       signal: AbortSignal,
     ): Promise<Restored> {
       await open(signal)
-      const now = await readFolder(deps, signal)
+      const now = await read(signal)
       if (file !== undefined) await requireKept(file, [now, target.tree], signal)
       const only = file === undefined ? [] : ['--', withinFolder(workTree, file)]
       const output = await git(['diff-tree', '-r', '-z', '--no-renames', '--name-status', now, target.tree, ...only], {
@@ -190,7 +196,7 @@ export function createRepository(deps: RepositoryDeps) {
       }
       await requireAll([...changed, ...removed], mayWrite)
       if (file === undefined) {
-        const others = await changedWithoutBeingKept(deps, { since: target.at, mayWrite }, signal)
+        const others = await changedWithoutBeingKept(git, workTree, { since: target.at, mayWrite }, signal)
         left.push(...others.filter((path) => !left.includes(path)))
       }
       if (changed.length + removed.length === 0) return { changed, removed, left, undo: undefined }
@@ -212,7 +218,8 @@ export function createRepository(deps: RepositoryDeps) {
 
 /** What is in the folder and not in the index, was changed since, and may be named to the person. */
 async function changedWithoutBeingKept(
-  { git, workTree }: Pick<RepositoryDeps, 'git' | 'workTree'>,
+  git: RunGit,
+  workTree: string,
   { since, mayWrite }: { readonly since: number; readonly mayWrite: CheckPath },
   signal: AbortSignal,
 ): Promise<string[]> {

@@ -19,7 +19,6 @@ import type { Environment as ConfigEnvironment } from '../../config/environment.
 import { HermesError } from '../../lib/errors.ts'
 import { isWithin } from '../../lib/files.ts'
 import type { Authority } from '../../message/authority.ts'
-import { withFileLock } from '../../store/sqlite/file-lock.ts'
 import type { Machine } from './working-directory.ts'
 
 interface CheckpointMachine extends Pick<Machine, 'home' | 'log'> {
@@ -45,7 +44,6 @@ export function openCheckpoints(
     workspace: home.workspace,
     userHome: environment().values['HOME'] ?? home.root,
     searchPath: () => environment().values['PATH'] ?? '',
-    withLock: withFileLock,
     settings: () => settings().checkpoints,
     clock: Date.now,
     log,

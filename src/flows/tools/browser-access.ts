@@ -80,44 +80,44 @@ export function createBrowsers(deps: BrowserDeps): Browsers {
     }
   }
 
-  const pool = createBrowserPool({
+  const openBrowser = () => {
+    const { values, process: variables } = environment()
+    const browser = findBrowser(settings().browser, values['PATH'] ?? '')
+    if (browser === undefined) throw new BrowserError('browser_not_started', 'There is no browser on this machine.')
+    return startBrowser({
+      browser,
+      directory: join(home.cache, 'browser'),
+      env: passed(variables),
+      proxy: createNetworkProxy({
+        hosts: () => 'any',
+        resolve,
+        isAllowed,
+        log,
+        onRefused: (host) => refused.set(host, true),
+      }),
+      isUrlAllowed: async (url) => {
+        if (/^(?:data|blob|about):/i.test(url)) return true
+        try {
+          await checkUrl(url, AbortSignal.timeout(10_000))
+          return true
+        } catch {
+          return false
+        }
+      },
+      isRoot: process.getuid?.() === 0,
+      onFlood: () =>
+        log.warn(
+          { event: 'browser.message_too_long' },
+          'a page made the browser send a message that is too long, so the browser was ended',
+        ),
+    })
+  }
+  const rules = {
     settings: () => settings().browser,
-    log,
     checkUrl,
-    wasRefused: (url) => refused.get(hostOf(url)) === true,
-    startBrowser() {
-      const { values, process: variables } = environment()
-      const browser = findBrowser(settings().browser, values['PATH'] ?? '')
-      if (browser === undefined) throw new BrowserError('browser_not_started', 'There is no browser on this machine.')
-      return startBrowser({
-        browser,
-        directory: join(home.cache, 'browser'),
-        env: passed(variables),
-        proxy: createNetworkProxy({
-          hosts: () => 'any',
-          resolve,
-          isAllowed,
-          log,
-          onRefused: (host) => refused.set(host, true),
-        }),
-        isUrlAllowed: async (url) => {
-          if (/^(?:data|blob|about):/i.test(url)) return true
-          try {
-            await checkUrl(url, AbortSignal.timeout(10_000))
-            return true
-          } catch {
-            return false
-          }
-        },
-        isRoot: process.getuid?.() === 0,
-        onFlood: () =>
-          log.warn(
-            { event: 'browser.message_too_long' },
-            'a page made the browser send a message that is too long, so the browser was ended',
-          ),
-      })
-    },
-  })
+    wasRefused: (url: string) => refused.get(hostOf(url)) === true,
+  }
+  const pool = createBrowserPool(rules, openBrowser, log)
 
   const choice = () => JSON.stringify([settings().browser.executable_path, settings().browser.cdp_url])
   let used = choice()

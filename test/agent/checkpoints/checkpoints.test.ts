@@ -24,7 +24,6 @@ import { folderOf } from '../../../src/agent/checkpoints/folder.ts'
 import { findProgram } from '../../../src/lib/find-program.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { sleep } from '../../../src/lib/timers.ts'
-import { withFileLock } from '../../../src/store/sqlite/file-lock.ts'
 
 const searchPath = '/usr/local/bin:/usr/bin:/bin'
 const skip = findProgram('git', searchPath) === undefined ? 'git is not installed' : false
@@ -46,7 +45,6 @@ async function setUp(changes: Partial<ReturnType<typeof checkpointsConfig.checkp
     workspace: join(home, 'workspace'),
     userHome: join(root, 'me'),
     searchPath: () => path,
-    withLock: withFileLock,
     openSecretFilter: async () => (path) => path.includes('/hidden/'),
     settings: () => settings,
     clock: () => now,
