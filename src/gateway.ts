@@ -216,7 +216,7 @@ function messageServices({ lifecycle, context, core, agentRuntime, runCommand, e
       daemonOnly: true,
       async start() {
         if (!existsSync(home.authFile)) return
-        await (await import('./flows/lifecycle/stored-key-values.ts')).replaceKeyValues(home.authFile, log)
+        await (await import('./agent/models/credentials/shared-auth-file.ts')).replaceStoredValues(home.authFile, log)
       },
     },
     {

@@ -17,7 +17,6 @@ import type { TurnJournal } from '../flows/turn/journal.ts'
 import { brand } from '../lib/ids.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import { composeAgentServices, createAskUserOf } from './compose-agent-services.ts'
 import { composeOwnMemory } from './compose-memory.ts'
 import { composePluginManager } from './compose-plugins.ts'
@@ -94,7 +93,6 @@ export function composeAgent(context: AppContext, core: Core, runAgentCommand: R
     middleware,
     agentHooks,
     approve: core.approvals.approveTool,
-    rejectionReason: rejectionReasonOf,
     clock,
     log,
     random,

@@ -93,7 +93,7 @@ export function composePluginRegistries(context: AppContext, commands: CommandRe
       const routeOf: GatewayHooksDeps['routeOf'] = (source) => accountDirectory.pluginRouteOf({ source })
       const roleOf: GatewayHooksDeps['roleOf'] = (source) =>
         accountDirectory.access({ source }).allowed ? accountDirectory.authorityOf(source).role : null
-      Object.assign(agentHooks, createAgentHooks({ hooks, memory, streamReasoning, redact: secrets.redact, log }))
+      Object.assign(agentHooks, createAgentHooks(hooks, memory, streamReasoning, secrets.redact, log))
       Object.assign(
         gatewayHooks,
         createGatewayHooks({ hooks, routeOf, roleOf, loading: () => registries.loading, isUnknownCommand, log }),

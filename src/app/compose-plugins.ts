@@ -9,7 +9,6 @@ import { createPluginManager, type PluginManager } from '../flows/plugins/plugin
 import type { AgentServices } from '../flows/tools/agent-services.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import { sleep } from '../lib/timers.ts'
-import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import type { PluginRoot } from '../plugins/discovery.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
@@ -76,7 +75,6 @@ export function composePluginManager(context: AppContext, core: Core, parts: Plu
         // What a provider stores must stay intact, so words of everyday text are not replaced.
         redact: secrets.redactKnown,
         timeoutMs: () => settings().plugins.hook_callback_timeout * 1_000,
-        rejectionReason: rejectionReasonOf,
         retry: () => retryRulesOf(settings().agent),
         pause: core.pauseTurn,
         toolsChanged: agentServices.tools.changed,

@@ -68,7 +68,6 @@ export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
     agentHooks: deps.agentHooks,
     middleware: deps.middleware,
     approve: deps.approve,
-    rejectionReason: deps.rejectionReason,
     inbox: deps.inbox,
     store: deps.store,
     access: deps.access,

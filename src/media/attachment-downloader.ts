@@ -14,17 +14,12 @@ import type { AttachmentAddress, PlatformAdapter } from '../platforms/adapter.ts
 import { openAtomicFile } from './atomic-file.ts'
 import { attachmentKindOf, detectFileType, inspectedBytes } from './detect-file-type.ts'
 import { DownloadError, type DownloadErrorCode } from './download-error.ts'
+import type { FileStoreDeps } from './file-store.ts'
 import type { AddressRules } from './safe-fetch.ts'
 
-export interface AttachmentDownloaderDeps {
-  /** `$HERMES_HOME/media`. */
-  readonly folder: string
-  /** Where pictures are stored that models can be shown. */
-  readonly pictures: string
-  readonly clock: () => number
+export interface AttachmentDownloaderDeps extends FileStoreDeps {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly log: Logger
-  readonly maxBytes: () => number
   /** `undefined` while the account is not connected. */
   adapter(target: Target): Pick<PlatformAdapter, 'locate'> | undefined
   /** Origins of a self-hosted server, which may be in a private network (`file_hosts` of the account). */

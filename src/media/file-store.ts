@@ -94,10 +94,7 @@ async function replaceByLink(path: string, target: string): Promise<void> {
 const servedPath = /^(?!uploads\/)[a-z0-9-]{1,40}\/[\w-][\w.-]{0,199}$/
 
 /** Opens a stored file by its path below the folder. `undefined` when there is none. Throws system errors. */
-export async function openStoredFile(
-  name: string,
-  { folder }: Pick<FileStoreDeps, 'folder'>,
-): Promise<OpenedFile | undefined> {
+export async function openStoredFile(name: string, folder: string): Promise<OpenedFile | undefined> {
   if (!servedPath.test(name)) return undefined
   try {
     const path = join(await realpath(folder), name)

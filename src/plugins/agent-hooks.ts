@@ -10,18 +10,17 @@ import { createSubagentHooks, createTurnHooks } from './extension-points/turn.ts
 import type { PluginHooks } from './hooks/plugin-hooks.ts'
 import type { TurnMemory } from './plugin-memory.ts'
 
-export interface AgentHooksDeps {
-  readonly hooks: PluginHooks
-  readonly memory: TurnMemory
-  /** `plugins.stream_reasoning_deltas`. */
-  streamReasoning(): boolean
-  /** Removes secrets from error messages of vendors. */
-  redact(text: string): string
-  readonly log: Logger
-}
-
-export function createAgentHooks(deps: AgentHooksDeps): AgentHooks {
-  const { hooks, memory, streamReasoning, redact, log } = deps
+/**
+ * @param streamReasoning `plugins.stream_reasoning_deltas`
+ * @param redact removes secrets from error messages of vendors
+ */
+export function createAgentHooks(
+  hooks: PluginHooks,
+  memory: TurnMemory,
+  streamReasoning: () => boolean,
+  redact: (text: string) => string,
+  log: Logger,
+): AgentHooks {
   const onInvalidResultOf = createInvalidResultLog(log)
   return {
     ...createTurnHooks(hooks, memory, onInvalidResultOf),

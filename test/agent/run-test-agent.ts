@@ -11,7 +11,6 @@ import { type AgentHooks, noopAgentHooks, type TurnInfo } from '../../src/agent/
 import { callAuxiliaryModel } from '../../src/flows/models/auxiliary-model.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { ChatMessage } from '../../src/message/transcript.ts'
-import { GuardrailRejected } from '../../src/middleware/guardrail-rejected.ts'
 import type { Middleware } from '../../src/middleware/managed-call.ts'
 import { createMiddleware } from '../../src/middleware/middleware.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
@@ -62,7 +61,6 @@ export function agentDeps() {
     middleware: createMiddleware({ log: silentLog }),
     agentHooks: noopAgentHooks,
     approve: denyAll,
-    rejectionReason: (error: unknown) => (error instanceof GuardrailRejected ? error.reason : null),
     clock: clock.now,
     log: silentLog,
     random: () => 1,

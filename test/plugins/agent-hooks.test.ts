@@ -19,13 +19,13 @@ function createTestAgentHooks(): TestAgentHooks {
   const under = createTestHooks()
   const { hooks, log } = under
   const says = { streamReasoning: false }
-  const agentHooks = createAgentHooks({
+  const agentHooks = createAgentHooks(
     hooks,
-    memory: noopPluginMemory,
+    noopPluginMemory,
+    () => says.streamReasoning,
+    (text) => text.replaceAll('sk-1', '[redacted]'),
     log,
-    streamReasoning: () => says.streamReasoning,
-    redact: (text) => text.replaceAll('sk-1', '[redacted]'),
-  })
+  )
   return { ...under, agentHooks, says }
 }
 

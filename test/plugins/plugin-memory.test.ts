@@ -60,13 +60,13 @@ test('a provider that is not available says what is missing, and is used as soon
 test('context of the memory provider precedes context of other plugins', async () => {
   const { hooks, log } = createTestHooks()
   const { memory } = await memoryWith({ prefetch: () => ' likes tea\n' })
-  const agentHooks = createAgentHooks({
+  const agentHooks = createAgentHooks(
     hooks,
     memory,
+    () => false,
+    (text) => text,
     log,
-    streamReasoning: () => false,
-    redact: (text) => text,
-  })
+  )
   hooks.register('aaa', 'pre_llm_call', () => 'the weather')
   const context = await agentHooks.collectContext(createTurnInfo(), {
     userMessage: 'what do I like?',

@@ -11,14 +11,6 @@ import { readTextFile } from '../support/files.ts'
 import { truncateMiddle } from '../support/result-json.ts'
 import { blockedText, scan } from './scan.ts'
 
-export interface ContextFilesDeps {
-  readonly log: Logger
-  /** Takes the gateway's own secrets out of a file. */
-  redact(text: string): string
-  /** What the scan of a file found; empty for a harmless file. */
-  onScanned(path: string, ids: readonly string[]): void
-}
-
 export interface ContextFile {
   /** The real path. */
   readonly path: string
@@ -32,18 +24,28 @@ const maxFileChars = 20_000
 /** Limits all files together. The outermost folders give way, because the inner ones are more specific. */
 const maxTotalChars = 60_000
 
-/** The outermost folder first. Without a repository only the working directory is read. Never rejects. */
-export async function readContextFiles(cwd: string, deps: ContextFilesDeps): Promise<ContextFile[]> {
+/**
+ * The outermost folder first. Without a repository only the working directory is read. Never rejects.
+ *
+ * @param redact takes the gateway's own secrets out of a file
+ * @param onScanned receives what the scan of a file found; empty for a harmless file
+ */
+export async function readContextFiles(
+  cwd: string,
+  redact: (text: string) => string,
+  onScanned: (path: string, ids: readonly string[]) => void,
+  log: Logger,
+): Promise<ContextFile[]> {
   const files: ContextFile[] = []
   try {
     let left = maxTotalChars
     for (const folder of (await foldersOf(cwd)).reverse()) {
-      const file = await readFirst(folder, deps)
+      const file = await readFirst(folder, redact, onScanned, log)
       if (file === undefined) continue
       left -= file.text.length
       if (left >= 0) files.unshift(file)
       else
-        deps.log.warn(
+        log.warn(
           {
             event: 'context.file_skipped',
             path: file.path,
@@ -53,7 +55,7 @@ export async function readContextFiles(cwd: string, deps: ContextFilesDeps): Pro
         )
     }
   } catch (error) {
-    deps.log.warn({ event: 'context.unreadable', path: cwd, err: error }, 'the context files cannot be read')
+    log.warn({ event: 'context.unreadable', path: cwd, err: error }, 'the context files cannot be read')
   }
   return files
 }
@@ -73,7 +75,9 @@ async function foldersOf(cwd: string): Promise<string[]> {
 
 async function readFirst(
   folder: string,
-  { log, redact, onScanned }: ContextFilesDeps,
+  redact: (text: string) => string,
+  onScanned: (path: string, ids: readonly string[]) => void,
+  log: Logger,
 ): Promise<ContextFile | undefined> {
   for (const name of contextFileNames) {
     const path = join(folder, name)

@@ -16,8 +16,9 @@ import {
 import type { AgentConfig } from '../config.ts'
 import { withoutItems } from '../models/normalize-messages.ts'
 import { ModelError, type ModelOutput, type Provider, type RequestInput } from '../models/provider.ts'
-import { type RequestModelDeps, type RequestModelResult, requestModel } from '../models/request-model.ts'
+import { type RequestModelResult, requestModel } from '../models/request-model.ts'
 import { retryRulesOf, unattendedLocalRefusalWindowMs } from '../models/retry-policy.ts'
+import type { ModelCallDeps } from '../models/run-model-call.ts'
 import type { TurnInfo } from '../support/agent-hooks.ts'
 import type { ToolContext } from '../tools/tool.ts'
 import type { AgentTools } from './agent-tools.ts'
@@ -39,7 +40,7 @@ import { stripPartialThinking, stripThinking, thinkingIn } from './strip-thinkin
 import type { ApproveTool } from './tool-approval.ts'
 import { runToolBatch } from './tool-batch.ts'
 
-export interface LoopDeps extends RequestModelDeps {
+export interface LoopDeps extends ModelCallDeps {
   readonly approve: ApproveTool
   readonly settings: () => AgentConfig
   /** The turn splits into branches. Each of them calls the returned function once, when it ends. */
@@ -252,7 +253,7 @@ function replaceMessages(state: LoopState, compressed: readonly ChatMessage[]): 
 }
 
 async function runToolCalls(deps: LoopDeps, input: LoopInput, state: LoopState, iterationLimit: number): Promise<void> {
-  const { middleware, agentHooks, approve, rejectionReason, log, clock, failpoint } = deps
+  const { middleware, agentHooks, approve, log, clock, failpoint } = deps
   const { turn, tools, journal, listener, toolContextFor, signal } = input
   const { apiRequestId, pendingCalls } = state
   input.checkpoint?.()
@@ -264,7 +265,6 @@ async function runToolCalls(deps: LoopDeps, input: LoopInput, state: LoopState, 
     middleware,
     agentHooks,
     approve,
-    rejectionReason,
     journal,
     listener,
     log,

@@ -6,6 +6,7 @@ import { messageOf } from '../../lib/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { ImagePart, ToolCall } from '../../message/transcript.ts'
+import { rejectionReasonOf } from '../../middleware/guardrail-rejected.ts'
 import type { Middleware, RewriteTrace } from '../../middleware/managed-call.ts'
 import { abandon } from '../../store/commit.ts'
 import type { TransactionPart } from '../../store/transaction-part.ts'
@@ -35,8 +36,6 @@ export interface ToolCallDeps {
   readonly middleware: Middleware
   readonly agentHooks: AgentHooks
   readonly approve: ApproveTool
-  /** The reason when the error is the rejection of a guardrail; null for any other error. */
-  rejectionReason(error: unknown): string | null
   readonly journal: Journal
   readonly listener: ProgressListener
   readonly log: Logger
@@ -334,7 +333,7 @@ function rewriterNames(trace: RewriteTrace): string {
 }
 
 function toFailedResult(deps: ToolCallDeps, state: ToolCallState, error: unknown): ExecutedToolResult {
-  const reason = deps.rejectionReason(error)
+  const reason = rejectionReasonOf(error)
   if (reason !== null) return new ToolRejected('blocked', 'guardrail_rejected', reason).result
   if (error instanceof ToolRejected) return error.result
   if (error instanceof OutcomeUnknownError) return unknownOutcome()

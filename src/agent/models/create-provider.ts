@@ -6,7 +6,7 @@ import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { HermesError } from '../../lib/errors.ts'
 import { createAnthropicProvider } from './anthropic/anthropic-provider.ts'
 import { catalogue, isSeeingModel } from './catalogue.ts'
-import { createDemoProvider, DEMO_MODEL, type DemoDeps } from './demo/demo-provider.ts'
+import { createDemoProvider, DEMO_MODEL } from './demo/demo-provider.ts'
 import type { FetchFunction } from './http-fetch.ts'
 import type { ProviderMonitor } from './model-call-monitor.ts'
 import { createOpenAiChatProvider, createOpenAiResponsesProvider } from './openai/openai-providers.ts'
@@ -24,7 +24,9 @@ export interface ProviderSettings extends ProviderSelection, Partial<StreamLimit
   readonly imageInputMode?: 'auto' | 'native' | 'text'
 }
 
-export interface ProviderDeps extends DemoDeps {
+export interface ProviderDeps {
+  /** Delays the chunks of the demonstration. Without it all chunks are sent at once. */
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
   readonly fetch?: FetchFunction
   readonly now?: () => number
   readonly monitor?: ProviderMonitor
@@ -40,7 +42,7 @@ export type CreateProviderResult =
 export function createProvider(settings: ProviderSettings, deps: ProviderDeps = {}): CreateProviderResult {
   const choice = resolveProvider(settings)
   if (choice === undefined) return { problem: unknownProvider(settings) }
-  if (choice.name === 'demo') return { provider: createDemoProvider(deps), model: settings.model || DEMO_MODEL }
+  if (choice.name === 'demo') return { provider: createDemoProvider(deps.sleep), model: settings.model || DEMO_MODEL }
   if (choice.name === 'none') return { problem: noProvider() }
   const apiKey = choice.keys[0]?.secret ?? ''
   const problem = checkBaseUrl(choice) ?? checkApiKey(choice, apiKey) ?? checkModel(choice, settings.model)

@@ -6,8 +6,8 @@ import { messageOf } from '../../lib/errors.ts'
 import { uuid7 } from '../../lib/ids.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { isRecord } from '../../lib/json.ts'
-import type { Logger } from '../../lib/log.ts'
 import { addUsage, type ChatMessage, noUsage, type Usage } from '../../message/transcript.ts'
+import { rejectionReasonOf } from '../../middleware/guardrail-rejected.ts'
 import type { AgentHooks, RequestInfo, TurnInfo } from '../support/agent-hooks.ts'
 import type { ModelRequest } from '../support/model-request.ts'
 import { withoutItems } from './normalize-messages.ts'
@@ -15,24 +15,12 @@ import { ModelError, ModelOutage, type ModelOutput, type Provider, type RequestI
 import { decideRetry, type FailedCalls, type RetryRules, windowFor } from './retry-policy.ts'
 import { EmptyResponseError, type ModelCallDeps, type ModelCallResult, runModelCall } from './run-model-call.ts'
 
-export interface RetryDeps {
-  readonly log: Logger
-  readonly random: () => number
-  /** Waits before a retry. Meanwhile the turn does not count as running. */
-  pause(turn: TurnInfo, ms: number, signal: AbortSignal): Promise<void>
-}
-
 /** The failures of one request, until a call succeeds. */
 export interface ModelTrouble {
   /** A call has failed and is retried. */
   failed(server: string, failure: ModelError): void
   /** A call has received output, or the request has ended. A later failure continues the trouble. */
   recovered(): void
-}
-
-export interface RequestModelDeps extends ModelCallDeps, RetryDeps {
-  /** The reason when the error is the rejection of a guardrail; null for any other error. */
-  rejectionReason(error: unknown): string | null
 }
 
 export interface RequestModelOptions {
@@ -73,7 +61,7 @@ export interface RequestModelResult {
 }
 
 /** Rejects as `runModelCall` does, after the retries. */
-export async function requestModel(deps: RequestModelDeps, options: RequestModelOptions): Promise<RequestModelResult> {
+export async function requestModel(deps: ModelCallDeps, options: RequestModelOptions): Promise<RequestModelResult> {
   const first = await runWithRetries(deps, options, options.previousCalls + 1)
   const second = await runReissue(deps, options, first)
   const { info, request, trace, response, output, durationMs } = second ?? first
@@ -93,7 +81,7 @@ export async function requestModel(deps: RequestModelDeps, options: RequestModel
 
 /** The second call of an iteration, if a plugin requests it. When it fails, the first response remains valid. */
 async function runReissue(
-  deps: RequestModelDeps,
+  deps: ModelCallDeps,
   options: RequestModelOptions,
   first: ModelCallResult,
 ): Promise<RetriedCallResult | null> {
@@ -104,7 +92,7 @@ async function runReissue(
   } catch (error) {
     options.signal.throwIfAborted()
     const isExpected =
-      error instanceof ModelError || deps.rejectionReason(error) !== null || deps.middleware.errorOrigin(error) !== null
+      error instanceof ModelError || rejectionReasonOf(error) !== null || deps.middleware.errorOrigin(error) !== null
     if (!isExpected) throw error
     deps.log.warn(
       { event: 'model.reissue_failed', turn: options.turn.turnId, err: error },
@@ -125,7 +113,7 @@ interface RetriedCallResult extends ModelCallResult {
  * @param reissue the request of a plugin; without it the request is built from the input
  */
 async function runWithRetries(
-  deps: RequestModelDeps,
+  deps: ModelCallDeps,
   options: RequestModelOptions,
   apiCallCount: number,
   reissue?: ModelRequest,
@@ -154,7 +142,7 @@ async function runWithRetries(
           acceptsEmpty: () => options.acceptsEmpty || failures.isLastEmpty(),
           signal,
           onText,
-          ...(retryCount === 0 ? {} : { onDelta: failures.recovered }),
+          onDelta: retryCount === 0 ? undefined : failures.recovered,
         })
         return { ...result, usage: addUsage(usage, result.output.usage) }
       } catch (error) {
@@ -180,7 +168,7 @@ async function runWithRetries(
 
 /** The input without the part that the model does not accept; undefined for any other failure. */
 function withoutRefused(
-  { log }: RequestModelDeps,
+  { log }: ModelCallDeps,
   { provider, turn, onItemsRejected }: RequestModelOptions,
   { input, reissue }: { readonly input: RequestInput; readonly reissue: ModelRequest | undefined },
   failure: ModelError,
@@ -215,7 +203,7 @@ const refusedTools =
   /does not support (?:tools|functions?)|tools?(?: use| calling)? (?:is|are) not supported|endpoints found that support tool use|tool choice requires|tools param requires|function calling is not (?:enabled|supported)/i
 
 /** Counts the failures of one request and decides what follows each of them. */
-function createFailures(deps: RequestModelDeps, options: RequestModelOptions) {
+function createFailures(deps: ModelCallDeps, options: RequestModelOptions) {
   const { turn, provider, outageSince } = options
   let failed: FailedCalls | undefined
   let last: ModelError | undefined

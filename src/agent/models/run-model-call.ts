@@ -5,17 +5,23 @@
 import { messageOf } from '../../lib/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { isRecord } from '../../lib/json.ts'
+import type { Logger } from '../../lib/log.ts'
 import type { Usage } from '../../message/transcript.ts'
 import type { Middleware, RewriteTrace, StreamedText } from '../../middleware/managed-call.ts'
-import type { AgentHooks, RequestFailure, RequestInfo } from '../support/agent-hooks.ts'
+import type { AgentHooks, RequestFailure, RequestInfo, TurnInfo } from '../support/agent-hooks.ts'
 import type { ModelRequest } from '../support/model-request.ts'
 import { ModelError, type ModelOutput, type Provider } from './provider.ts'
 
+/** What calls of models use of the gateway. */
 export interface ModelCallDeps {
   readonly middleware: Middleware
   readonly agentHooks: AgentHooks
+  readonly log: Logger
   /** ms */
   readonly clock: () => number
+  readonly random: () => number
+  /** Waits before a retry. Meanwhile the turn does not count as running. */
+  pause(turn: TurnInfo, ms: number, signal: AbortSignal): Promise<void>
   /** Named points at which crash tests kill the process; does nothing in production. */
   failpoint(point: string): void
 }
@@ -35,7 +41,7 @@ export interface RunModelCallOptions {
    */
   onText(textSoFar: string, isProvisional: boolean): void
   /** Called with each text or reasoning of the response. */
-  onDelta?(): void
+  readonly onDelta?: (() => void) | undefined
 }
 
 export interface ModelCallResult {

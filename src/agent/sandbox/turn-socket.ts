@@ -12,14 +12,6 @@ export interface CommandOutput {
   readonly exitCode: number
 }
 
-export interface TurnSocketDeps {
-  /** Runs the command of a request. Rejections are logged, and the caller gets an error. */
-  run(token: string, args: readonly string[], signal: AbortSignal): Promise<CommandOutput>
-  readonly log: Logger
-  /** Time for one request with its answer. */
-  readonly timeoutMs?: number
-}
-
 const maxRequestBytes = 16_384
 const maxOutputChars = 64_000
 /** Further ones are closed. */
@@ -27,7 +19,15 @@ const maxConnections = 16
 
 const requestShape = z.object({ token: z.string().max(200), args: z.array(z.string()).max(64) })
 
-export function createTurnSocket({ run, log, timeoutMs = 10_000 }: TurnSocketDeps): Server {
+/**
+ * @param run runs the command of a request; its rejections are logged, and the caller gets an error
+ * @param timeoutMs time for one request with its answer
+ */
+export function createTurnSocket(
+  run: (token: string, args: readonly string[], signal: AbortSignal) => Promise<CommandOutput>,
+  log: Logger,
+  timeoutMs = 10_000,
+): Server {
   const answer = async (text: string, signal: AbortSignal): Promise<CommandOutput> => {
     const request = parseRequest(text)
     if (request === undefined) return failure('the request is malformed')

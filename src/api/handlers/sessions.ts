@@ -111,7 +111,7 @@ export async function openAttachment(
   const { stored } = await read(services, { kind: 'file', ...file }, signal)
   const { media, pictures } = services.home
   const path = stored !== null && 'picture' in stored ? join(pictures, stored.picture) : stored?.path
-  const opened = path === undefined ? undefined : await openStoredFile(relative(media, path), { folder: media })
+  const opened = path === undefined ? undefined : await openStoredFile(relative(media, path), media)
   if (opened === undefined) throw new HermesError('http/not-found', 'The gateway keeps no copy of this file.')
   const { content, mimeType, bytes } = opened
   return new Response(ReadableStream.from(content), {

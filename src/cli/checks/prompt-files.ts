@@ -26,13 +26,10 @@ export const checkPromptFiles: Check = async ({ settings: { config }, context: {
   if (runsOnThisMachine(terminal.backend)) {
     const directory = workingDirectory({ home, settings: config.current, environment: config.environment })
     const blocked = new Map<string, readonly string[]>()
-    const files = await readContextFiles(directory, {
-      log: silentLog,
-      redact: (text) => text,
-      onScanned: (path, ids) => {
-        if (ids.length > 0) blocked.set(path, ids)
-      },
-    })
+    const onScanned = (path: string, ids: readonly string[]) => {
+      if (ids.length > 0) blocked.set(path, ids)
+    }
+    const files = await readContextFiles(directory, (text) => text, onScanned, silentLog)
     for (const [path, ids] of blocked)
       suspicious.push(note(subject, describe(path, ids, 'it is not loaded'), 'Check who wrote it, or rephrase it.'))
     loaded.push(...files.map(({ path }) => path).filter((path) => !blocked.has(path)))

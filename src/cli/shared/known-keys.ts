@@ -36,17 +36,13 @@ export interface KnownKeys {
 
 /** Throws `auth/unusable`, unless `needsFile` is false: then the other keys are known. */
 export function openKeys(settings: Settings, path: string, { needsFile = true } = {}): KnownKeys {
-  const file = createSharedAuthFile({
-    path,
-    withLock: (run) => withLockOf(path, run),
-    log: silentLog,
-  })
+  const file = createSharedAuthFile(path, silentLog, (run) => withLockOf(path, run))
   const read = needsFile ? file.read() : readIfUsable(file.read)
-  const state = createCredentialState({
-    ...file,
-    referencedKeys: (name) => resolveProvider(selectionOf(settings, name))?.keys ?? [],
-    log: silentLog,
-  })
+  const state = createCredentialState(
+    file,
+    (name) => resolveProvider(selectionOf(settings, name))?.keys ?? [],
+    silentLog,
+  )
 
   function nameOf(provider: string): string {
     const known = findProvider(provider)?.name

@@ -63,15 +63,12 @@ export function createTurnAccess(directory: string, { secrets, ended, run }: Cal
   let port: Promise<Listening | undefined> | undefined
 
   const createServer = () =>
-    createTurnSocket({
-      log,
-      async run(token, args, signal) {
-        const turn = turns.get(token)
-        if (turn !== undefined) return run(turn, args, signal)
-        log.warn({ event: 'agent_command.rejected' }, 'a command called hermes without the token of a running turn')
-        return { output: '', errors: noTurn, exitCode: 1 }
-      },
-    })
+    createTurnSocket(async (token, args, signal) => {
+      const turn = turns.get(token)
+      if (turn !== undefined) return run(turn, args, signal)
+      log.warn({ event: 'agent_command.rejected' }, 'a command called hermes without the token of a running turn')
+      return { output: '', errors: noTurn, exitCode: 1 }
+    }, log)
 
   const openSocket = async () => ({
     close: await listenOnUnixSocket(createServer(), join(directory, 'hermes.sock')),

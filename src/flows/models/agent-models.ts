@@ -19,7 +19,7 @@ import type { MessageEvent } from '../../message/event.ts'
 import { cronPlatform, type SessionSource } from '../../message/source.ts'
 import type { AccountPolicy } from '../../platforms/accounts.ts'
 import type { Turn } from '../../sessions/turn.ts'
-import type { AuxiliaryCallDeps } from './auxiliary-model.ts'
+import type { AuxiliaryCalls } from './auxiliary-model.ts'
 import type { ConversationFacts, ConversationModel } from './conversation-model.ts'
 import type { FailedTurn, FallbackNotices } from './fallback-model.ts'
 import type { ModelKeys } from './model-keys.ts'
@@ -32,7 +32,7 @@ export interface AgentModelsDeps {
   /** Opens the pool of keys. Without it, the first key of the configuration and the environment is used. */
   openModelKeys?(selection: () => ProviderSettings): Promise<ModelKeys>
   /** The parts of the calls of auxiliary models. */
-  readonly auxiliaryCalls: AuxiliaryCallDeps
+  readonly auxiliaryCalls: AuxiliaryCalls
   /** Absent: platforms and chats have no models of their own. */
   policyOf?(source: SessionSource): Pick<AccountPolicy, 'models'>
   /** Absent: nobody is told that another model answers. */

@@ -4,7 +4,7 @@
  */
 import type { AgentConfig } from '../../agent/config.ts'
 import type { AuxiliaryRequest, AuxiliaryResponse, AuxiliaryTask, MainModel } from '../../agent/models/auxiliary.ts'
-import { type CompletionDeps, complete } from '../../agent/models/completion.ts'
+import { type CompletionCalls, complete } from '../../agent/models/completion.ts'
 import type { ProviderSettings } from '../../agent/models/create-provider.ts'
 import { ModelError, type ModelOutput } from '../../agent/models/provider.ts'
 import { retryRulesOf } from '../../agent/models/retry-policy.ts'
@@ -15,9 +15,9 @@ import type { AuxiliaryCall } from '../../sessions/auxiliary-calls.ts'
 import { auxiliarySettings, isOwnModel, otherModelSettings } from './other-model.ts'
 
 /** The parts of a managed call. */
-export type AuxiliaryCallDeps = Omit<CompletionDeps, 'retry' | 'log'> & Pick<AuxiliaryModelDeps, 'record'>
+export type AuxiliaryCalls = Omit<CompletionCalls, 'log'> & Pick<AuxiliaryModelDeps, 'record'>
 
-export interface AuxiliaryModelDeps extends Omit<CompletionDeps, 'retry'> {
+export interface AuxiliaryModelDeps extends CompletionCalls {
   readonly settings: () => AgentConfig
   /** The settings of the configured model. */
   selection(): ProviderSettings
@@ -147,7 +147,7 @@ async function call(
   const retry = () => (triesOnce === true ? { windowMs: 0, maxRetries: 0 } : briefRetryRules(deps.settings()))
   const { rotate: _anotherKey, ...withOneKey } = provider
   const sender = triesOnce === true ? withOneKey : provider
-  const output = await complete({ ...deps, retry }, { provider: sender, input: named, turn: info, signal })
+  const output = await complete(deps, { provider: sender, input: named, turn: info, signal, retry })
   return { ...output, provider, model }
 }
 

@@ -48,13 +48,13 @@ export interface KeyStatusOptions {
  * Reads only. Throws `auth/unusable`.
  */
 function readKeyStatus({ path, selection, fallbacks, now }: KeyStatusOptions): KeyStatus[] {
-  const file = createSharedAuthFile({ path, withLock: async (run) => run(), log: silentLog })
+  const file = createSharedAuthFile(path, silentLog)
   const { providers } = file.read()
-  const state = createCredentialState({
-    ...file,
-    referencedKeys: (name) => resolveProvider(selectionOfName(selection, name))?.keys ?? [],
-    log: silentLog,
-  })
+  const state = createCredentialState(
+    file,
+    (name) => resolveProvider(selectionOfName(selection, name))?.keys ?? [],
+    silentLog,
+  )
   const finishing = fallbacks.filter((entry) => usesProviderKeys(selection, entry))
   const used = [selection.provider, ...finishing.map(({ provider }) => provider)]
   const names = new Set(

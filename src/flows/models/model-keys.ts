@@ -16,7 +16,6 @@ import type { Provider } from '../../agent/models/provider.ts'
 import { findServer, resolveProvider, selectionOfName } from '../../agent/models/resolve-provider.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { SecretRegistry } from '../../lib/redact.ts'
-import { withFileLock } from '../../store/sqlite/file-lock.ts'
 
 export interface ModelKeysDeps {
   /** The folder of pictures. */
@@ -32,7 +31,7 @@ export interface ModelKeysDeps {
   readonly clock: () => number
   readonly random: () => number
   /** Named points for crash tests; does nothing in production. */
-  failpoint?(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
   readonly log: Logger
 }
 
@@ -54,30 +53,25 @@ export interface ModelKeys {
 
 export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
   const { path, settings, secrets, clock, random, failpoint, log } = deps
-  const file = createSharedAuthFile({ path, withLock: (run) => withFileLock(`${path}.lock`, async () => run()), log })
-  const points = failpoint === undefined ? {} : { failpoint }
+  const file = createSharedAuthFile(path, log)
   const referenced = new Map<string, readonly ReferencedKey[]>()
   const providers = new Map<string, Provider>()
   let known: AuthFile | undefined
-  const state = createCredentialState({
-    ...file,
-    read() {
-      const read = file.read()
-      if (read !== known) secrets.set('auth.json', secretsIn(read))
-      known = read
-      return read
-    },
-    referencedKeys: (name) => referenced.get(name) ?? [],
-    log,
-    ...points,
-  })
+  function read(): AuthFile {
+    const content = file.read()
+    if (content !== known) secrets.set('auth.json', secretsIn(content))
+    known = content
+    return content
+  }
+  const redacted = { read, update: file.update }
+  const state = createCredentialState(redacted, (name) => referenced.get(name) ?? [], log, failpoint)
   const pool = createCredentialPool({
     state,
     strategyOf: (name) => settings().credential_pool_strategies[name] ?? 'fill_first',
     clock,
     random,
+    failpoint,
     log,
-    ...points,
   })
 
   /** The same for each use of the provider. The pool compares the array, so it stays the same while the keys do. */

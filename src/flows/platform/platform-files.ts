@@ -36,7 +36,7 @@ export function createFileServices(deps: FileServicesDeps): FileServices {
         throw toPictureError(error)
       }
     },
-    open: (name) => openStoredFile(name, deps),
+    open: (name) => openStoredFile(name, deps.folder),
   }
 }
 

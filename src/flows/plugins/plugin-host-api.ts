@@ -6,8 +6,10 @@ import type { Agent, CurrentTurn } from '../../agent/agent.ts'
 import type { ProgressListener } from '../../agent/loop/journal.ts'
 import { noopJournal, runToolCall, type ToolCallDeps } from '../../agent/loop/run-tool-call.ts'
 import type { ChosenModel } from '../../agent/models/chosen-model.ts'
-import { type CompletionDeps, complete } from '../../agent/models/completion.ts'
+import { complete } from '../../agent/models/completion.ts'
 import type { RequestInput } from '../../agent/models/provider.ts'
+import type { RetryRules } from '../../agent/models/retry-policy.ts'
+import type { ModelCallDeps } from '../../agent/models/run-model-call.ts'
 import type { TurnInfo } from '../../agent/support/agent-hooks.ts'
 import type { Inbox } from '../../inbox/inbox.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
@@ -25,9 +27,8 @@ import { findSessionSource } from '../../sessions/session-state.ts'
 import type { Store } from '../../store/store.ts'
 import type { AgentServices } from '../tools/agent-services.ts'
 
-export interface PluginHostApiDeps
-  extends Pick<ToolCallDeps, 'agentHooks' | 'approve' | 'rejectionReason'>,
-    CompletionDeps {
+export interface PluginHostApiDeps extends Pick<ToolCallDeps, 'approve'>, ModelCallDeps {
+  readonly retry: () => RetryRules
   readonly agents: Pick<AgentServices, 'models' | 'tools'>
   readonly inbox: Pick<Inbox, 'accept'>
   readonly store: Store
@@ -79,7 +80,6 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
           toolContextFor: enclosingTurn.toolContextFor,
           agentHooks: deps.agentHooks,
           middleware: deps.middleware,
-          rejectionReason: deps.rejectionReason,
           apiRequestId: '',
           resumed: false,
           // They end with the process.
@@ -117,6 +117,7 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
           provider: chosen.provider,
           input,
           turn: turnInfoOf(owner, uuid7(clock()), { ...chosen, model }),
+          retry: deps.retry,
           signal: AbortSignal.any([signal, stopping, deps.currentTurn()?.signal].filter((each) => each !== undefined)),
         })
         await countCompletion(deps, owner, { ...chosen, model, usage: answer.usage })

@@ -221,5 +221,5 @@ async function readProjectFiles(
 ) {
   if (!isHere(settings().terminal)) return []
   const { readContextFiles } = await import('../../agent/context-files/read-context-files.ts')
-  return await readContextFiles(workspace ?? agentServices.environments.cwd(), { redact, onScanned, log })
+  return await readContextFiles(workspace ?? agentServices.environments.cwd(), redact, onScanned, log)
 }

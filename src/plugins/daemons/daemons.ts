@@ -7,8 +7,6 @@ import type { Awaitable, Registration } from '../../middleware/contract.ts'
 import type { DaemonOptions } from '../contract.ts'
 import { createDaemon, type Daemon, type DaemonDeps, type DaemonStatus } from './daemon.ts'
 
-export type { DaemonDeps, DaemonStatus } from './daemon.ts'
-
 export interface Daemons {
   /** Starts the daemon immediately if the gateway runs; removing the registration stops it. Throws `plugins/daemon-taken`, `plugins/invalid-registration`. */
   register(

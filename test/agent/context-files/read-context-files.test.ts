@@ -17,11 +17,12 @@ function projectIn(t: TestContext, files: Readonly<Record<string, string>>) {
   }
   const scanned = new Map<string, readonly string[]>()
   const read = async (folder: string) => {
-    const found = await readContextFiles(join(root, folder), {
-      log: silentLog,
-      redact: (text) => text.replaceAll('canary', '[redacted]'),
-      onScanned: (path, ids) => void scanned.set(relative(root, path), ids),
-    })
+    const found = await readContextFiles(
+      join(root, folder),
+      (text) => text.replaceAll('canary', '[redacted]'),
+      (path, ids) => void scanned.set(relative(root, path), ids),
+      silentLog,
+    )
     return found.map(({ path, text }) => [relative(root, path), text])
   }
   return { root, read, scanned }

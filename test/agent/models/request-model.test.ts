@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ModelError, type ModelErrorKind, ModelOutage, type Provider } from '../../../src/agent/models/provider.ts'
-import { type RequestModelDeps, requestModel } from '../../../src/agent/models/request-model.ts'
+import { requestModel } from '../../../src/agent/models/request-model.ts'
+import type { ModelCallDeps } from '../../../src/agent/models/run-model-call.ts'
 import type { ChatMessage } from '../../../src/message/transcript.ts'
 import { type ScriptStep, scriptedProvider, usagePerCall } from '../../kit/scripted-provider.ts'
 import { agentDeps, question, turnInfo } from '../run-test-agent.ts'
 
 const yes: ScriptStep = { chunks: ['y', 'es'] }
 
-interface Options extends Partial<RequestModelDeps> {
+interface Options extends Partial<ModelCallDeps> {
   readonly messages?: readonly ChatMessage[]
   readonly wrapped?: Provider
   readonly maxRetries?: number

@@ -14,7 +14,7 @@ export interface CredentialPoolDeps {
   readonly clock: () => number
   readonly random: () => number
   /** Named points for crash tests; does nothing in production. */
-  failpoint?(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
   readonly log: Logger
 }
 

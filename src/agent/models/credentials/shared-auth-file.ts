@@ -4,19 +4,27 @@
 import { statSync } from 'node:fs'
 import { HermesError, messageOf, systemCode } from '../../../lib/errors.ts'
 import type { Logger } from '../../../lib/log.ts'
+import { withFileLock } from '../../../store/sqlite/file-lock.ts'
 import { type AuthFile, makePrivate, readAuthFile, unusable, writeAuthFile } from './auth-file.ts'
-import type { CredentialStateDeps } from './state.ts'
 
-export interface SharedAuthFileDeps {
-  readonly path: string
-  /** Runs while no other process changes the file. Rejects when the lock cannot be had, and with what `run` throws. */
-  withLock<T>(run: () => T): Promise<T>
-  readonly log: Logger
+export interface SharedAuthFile {
+  /** The content of the file: the same object until the file changes. Throws `auth/unusable`. */
+  read(): AuthFile
+  /**
+   * Changes the file under the lock that other processes use, too. Several changes are made in the order in which they were
+   * requested. Rejects `auth/unusable`.
+   *
+   * @param change receives the content of that moment
+   */
+  update(change: (file: AuthFile) => AuthFile): Promise<void>
 }
 
-/** Several changes are made in the order in which they were requested. */
-export function createSharedAuthFile(deps: SharedAuthFileDeps): Pick<CredentialStateDeps, 'read' | 'update'> {
-  const { path, withLock, log } = deps
+/** @param withLock runs while no other process changes the file; rejects when the lock cannot be had, and with what `run` throws */
+export function createSharedAuthFile(
+  path: string,
+  log: Logger,
+  withLock = (run: () => void): Promise<void> => withFileLock(`${path}.lock`, async () => run()),
+): SharedAuthFile {
   let current: { readonly version: string; readonly content: AuthFile | HermesError } | undefined
   let last: Promise<unknown> = Promise.resolve()
 
@@ -51,10 +59,9 @@ export function createSharedAuthFile(deps: SharedAuthFileDeps): Pick<CredentialS
 }
 
 /** Replaces values of variables that an old file has by references. Never rejects: a failure is logged. */
-export async function replaceStoredValues(deps: SharedAuthFileDeps): Promise<void> {
-  const { path, log } = deps
+export async function replaceStoredValues(path: string, log: Logger): Promise<void> {
   try {
-    const file = createSharedAuthFile(deps)
+    const file = createSharedAuthFile(path, log)
     if (!file.read().holdsValues) return
     await file.update((current) => ({ ...current }))
     log.info(

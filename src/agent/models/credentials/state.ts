@@ -7,26 +7,12 @@ import type { Logger } from '../../../lib/log.ts'
 import { findProvider } from '../catalogue.ts'
 import { type AuthFile, emptyFile, type StoredCredential, type StoredEntry, toStored } from './auth-file.ts'
 import { type Credential, type CredentialHealth, fingerprintOf, healthy, isReference } from './credential.ts'
+import type { SharedAuthFile } from './shared-auth-file.ts'
 
 /** A key that the environment or the configuration gives. It has no entry in the file until something happens to it. */
 export interface ReferencedKey {
   readonly source: `env:${string}` | `config:${string}`
   readonly secret: string
-}
-
-export interface CredentialStateDeps {
-  /** The content of the file: the same object until the file changes. Throws `auth/unusable`. */
-  read(): AuthFile
-  /**
-   * Changes the file under the lock that other processes use, too. Rejects `auth/unusable`.
-   * @param change receives the content of that moment
-   */
-  update(change: (file: AuthFile) => AuthFile): Promise<void>
-  /** The keys that the provider has outside of the file, in the order of their precedence. The same array until one changes. */
-  referencedKeys(provider: string): readonly ReferencedKey[]
-  /** Named points for crash tests; does nothing in production. */
-  failpoint?(point: string): void
-  readonly log: Logger
 }
 
 export interface CredentialState {
@@ -51,8 +37,17 @@ interface Merged {
   readonly credentials: readonly Credential[]
 }
 
-export function createCredentialState(deps: CredentialStateDeps): CredentialState {
-  const { log } = deps
+/**
+ * @param referencedKeys the keys that the provider has outside of the file, in the order of their precedence; the same array until
+ *   one changes
+ * @param failpoint named points for crash tests; does nothing in production
+ */
+export function createCredentialState(
+  sharedFile: SharedAuthFile,
+  referencedKeys: (provider: string) => readonly ReferencedKey[],
+  log: Logger,
+  failpoint?: (point: string) => void,
+): CredentialState {
   const merged = new Map<string, Merged>()
   const changes = new Map<string, ReadonlyMap<string, CredentialChange>>()
   let reported: unknown
@@ -67,7 +62,7 @@ export function createCredentialState(deps: CredentialStateDeps): CredentialStat
 
   function readFile(): AuthFile {
     try {
-      const file = deps.read()
+      const file = sharedFile.read()
       reported = undefined
       return file
     } catch (error) {
@@ -79,7 +74,7 @@ export function createCredentialState(deps: CredentialStateDeps): CredentialStat
 
   function list(provider: string): readonly Credential[] {
     const file = readFile()
-    const referenced = deps.referencedKeys(provider)
+    const referenced = referencedKeys(provider)
     let known = merged.get(provider)
     if (known?.file !== file || known.referenced !== referenced) {
       known = { file, referenced, credentials: mergeCredentials(entriesOf(file, provider), referenced) }
@@ -108,9 +103,9 @@ export function createCredentialState(deps: CredentialStateDeps): CredentialStat
     const written = [...changes]
     if (written.length === 0) return
     try {
-      await deps.update((file) =>
+      await sharedFile.update((file) =>
         written.reduce(
-          (next, [provider, changed]) => withChanges(next, provider, changed, deps.referencedKeys(provider)),
+          (next, [provider, changed]) => withChanges(next, provider, changed, referencedKeys(provider)),
           file,
         ),
       )
@@ -122,7 +117,7 @@ export function createCredentialState(deps: CredentialStateDeps): CredentialStat
         )
       return
     }
-    deps.failpoint?.('credentials:stored')
+    failpoint?.('credentials:stored')
     for (const [provider, changed] of written) forget(provider, changed)
   }
 

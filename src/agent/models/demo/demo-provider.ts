@@ -12,11 +12,6 @@ import { defaultStreamLimits } from '../provider-options.ts'
 import { toAbortError } from '../streaming-provider.ts'
 import { chooseDemoReply } from './demo-script.ts'
 
-export interface DemoDeps {
-  /** Delays each chunk, so that the live view shows the reply growing. Without it all chunks are sent at once. */
-  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
-}
-
 export const DEMO_MODEL = 'demo'
 
 const CHUNK_DELAY_MS = 25
@@ -26,14 +21,17 @@ const MAX_TEXT_CHUNKS = 150
 const format = createChatFormat({})
 const createAggregator = () => format.createAggregator(defaultStreamLimits.maxChars)
 
-export function createDemoProvider(deps: DemoDeps = {}): Provider {
+type Sleep = (ms: number, signal: AbortSignal) => Promise<void>
+
+/** @param sleep delays each chunk, so that the live view shows the reply growing; without it all chunks are sent at once */
+export function createDemoProvider(sleep?: Sleep): Provider {
   return {
     name: 'demo',
     apiMode: format.apiMode,
     baseUrl: '',
     prices: { '*': { input: 0, cachedInput: 0, cacheWrite: 0, output: 0 } },
     buildRequest: (input) => format.buildRequest({ ...input, model: input.model || DEMO_MODEL }),
-    stream: (request, signal) => streamDemoReply(request, signal, deps),
+    stream: (request, signal) => streamDemoReply(request, signal, sleep),
     createCollector: () => createChunkCollector(createAggregator()),
     parseDelta: format.parseDelta,
     parseResponse: format.parseResponse,
@@ -43,7 +41,7 @@ export function createDemoProvider(deps: DemoDeps = {}): Provider {
 async function* streamDemoReply(
   request: ModelRequest,
   signal: AbortSignal,
-  { sleep }: DemoDeps,
+  sleep: Sleep | undefined,
 ): AsyncGenerator<JsonObject, JsonObject, void> {
   const aggregator = createAggregator()
   for (const chunk of buildChunks(request)) {

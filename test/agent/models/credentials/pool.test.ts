@@ -278,7 +278,7 @@ test('an old file loses the values of variables at once, and their state stays',
   const referenced = [{ source: 'env:OPENAI_API_KEY', secret: 'sk-in-the-open' }] as const
   const { pool, path, text, open } = startPool(t, { stored: [old, ...keys('a')], referenced })
   assert.equal(pool.lease('openai')?.credential.id, 'a', 'its rest is known')
-  await replaceStoredValues({ path, withLock: async (run) => run(), log: silentLog })
+  await replaceStoredValues(path, silentLog)
   assert.doesNotMatch(text(), /sk-in-the-open/)
   assert.match(text(), /"secret_fingerprint"[\s\S]*"note": "kept"/)
   assert.equal(open().pool.lease('openai')?.credential.id, 'a')

@@ -11,7 +11,6 @@ import { createCredentialState, type ReferencedKey } from '../../../../src/agent
 import type { Strategy } from '../../../../src/agent/models/credentials/strategy.ts'
 import { asRecord, parseJson } from '../../../../src/lib/json.ts'
 import { type Logger, silentLog } from '../../../../src/lib/log.ts'
-import { withFileLock } from '../../../../src/store/sqlite/file-lock.ts'
 
 export interface StoredKey {
   readonly id: string
@@ -37,8 +36,8 @@ export function startPool(t: TestContext, { stored, referenced = [], strategy, r
   const time = { now: 1_000_000 }
   let keys = referenced
   const open = () => {
-    const file = createSharedAuthFile({ path, withLock: async (run) => run(), log: log ?? silentLog })
-    const state = createCredentialState({ ...file, referencedKeys: () => keys, log: log ?? silentLog })
+    const file = createSharedAuthFile(path, log ?? silentLog)
+    const state = createCredentialState(file, () => keys, log ?? silentLog)
     const pool = createCredentialPool({
       state,
       strategyOf: () => strategy ?? 'fill_first',
@@ -75,10 +74,8 @@ export const unpaid = { kind: 'billing', status: 402, message: 'no credit' } as 
 
 /** The pool of a process, with the lock that all processes use. */
 export function openPool(path: string, clock: () => number, strategy: Strategy = 'fill_first') {
-  const withLock: Parameters<typeof createSharedAuthFile>[0]['withLock'] = (run) =>
-    withFileLock(`${path}.lock`, async () => run())
-  const file = createSharedAuthFile({ path, withLock, log: silentLog })
-  const state = createCredentialState({ ...file, referencedKeys: () => [], log: silentLog })
+  const file = createSharedAuthFile(path, silentLog)
+  const state = createCredentialState(file, () => [], silentLog)
   const random = Math.random
   const pool = createCredentialPool({ state, strategyOf: () => strategy, clock, random, log: silentLog })
   return { pool, state, update: file.update }

@@ -83,10 +83,8 @@ test('the error of a failed tool is part of the reply', async () => {
 
 test('it delays each chunk, and limits the number of chunks of a long reply', async () => {
   const pauses: number[] = []
-  const slow = createDemoProvider({
-    sleep: async (ms) => {
-      pauses.push(ms)
-    },
+  const slow = createDemoProvider(async (ms) => {
+    pauses.push(ms)
   })
   const request = (text: string) =>
     slow.buildRequest({ model: '', system: '', messages: [...later, user(text)], tools: [] })
