@@ -85,13 +85,14 @@ function openServices(
     pairing: pairing.admin,
     reader: lazy(() => createReaderThread(new URL('../api/handlers/read-sessions-thread.ts', import.meta.url))),
     events: lazy(async () =>
-      (await import('../flows/events/event-feed.ts')).createEventFeed({
-        ...{ store, events, withhold: outbox.withhold, clock, stopping, log },
-        setTimer(call, ms) {
+      (await import('../flows/events/event-feed.ts')).createEventFeed(
+        { store, events, withhold: outbox.withhold, clock, log },
+        stopping,
+        (call, ms) => {
           const timer = setTimeout(call, ms).unref()
           return () => clearTimeout(timer)
         },
-      }),
+      ),
     ),
   }
 }

@@ -29,7 +29,7 @@ export function createLruCache<Value>(maxEntries: number): LruCache<Value> {
   }
 }
 
-/** The result for `key`, which is computed once for as long as the same values stand behind it. */
+/** The result for `key`, which is computed once for as long as the same values stand behind it. A promise that rejects is forgotten. */
 export type Memo<Result> = (behind: readonly unknown[], key: string, compute: () => Result) => Result
 
 export function createMemo<Result>(maxEntries: number): Memo<Result> {
@@ -40,8 +40,11 @@ export function createMemo<Result>(maxEntries: number): Memo<Result> {
       known = behind
       results = createLruCache(maxEntries)
     }
-    const entry = results.get(key) ?? { result: compute() }
-    results.set(key, entry)
-    return entry.result
+    const entry = results.get(key)
+    if (entry !== undefined) return entry.result
+    const result = compute()
+    results.set(key, { result })
+    if (result instanceof Promise) result.catch(() => results.delete(key))
+    return result
   }
 }

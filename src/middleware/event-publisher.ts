@@ -50,14 +50,12 @@ export interface EventPublisher {
   mark(to: Recipients, within: ScopeNode, payload: MarkPayload): void
 }
 
-export interface EventPublisherDeps {
-  readonly queue: EventQueue
-  readonly failures: FailureReporter
-  readonly now: MicroClock
-  readonly newId: EventIdGenerator
-}
-
-export function createEventPublisher({ queue, failures, now, newId }: EventPublisherDeps): EventPublisher {
+export function createEventPublisher(
+  queue: EventQueue,
+  failures: FailureReporter,
+  now: MicroClock,
+  newId: EventIdGenerator,
+): EventPublisher {
   const push = (
     to: Recipients,
     event: EventRecord,

@@ -25,15 +25,6 @@ export interface EventQueue {
   counts(): { readonly waiting: number; readonly delivered: number; readonly dropped: number }
 }
 
-export interface EventQueueDeps {
-  readonly log: Logger
-  readonly failures: FailureReporter
-  /** Events beyond this number are dropped. */
-  readonly maxQueued: number
-  /** The queue moves on when a subscriber takes longer than this for one event, after twice this time at the latest. */
-  readonly subscriberTimeoutMs: number
-}
-
 interface QueueItem {
   readonly delivery: EventDelivery | undefined
   /** Set for barriers, which carry no event. */
@@ -44,12 +35,11 @@ interface QueueItem {
 /** Number of events that are delivered before the queue yields to the event loop. */
 const batchSize = 512
 
-export function createEventQueue({
-  log,
-  failures,
-  maxQueued: limit,
-  subscriberTimeoutMs: stuckMs,
-}: EventQueueDeps): EventQueue {
+/**
+ * @param limit events beyond this number are dropped
+ * @param stuckMs the queue moves on when a subscriber takes longer than this for one event, after twice this time at the latest
+ */
+export function createEventQueue(log: Logger, failures: FailureReporter, limit: number, stuckMs: number): EventQueue {
   // Events are pushed in the context of a call; subscribers must not run in it.
   const deliveryContext = new AsyncLocalStorage<true>()
   // Entering one context for both costs no more than leaving that of the call.

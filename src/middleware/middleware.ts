@@ -37,8 +37,8 @@ export function createMiddleware(deps: MiddlewareDeps): Middleware {
   const { maxQueuedEvents = 32_768, graceMs = 5_000, subscriberTimeoutMs = 30_000 } = deps
   const failures = createFailureReporter(log)
   const errorOrigins = createErrorOrigins()
-  const queue = createEventQueue({ log, failures, maxQueued: maxQueuedEvents, subscriberTimeoutMs })
-  const publisher = createEventPublisher({ queue, failures, now, newId })
+  const queue = createEventQueue(log, failures, maxQueuedEvents, subscriberTimeoutMs)
+  const publisher = createEventPublisher(queue, failures, now, newId)
   const neverSignal = createNeverSignal()
   const levels: RegistrationScope[] = []
   const plugins = new Map<string, MiddlewareRegistrar>()
@@ -78,7 +78,7 @@ export function createMiddleware(deps: MiddlewareDeps): Middleware {
       scopes.registered += by
       cachedSnapshot = undefined
     }
-    return createRegistrar({ registrations, plugin, onChange, isActive: () => true })
+    return createRegistrar(registrations, plugin, onChange)
   }
   const context: PipelineContext = { scopes, failures, errorOrigins, publisher, log, neverSignal, graceMs }
 

@@ -157,16 +157,16 @@ export function createRegistrationScope(): RegistrationScope {
   }
 }
 
-export interface RegistrarDeps {
-  readonly registrations: RegistrationScope
-  readonly plugin: string | undefined
-  /** Called for each registration (`1`) and each removal (`-1`). */
-  onChange(by: 1 | -1): void
-  /** False once the level is closed and its registrations are removed. */
-  isActive(): boolean
-}
-
-export function createRegistrar({ registrations, plugin, onChange, isActive }: RegistrarDeps): MiddlewareRegistrar {
+/**
+ * @param onChange called for each registration (`1`) and each removal (`-1`)
+ * @param isActive false once the level is closed and its registrations are removed
+ */
+export function createRegistrar(
+  registrations: RegistrationScope,
+  plugin: string | undefined,
+  onChange: (by: 1 | -1) => void,
+  isActive: () => boolean = () => true,
+): MiddlewareRegistrar {
   const count = (by: 1 | -1) => {
     registrations.version += 1
     registrations.count += by

@@ -175,14 +175,10 @@ export class ScopeNode implements Scope {
 
   #createLocal(): LocalRegistrations {
     const registrations = createRegistrationScope()
-    const registrar = createRegistrar({
-      registrations,
-      plugin: undefined,
-      onChange: (by) => {
-        this.#context.registered += by
-      },
-      isActive: () => !this.closed,
-    })
+    const count = (by: number) => {
+      this.#context.registered += by
+    }
+    const registrar = createRegistrar(registrations, undefined, count, () => !this.closed)
     return { registrations, registrar }
   }
 }

@@ -33,12 +33,9 @@ export interface RateLimiter {
   throttledMs(chat: Chat): number
 }
 
-export interface RateLimiterDeps {
+interface LimiterState {
   readonly clock: () => number
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-}
-
-interface LimiterState extends RateLimiterDeps {
   readonly accounts: Map<string, AccountState>
   lastSequence: number
 }
@@ -81,7 +78,7 @@ const maxConcurrency = 32
 /** Limits the error when the system clock is changed. */
 const maxSleepMs = 3_600_000
 
-export function createRateLimiter({ clock, sleep }: RateLimiterDeps): RateLimiter {
+export function createRateLimiter({ clock, sleep }: Pick<LimiterState, 'clock' | 'sleep'>): RateLimiter {
   const limiter: LimiterState = { clock, sleep, accounts: new Map(), lastSequence: 0 }
   return {
     tryAcquire: (chat, priority) => tryAcquire(limiter, chat, priority),

@@ -9,19 +9,14 @@ import { enlist } from './transaction-part.ts'
 /** @param onError receives an error of `committed` or `rolledBack`; must not throw */
 export function createStore(executor: TransactionExecutor, onError: (error: unknown) => void): Store {
   async function settle<Result>(transaction: () => Transaction<Result>, parts: Parts, retry?: Retry): Promise<Result> {
-    const result = await execute(transaction, parts, retry)
-    parts.commit()
-    return result
-  }
-
-  async function execute<Result>(transaction: () => Transaction<Result>, parts: Parts, retry?: Retry): Promise<Result> {
     const begin = () => {
       parts.beginTry()
       return transaction()
     }
-    for (let failures = 1; ; failures++) {
+    let stored: { readonly result: Result } | undefined
+    for (let failures = 1; stored === undefined; failures++) {
       try {
-        return await executor.execute(begin, parts.take)
+        stored = { result: await executor.execute(begin, parts.take) }
       } catch (error) {
         try {
           if (retry === undefined) throw error
@@ -32,6 +27,8 @@ export function createStore(executor: TransactionExecutor, onError: (error: unkn
         }
       }
     }
+    parts.commit()
+    return stored.result
   }
 
   return {

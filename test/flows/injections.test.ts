@@ -11,7 +11,7 @@ import { createModelCallMonitor } from '../../src/agent/models/model-call-monito
 import { normalizeMessages } from '../../src/agent/models/normalize-messages.ts'
 import { buildPromptLayers, joinLayers } from '../../src/agent/system-prompt.ts'
 import { gatewayShapes } from '../../src/app/config.ts'
-import { createAgentServices } from '../../src/flows/tools/agent-services.ts'
+import { createAgentServices } from '../../src/flows/tools/create-agent-services.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { brand } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/log.ts'

@@ -4,12 +4,10 @@
  */
 import type { Authority } from '../../message/authority.ts'
 import type { ToolMode } from '../../message/transcript.ts'
-import type { RegisteredTool } from '../tools/registry.ts'
+import type { LoadedTools } from '../tools/registry.ts'
 import type { AgentTools } from './agent-tools.ts'
 
-export interface CeilingDeps {
-  /** The tool with this name. */
-  resolve(name: string): Pick<RegisteredTool, 'facts' | 'mode'> | undefined
+export interface Ceiling {
   readonly authority: Authority
   /** Names of tools, toolsets and modes; `*` for all, `-name` to take one away. */
   readonly list: readonly string[]
@@ -21,7 +19,11 @@ export interface CeilingDeps {
 }
 
 /** The tools within the ceiling. A call beyond it is refused before anything decides about it. */
-export function withCeiling(tools: AgentTools, { resolve, authority, list, filtersSchemas }: CeilingDeps): AgentTools {
+export function withCeiling(
+  tools: AgentTools,
+  resolve: LoadedTools['resolve'],
+  { authority, list, filtersSchemas }: Ceiling,
+): AgentTools {
   const permits = (name: string, mode: ToolMode | undefined): boolean => {
     const tool = resolve(name)
     if (tool === undefined) return true

@@ -9,13 +9,6 @@ import { type EventLog, type EventLogDeps, type EventQuery, matches, openEventLo
 
 export type { EventQuery } from './event-log.ts'
 
-export interface EventFeedDeps extends Omit<EventLogDeps, 'onEvent'> {
-  /** Aborts when the gateway stops. */
-  readonly stopping: AbortSignal
-  /** Calls once after `ms` without keeping the process; returns a function that cancels it. */
-  readonly setTimer: (call: () => void, ms: number) => () => void
-}
-
 export interface EventFeed {
   /**
    * The events after a cursor. Without any it waits for one, at most `waitMs`, until the signal aborts or the gateway stops; the
@@ -28,7 +21,15 @@ export interface EventFeed {
 const maxWaiting = 2_000
 const idleMs = 600_000
 
-export function createEventFeed(deps: EventFeedDeps): EventFeed {
+/**
+ * @param stopping aborts when the gateway stops
+ * @param setTimer calls once after `ms` without keeping the process; returns a function that cancels it
+ */
+export function createEventFeed(
+  deps: EventLogDeps,
+  stopping: AbortSignal,
+  setTimer: (call: () => void, ms: number) => () => void,
+): EventFeed {
   const waiting = new Set<{ readonly query: EventQuery; readonly wake: () => void }>()
   let readers = 0
   let opening: Promise<EventLog> | undefined
@@ -37,11 +38,8 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
   function open(): Promise<EventLog> {
     cancelClose?.()
     cancelClose = undefined
-    opening ??= openEventLog({
-      ...deps,
-      onEvent(event) {
-        for (const { query, wake } of waiting) if (matches(query, event)) wake()
-      },
+    opening ??= openEventLog(deps, (event) => {
+      for (const { query, wake } of waiting) if (matches(query, event)) wake()
     }).catch((error: unknown) => {
       opening = undefined
       throw error
@@ -64,7 +62,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
     const woken = Promise.withResolvers<void>()
     const waiter = { query, wake: () => woken.resolve() }
     waiting.add(waiter)
-    const listeners = [signal, deps.stopping].map((each) => onAbort(each, waiter.wake))
+    const listeners = [signal, stopping].map((each) => onAbort(each, waiter.wake))
     const timer = setTimeout(waiter.wake, ms)
     try {
       await woken.promise
@@ -80,7 +78,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
     for (let after = query.after; ; ) {
       const page = await log.page({ ...query, after })
       const left = until - performance.now()
-      const isOver = left <= 0 || signal.aborted || deps.stopping.aborted
+      const isOver = left <= 0 || signal.aborted || stopping.aborted
       if (page.events.length > 0 || page.missed || isOver) return page
       after = Number(page.next_cursor)
       // An event may have come while the page was on its way here.
@@ -95,7 +93,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
         return await readFrom(await open(), query, waitMs, signal)
       } finally {
         readers -= 1
-        if (readers === 0) cancelClose = deps.setTimer(close, idleMs)
+        if (readers === 0) cancelClose = setTimer(close, idleMs)
       }
     },
   }

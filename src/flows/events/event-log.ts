@@ -19,8 +19,6 @@ export interface EventLogDeps {
   readonly events: Pick<GatewayEvents, 'observe'>
   /** Takes the secrets of the gateway out of a text. */
   withhold(text: string): string
-  /** Called for each event. */
-  onEvent(event: ApiEvent): void
   readonly clock: () => number
   readonly log: Logger
   /** Events that are kept. Default: 2,000. */
@@ -67,9 +65,12 @@ interface Kept {
 
 type Pending = NewApiEvent | 'messages'
 
-/** Observes from now on. Rejects `store/...`. */
-export async function openEventLog(deps: EventLogDeps): Promise<EventLog> {
-  const { store, events, withhold, onEvent, clock, log, maxKept = 2_000 } = deps
+/**
+ * Observes from now on. Rejects `store/...`.
+ * @param onEvent called for each event
+ */
+export async function openEventLog(deps: EventLogDeps, onEvent: (event: ApiEvent) => void): Promise<EventLog> {
+  const { store, events, withhold, clock, log, maxKept = 2_000 } = deps
   const pending: Pending[] = []
   let retained: Kept | undefined
   let isDraining = false

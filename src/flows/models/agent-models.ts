@@ -23,6 +23,7 @@ import type { AuxiliaryCalls } from './auxiliary-model.ts'
 import type { ConversationFacts, ConversationModel } from './conversation-model.ts'
 import type { FailedTurn, FallbackNotices } from './fallback-model.ts'
 import type { ModelKeys } from './model-keys.ts'
+import type { ModelMaker } from './other-model.ts'
 
 export interface AgentModelsDeps {
   readonly environment: () => Environment
@@ -112,11 +113,14 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
     return stored === undefined ? { provider, model } : { model, provider: stored.forTurn(provider, settings) }
   }
 
-  const createWithKeys = async (settings: ProviderSettings) => withKeys(await create(settings), settings)
+  const maker: ModelMaker = {
+    selection,
+    create: async (settings) => withKeys(await create(settings), settings),
+  }
 
   const conversationModel = async (facts: ConversationFacts) => {
     const { resolveConversationModel } = await import('./conversation-model.ts')
-    return await resolveConversationModel({ ...deps, selection, create: createWithKeys }, facts)
+    return await resolveConversationModel(maker, deps.policyOf?.(facts.source).models, facts)
   }
 
   async function model(turn?: ModelTurn): Promise<ChosenModel> {
@@ -163,10 +167,11 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
   }
 
   async function fallback(failed: ChosenModel, failure?: ModelError, turn?: FailedTurn): Promise<ChosenModel | null> {
-    if (deps.settings().fallback_providers.length === 0) return null
+    const { fallback_providers: entries } = deps.settings()
+    if (entries.length === 0) return null
     const { chooseFallback, reportFallback } = await import('./fallback-model.ts')
-    const { settings, notices, log } = deps
-    const next = await chooseFallback({ settings, selection, create: createWithKeys, log }, failed, failure)
+    const { notices, log } = deps
+    const next = await chooseFallback(maker, { entries, log }, failed, failure)
     if (next !== null && turn !== undefined) await reportFallback({ notices, log }, turn, { failed, next, failure })
     return next
   }
@@ -186,7 +191,7 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
         const { callAuxiliaryModel } = await import('./auxiliary-model.ts')
         const { settings, auxiliaryCalls, log } = deps
         return await callAuxiliaryModel(
-          { ...auxiliaryCalls, settings, log, selection, create: createWithKeys, main: configuredModel, fallback },
+          { ...auxiliaryCalls, ...maker, settings, log, main: configuredModel, fallback },
           task,
           request,
         )
@@ -210,7 +215,7 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
       if (isUnset && api_mode === undefined) return undefined
       const { otherModelSettings } = await import('./other-model.ts')
       const named = { provider: provider || 'main', model, base_url, api_key, api_mode }
-      return await createWithKeys(otherModelSettings(selection(), named))
+      return await maker.create(otherModelSettings(selection(), named))
     },
     servers: async () => ({ main: selection(), keys: await openKeys(selection()) }),
     describe: () => ({ model: deps.settings().model, provider: resolveProvider(selection())?.name ?? 'none' }),

@@ -5,24 +5,19 @@
 import type { AgentConfig } from '../../agent/config.ts'
 import type { AuxiliaryRequest, AuxiliaryResponse, AuxiliaryTask, MainModel } from '../../agent/models/auxiliary.ts'
 import { type CompletionCalls, complete } from '../../agent/models/completion.ts'
-import type { ProviderSettings } from '../../agent/models/create-provider.ts'
 import { ModelError, type ModelOutput } from '../../agent/models/provider.ts'
 import { retryRulesOf } from '../../agent/models/retry-policy.ts'
 import { withCost } from '../../agent/models/run-model-call.ts'
 import { isHermesError, messageOf } from '../../lib/errors.ts'
 import { linkAbortSignal } from '../../lib/timers.ts'
 import type { AuxiliaryCall } from '../../sessions/auxiliary-calls.ts'
-import { auxiliarySettings, isOwnModel, otherModelSettings } from './other-model.ts'
+import { auxiliarySettings, isOwnModel, type ModelMaker, otherModelSettings } from './other-model.ts'
 
 /** The parts of a managed call. */
 export type AuxiliaryCalls = Omit<CompletionCalls, 'log'> & Pick<AuxiliaryModelDeps, 'record'>
 
-export interface AuxiliaryModelDeps extends CompletionCalls {
+export interface AuxiliaryModelDeps extends CompletionCalls, ModelMaker {
   readonly settings: () => AgentConfig
-  /** The settings of the configured model. */
-  selection(): ProviderSettings
-  /** Rejects `config/…`. */
-  create(settings: ProviderSettings): Promise<MainModel>
   /** The configured model. Rejects `config/…`. */
   main(): Promise<MainModel>
   /** The model of `fallback_providers` after this failure; null when none can help. Never rejects. */

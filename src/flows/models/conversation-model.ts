@@ -12,6 +12,7 @@ import { asRecord } from '../../lib/json.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { AccountPolicy } from '../../platforms/accounts.ts'
 import type { SessionSettings } from '../../sessions/session-state.ts'
+import type { ModelMaker } from './other-model.ts'
 
 /** What `/model` has stored: no secrets, and no address. */
 export interface ModelChoice {
@@ -53,14 +54,6 @@ export interface ConversationFacts {
   readonly settings: SessionSettings
 }
 
-export interface ConversationModelDeps {
-  /** The settings of the configured model. */
-  selection(): ProviderSettings
-  policyOf?(source: SessionSource): Pick<AccountPolicy, 'models'>
-  /** Rejects `config/…`. */
-  create(settings: ProviderSettings): Promise<ChosenModel>
-}
-
 export interface ConversationModel {
   /** Undefined: the configured model answers. */
   readonly chosen: ChosenModel | undefined
@@ -72,11 +65,12 @@ export interface ConversationModel {
 
 /** Never rejects `config/…` for a model other than the configured one: the next level is used instead. */
 export async function resolveConversationModel(
-  { selection, policyOf, create }: ConversationModelDeps,
+  { selection, create }: ModelMaker,
+  models: AccountPolicy['models'],
   { source, settings }: ConversationFacts,
 ): Promise<ConversationModel> {
   const main = selection()
-  const levels = modelLevels(settings, source, policyOf?.(source).models)
+  const levels = modelLevels(settings, source, models)
   let unusable: ConversationModel['unusable']
   for (const [index, level] of levels.entries()) {
     const settings = levels.slice(index).reduceRight(selectionAt, main)

@@ -5,22 +5,12 @@
 
 import type { ChosenModel } from '../../agent/models/chosen-model.ts'
 import type { ModelConfig } from '../../agent/models/config.ts'
-import type { ProviderSettings } from '../../agent/models/create-provider.ts'
 import type { ModelError } from '../../agent/models/provider.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { Turn } from '../../sessions/turn.ts'
-import { withoutForeignKeys } from './other-model.ts'
-
-export interface FallbackDeps {
-  readonly settings: () => Pick<ModelConfig, 'fallback_providers'>
-  /** The settings of the configured model. */
-  selection(): ProviderSettings
-  /** Rejects `config/…`. */
-  create(settings: ProviderSettings): Promise<ChosenModel>
-  readonly log: Logger
-}
+import { type ModelMaker, withoutForeignKeys } from './other-model.ts'
 
 /** The turn that another model goes on with. */
 export type FailedTurn = Pick<Turn, 'id' | 'event'>
@@ -54,13 +44,14 @@ const worthy: ReadonlySet<ModelError['kind']> = new Set([
  * @param failure absent when all keys of the model rest
  */
 export async function chooseFallback(
-  { settings, selection, create, log }: FallbackDeps,
+  { selection, create }: ModelMaker,
+  { entries, log }: { readonly entries: ModelConfig['fallback_providers']; readonly log: Logger },
   failed: ChosenModel,
   failure?: ModelError,
 ): Promise<ChosenModel | null> {
   // 404: the provider does not have the model.
   if (failure !== undefined && !worthy.has(failure.kind) && failure.status !== 404) return null
-  for (const entry of settings().fallback_providers) {
+  for (const entry of entries) {
     const { provider, model, base_url: baseUrl = '', api_key, key_env, context_length: contextLength } = entry
     const configured = selection()
     const apiKey = api_key ?? (key_env === undefined ? '' : (configured.variables[key_env] ?? ''))

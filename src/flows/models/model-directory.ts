@@ -8,16 +8,8 @@ import { type ListedModel, listModels } from '../../agent/models/list-models.ts'
 import { findServer, type ProviderChoice, resolveProvider } from '../../agent/models/resolve-provider.ts'
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { toError } from '../../lib/errors.ts'
+import type { AgentModels } from './agent-models.ts'
 import { windowOf } from './conversation-model.ts'
-
-export interface ModelDirectoryDeps {
-  /** The settings of the configured model. */
-  selection(): ProviderSettings
-  /** The settings with a stored key where the configuration and the environment have none. */
-  withKey(settings: ProviderSettings): Promise<ProviderSettings>
-  /** How long a provider may take to answer, ms. */
-  readonly timeoutMs?: number
-}
 
 export interface ProviderModels {
   readonly provider: string
@@ -60,9 +52,11 @@ export interface ModelDirectory {
 
 const defaultTimeoutMs = 5_000
 
-export function createModelDirectory(deps: ModelDirectoryDeps): ModelDirectory {
-  const { selection, withKey, timeoutMs = defaultTimeoutMs } = deps
-
+/** @param timeoutMs how long a provider may take to answer */
+export function createModelDirectory(
+  { selection, withKey }: Pick<AgentModels, 'selection' | 'withKey'>,
+  timeoutMs = defaultTimeoutMs,
+): ModelDirectory {
   /** The settings of another provider; those of the configuration if it is the configured one. */
   function settingsOf(provider: string): ProviderSettings {
     const main = selection()

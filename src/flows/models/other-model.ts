@@ -4,9 +4,18 @@
  */
 import type { AgentConfig } from '../../agent/config.ts'
 import type { AuxiliaryTask } from '../../agent/models/auxiliary.ts'
+import type { ChosenModel } from '../../agent/models/chosen-model.ts'
 import type { ModelConfig } from '../../agent/models/config.ts'
 import type { ProviderSettings } from '../../agent/models/create-provider.ts'
 import { type ProviderSelection, resolveProvider, selectionOfName } from '../../agent/models/resolve-provider.ts'
+
+/** Makes models of settings. */
+export interface ModelMaker {
+  /** The settings of the configured model. */
+  selection(): ProviderSettings
+  /** Rejects `config/…`. */
+  create(settings: ProviderSettings): Promise<ChosenModel>
+}
 
 export type OtherModel = Pick<AgentConfig['auxiliary']['approval'], 'provider' | 'model' | 'base_url' | 'api_key'> &
   Partial<Pick<AgentConfig, 'api_mode'>>

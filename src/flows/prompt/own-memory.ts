@@ -8,7 +8,7 @@ import { createMemoryStore } from '../../agent/memory/memory-store.ts'
 import { memoryPrompt } from '../../agent/memory/prompt.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { SessionSource } from '../../message/source.ts'
-import type { ToolTurn } from '../tools/tool-access.ts'
+import type { ToolTurn } from '../tools/agent-services.ts'
 import type { PromptFacts } from './session-prompt.ts'
 
 export interface OwnMemoryDeps extends MemoryDeps {

@@ -1,65 +1,73 @@
 /**
- * What a turn needs of the agent: the configured model, the tools and the environment of a session. Loaded with the first
- * turn, so that an idle daemon does not pay for it.
+ * What turns, commands and plugins need of the agent: the configured models, the tools and the environment of a session.
  */
-
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Checkpoints } from '../../agent/checkpoints/checkpoints.ts'
+import type { CommandPolicy } from '../../agent/command-policy/policy.ts'
 import type { AgentConfig } from '../../agent/config.ts'
 import type { Environment } from '../../agent/environments/environment.ts'
-import {
-  createSessionResourcePool,
-  type SessionResourcePool,
-  type SessionResourcesDeps,
-} from '../../agent/environments/session-resources.ts'
+import type { EnvironmentKind } from '../../agent/environments/kind.ts'
 import type { AgentTools } from '../../agent/loop/agent-tools.ts'
 import type { SubagentWorkspace } from '../../agent/loop/agent-turn.ts'
 import type { EphemeralPrompt } from '../../agent/models/ephemeral-prompt.ts'
 import type { Provider } from '../../agent/models/provider.ts'
+import type { TurnInfoFactory } from '../../agent/models/turn-info.ts'
 import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
+import type { Skills } from '../../agent/skills/skills.ts'
+import type { ToolServices } from '../../agent/tools/built-in-tools.ts'
 import type { LoadedTools } from '../../agent/tools/registry.ts'
-import type { CallingTurn, ToolContext, UpcomingChange } from '../../agent/tools/tool.ts'
+import type { CallingTurn, ConversationPicture, ToolContext, ToolDefinition } from '../../agent/tools/tool.ts'
+import type { ApprovalsConfig } from '../../approvals/config.ts'
 import type { CronConfig } from '../../cron/config.ts'
-import { prepareProcessFolder } from '../../lib/home.ts'
-import { lazy } from '../../lib/lazy.ts'
-import { createLruCache } from '../../lib/lru-cache.ts'
-import { sleep } from '../../lib/timers.ts'
+import type { HomeLayout } from '../../lib/home.ts'
+import type { MediaConfig } from '../../media/config.ts'
 import type { Authority } from '../../message/authority.ts'
+import type { MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
-import type { ToolCall } from '../../message/transcript.ts'
+import type { ChatMessage, ToolCall } from '../../message/transcript.ts'
 import type { AccountPolicy } from '../../platforms/accounts.ts'
 import type { RoleSettings } from '../../platforms/config.ts'
+import type { PluginToolEntry } from '../../plugins/plugin-tools.ts'
+import type { MessageFilter } from '../../sessions/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'
-import type { RemoteEnvironments } from '../environments/remote-environments.ts'
-import { createSandboxSockets } from '../environments/sandbox-sockets.ts'
+import type { WebConfig } from '../../web/config.ts'
+import type { EnvironmentKinds, RemoteEnvironments } from '../environments/remote-environments.ts'
 import type { CallingTurns } from '../environments/turn-access.ts'
-import { workingDirectory } from '../environments/working-directory.ts'
-import { type AgentModels, type AgentModelsDeps, createAgentModels } from '../models/agent-models.ts'
+import type { AgentModels, AgentModelsDeps } from '../models/agent-models.ts'
 import type { MediaServices } from '../models/media-services.ts'
 import type { ResultFiles } from './result-files.ts'
-import { createToolAccess, type ToolAccessDeps, type ToolTurn } from './tool-access.ts'
-import { createToolContexts, type ToolContextDeps } from './tool-context.ts'
-import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
-import {
-  belowCeiling,
-  createAgentTools,
-  createSessionToolSnapshots,
-  createToolSelection,
-  createToolsetFinder,
-  type OpenTools,
-  toolListOf,
-  turnKindsOf,
-  withoutUseless,
-} from './turn-tools.ts'
 
-export interface AgentServicesDeps
-  extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings' | 'media' | 'openBrowser'>,
-    Omit<AgentModelsDeps, 'settings' | 'home'>,
-    Omit<ToolAccessDeps, 'settings' | 'environment' | 'home'>,
-    Omit<ToolContextDeps, 'settings' | 'home' | 'resultFiles'> {
-  readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & CronConfig & { readonly roles: RoleSettings }
+/** What the agent needs of the gateway. */
+export interface AgentServicesDeps extends AgentModelsDeps {
+  readonly home: HomeLayout
+  readonly settings: () => AgentConfig &
+    ApprovalsConfig &
+    MediaConfig &
+    WebConfig &
+    CronConfig & { readonly roles: RoleSettings }
+  /** The command line that runs this program, for the `hermes` that commands of the agent find. */
+  readonly commandLine: readonly string[]
+  /** Variables that no command may see, whatever the configuration says. */
+  readonly withheld: readonly string[]
+  /** Tools of plugins, in the order in which they were registered. */
+  pluginTools(): readonly PluginToolEntry[]
+  /** Tools of MCP servers. Absent where there are none. Never rejects. */
+  mcpTools?(): Promise<readonly ToolDefinition[]>
+  /** Loads the skills. Absent where there are none. */
+  skills?(): Promise<Skills>
+  /** What single tools need of the gateway. */
+  readonly toolServices?: Partial<ToolServices>
+  /** The kinds of environments that plugins have registered. Absent: none. */
+  pluginEnvironments?(name: string): EnvironmentKind | undefined
+  readonly environmentKinds: EnvironmentKinds
+  /** Paths of the downloaded files of the conversation to which the turn belongs. */
+  attachmentsOf(turnId: string): Promise<readonly string[]>
+  /** The pictures of the conversation to which the turn belongs. Absent: there are none. */
+  picturesOf?(turnId: string): Promise<readonly ConversationPicture[]>
+  /** Includes messages that summaries have replaced. Rejects `store/...`. */
+  findMessages(sessionId: string, filter: MessageFilter): Promise<readonly ChatMessage[]>
+  /** For calls of models that a tool makes. Without it, plugins do not see them. */
+  readonly turnInfoOf?: TurnInfoFactory
   /** Messages about background commands. Absent: none come. */
   readonly commandReports?: CommandReportAccess | undefined
   /** Results that were too long for the model. Absent: none are stored. */
@@ -125,7 +133,7 @@ export interface AgentEnvironments {
   /** Opens the proxy for programs in a sandbox that reach listed hosts only. Rejects with a system error. */
   openProxy(directory: string): Promise<void>
   /** A shell outside of sessions, for a command of the operator. Rejects where commands do not run on this machine. */
-  openShell(): Promise<Pick<ToolRuntime, 'commandPolicy'> & { readonly environment: Environment }>
+  openShell(): Promise<{ readonly commandPolicy: CommandPolicy; readonly environment: Environment }>
   /** The files of folders before changes. Loaded with the first call. */
   checkpoints(): Promise<Checkpoints>
   /** Reports the background commands of the last process as lost. Rejects `store/...`. */
@@ -150,7 +158,7 @@ export interface EphemeralTexts {
   problem(): string
 }
 
-type TurnElsewhere = Pick<Turn, 'id' | 'event'>
+export type TurnElsewhere = Pick<Turn, 'id' | 'event'>
 
 /** Messages about background commands. Their code is loaded with the first of them. */
 export interface CommandReportAccess {
@@ -159,294 +167,12 @@ export interface CommandReportAccess {
   close(): void
 }
 
-/** Folders whose sandbox is remembered. */
-const maxWorkspaces = 64
-
-export function createAgentServices(deps: AgentServicesDeps): AgentServices {
-  const { settings, isShared, platformToolsets: declared } = deps
-  let runtime: ToolRuntime | undefined
-  let isSandboxMissing = false
-  const sockets = createSandboxSockets(settings, deps.log, deps.turnAccess)
-  const snapshotTools = createSessionToolSnapshots()
-  const selectTools = createToolSelection()
-  const findToolsets = createToolsetFinder()
-  const { resources, browser } = withBrowser(deps, {
-    createEnvironment: (...session) => requireRuntime().createEnvironment(...session),
-    createProcessTable: () => requireRuntime().createProcessTable(),
-    readTodos: (json, earlier) => requireRuntime().readTodos(json, earlier),
-  })
-  const environments = createEnvironmentNotices(deps)
-  const cwd = () => workingDirectory(deps)
-  const models = createAgentModels(deps)
-  const access = createToolAccess(deps, models, async (turn, name) => {
-    const { all, resolve } = await openSessionTools(turn)
-    return all.schemas().some((schema) => schema.name === name) ? resolve(name) : undefined
-  })
-  const media = openLazily<MediaServices>(() => openMedia(deps, models))
-  const checkpoints = createCheckpointAccess(deps, (workspace) => sandboxOf(workspace))
-  /** Opened with the first command or file. A later change of the configuration opens another one. */
-  const sandbox = openLazily<Sandbox | undefined>(async (isCurrent) => {
-    const opened = await openSandboxIn(cwd())
-    if (isCurrent()) {
-      isSandboxMissing = opened?.kind === 'none'
-      deps.onSandbox(opened)
-    }
-    return opened
-  })
-
-  /** The sandboxes of the folders in which single conversations work. */
-  let workspaces = createLruCache<Promise<Sandbox | undefined>>(maxWorkspaces)
-
-  async function openSandboxIn(directory: string): Promise<Sandbox | undefined> {
-    const { openSandbox } = await import('../environments/open-sandbox.ts')
-    return await openSandbox(deps, directory, sockets.openProxy, deps.skills)
-  }
-
-  async function sandboxOf(workspace?: string): Promise<Sandbox | undefined> {
-    prepareProcessFolder(deps.home, workspace ?? cwd())
-    if (workspace === undefined) return sandbox.get()
-    const known = workspaces.get(workspace)
-    if (known !== undefined) return known
-    const opening = openSandboxIn(workspace)
-    workspaces.set(workspace, opening)
-    opening.catch(() => workspaces.delete(workspace))
-    return opening
-  }
-
-  const agentTools = openLazily<OpenTools>(async () => {
-    const { openToolRuntime } = await import('./tool-runtime.ts')
-    const where = { cwd, sandbox: sandboxOf }
-    const { announce } = environments
-    const toolServices = { ...deps.toolServices, ...access, beforeChange: checkpoints.before }
-    const opened = { openBrowser: browser, media: media.get, announce }
-    runtime = await openToolRuntime({ ...deps, ...where, ...opened, toolServices })
-    return { tools: createAgentTools(runtime.tools, deps, where), resolve: runtime.tools.resolve }
-  })
-
-  /** The current runtime. Sessions keep the environment they already have. */
-  function requireRuntime(): ToolRuntime {
-    if (runtime === undefined) throw new Error('the tools have not been opened')
-    return runtime
-  }
-
-  const toolContextFor = createToolContexts(deps, {
-    resources,
-    environmentUsed: environments.used,
-    turnVariables: async (turn) => sockets.variablesOf(turn, await sandbox.get()),
-  })
-
-  /** What the session is offered, before the role of a person takes any away. */
-  const openSessionTools = async ({ sessionId, sessionKey, authority, event, toolNames }: ToolTurn) => {
-    const { tools, resolve } = await agentTools.get()
-    const select = () => selectTools(settings(), { tools, resolve }, { authority, event, declared })
-    const offered = { all: await snapshotTools({ sessionId, toolNames, select }, tools), resolve }
-    const sessionTools = sessionKey === undefined ? undefined : await deps.sessionServers?.opened?.tools(sessionKey)
-    if (sessionTools === undefined) return offered
-    const { withSessionTools } = await import('../mcp/session-tools.ts')
-    return withSessionTools(offered, sessionTools, createAgentTools(sessionTools, deps, { sandbox: sandboxOf }))
-  }
-
-  const tools: ToolOffers = {
-    async forTurn(turn) {
-      const { authority, event } = turn
-      if (isSandboxMissing) await deps.announceMissingSandbox(turn)
-      const { all, resolve } = await openSessionTools(turn)
-      const list = toolListOf(settings().roles, authority)
-      const useful = withoutUseless(all, turnKindsOf(event, settings()))
-      return await belowCeiling(useful, { isShared, resolve, authority, event, list })
-    },
-    async toolsetsOf(names) {
-      return await findToolsets(await agentTools.get(), names, settings().custom_toolsets)
-    },
-    async namesForSession(turn) {
-      const { all } = await openSessionTools(turn)
-      return all.schemas().map(({ name }) => name)
-    },
-    toolListOf: (authority) => toolListOf(settings().roles, authority),
-    toolContext(turn, call, signal) {
-      const { sessionId, id: turnId, transcript } = turn
-      return toolContextFor({ sessionId, turnId, turn }, () => transcript.map(({ message }) => message), call, signal)
-    },
-    openSubagentWorkspace: (sessionId, turnId, turn) => ({
-      toolContextFor: (call, signal) => toolContextFor({ sessionId, turnId, turn }, () => [], call, signal),
-      close: () => resources.dispose(sessionId),
-    }),
-    changed: () => agentTools.reset(),
-  }
-
-  return {
-    models,
-    tools,
-    environments: {
-      ...{ cwd, sandbox: sandboxOf, openProxy: sockets.openProxy, checkpoints: checkpoints.get },
-      ...{ hasRunningCommand: resources.hasRunningCommand, renameSession: resources.rename },
-      ...createEnvironmentAccess(deps),
-      async openShell() {
-        requireMachine(settings().terminal)
-        await agentTools.get()
-        const { commandPolicy, createEnvironment } = requireRuntime()
-        return { commandPolicy, environment: createEnvironment('operator') }
-      },
-      reportLostCommands: async () => deps.commandReports?.reportLost(),
-    },
-    prompt: createEphemeralTexts(deps),
-    media: media.get,
-    reconfigured() {
-      models.reconfigured()
-      agentTools.reset()
-      sandbox.reset()
-      workspaces = createLruCache(maxWorkspaces)
-      isSandboxMissing = false
-      deps.onSandbox(undefined)
-    },
-    async close() {
-      // What is killed now is reported by the next start.
-      deps.commandReports?.close()
-      await Promise.all([resources.close(), sockets.close(), models.close(), checkpoints.close()])
-    },
-  }
-}
-
-/** Tells the people of the turn that uses an environment what they wait for. */
-function createEnvironmentNotices({ announceEnvironment, log }: AgentServicesDeps) {
-  const turns = createLruCache<TurnElsewhere>(1_000)
-  return {
-    used({ isSandboxed }: Environment, sessionId: string, { id, event }: CallingTurn): void {
-      if (event !== undefined && isSandboxed === undefined) turns.set(sessionId, { id, event })
-    },
-    announce(sessionId: string, text: string): void {
-      const turn = turns.get(sessionId)
-      if (turn === undefined) return
-      announceEnvironment?.(turn, text).catch((err) => log.error({ event: 'notice.not_stored', err }, text))
-    },
-  }
-}
-
-function createEnvironmentAccess(deps: AgentServicesDeps): Pick<AgentEnvironments, 'recover' | 'openRemote'> {
-  return {
-    async recover() {
-      const isHere = /^(?:local|bwrap|none)$/.test(deps.settings().terminal.backend)
-      if (isHere && !existsSync(join(deps.home.root, 'sandboxes'))) return
-      const environments = await import('../environments/remote-environments.ts')
-      await environments.recoverEnvironments(deps)
-    },
-    async openRemote() {
-      const { openRemoteEnvironments } = await import('../environments/remote-environments.ts')
-      return await openRemoteEnvironments(deps)
-    },
-  }
-}
-
-/** The resources of sessions, to which their pages in the browser belong. The code of the browser is loaded with its first call. */
-function withBrowser(deps: AgentServicesDeps, parts: SessionResourcesDeps) {
-  const pool = createSessionResourcePool(parts)
-  const open = lazy(async () => (await import('./browser-access.ts')).createBrowsers(deps))
-  const resources: SessionResourcePool = {
-    ...pool,
-    rename(from, to) {
-      pool.rename(from, to)
-      void open.made()?.then((browsers) => browsers.rename(from, to))
-    },
-    async dispose(sessionId) {
-      await Promise.all([pool.dispose(sessionId), open.made()?.then((browsers) => browsers.dispose(sessionId))])
-    },
-    async close() {
-      await Promise.all([pool.close(), open.made()?.then((browsers) => browsers.close())])
-    },
-  }
-  return {
-    resources,
-    browser: open,
-  }
-}
-
-/** What tools do before they change files on this machine. The code is loaded with the first change. */
-function createCheckpointAccess(
-  deps: AgentServicesDeps,
-  sandbox: (workspace?: string) => Promise<Sandbox | undefined>,
-) {
-  const opened = openLazily<Checkpoints>(async () => {
-    const { openCheckpoints } = await import('../environments/checkpoints.ts')
-    return openCheckpoints(deps, () => sandbox())
-  })
-  return {
-    get: opened.get,
-    close: async () => await (await opened.current())?.close(),
-    async before(change: UpcomingChange, { environment, turn, turnId, signal }: ToolContext): Promise<void> {
-      const isHere = environment.kind === 'local' || environment.kind === 'bwrap'
-      const isWanted = deps.settings().checkpoints.enabled || turn.event?.metadata?.['checkpoints'] === 'yes'
-      if (!isHere || !isWanted) return
-      const { checkpointBefore } = await import('../environments/checkpoints.ts')
-      const view = await sandbox(turn.settings?.workspace)
-      const toHostPath = (path: string) => view?.toHostPath(path) ?? path
-      const of = { isOwner: turn.authority.role === 'owner', turn: turnId, session: turn.sessionKey ?? '' }
-      const call = { environment, ...of, toHostPath, redact: deps.redact }
-      await checkpointBefore(await opened.get(), change, call, signal)
-    },
-  }
-}
-
-async function openMedia(deps: AgentServicesDeps, { servers }: AgentModels): Promise<MediaServices> {
-  const { createMediaServices } = await import('../models/media-services.ts')
-  return createMediaServices({ ...deps, servers, clock: Date.now, sleep })
-}
-
-/** Its code is loaded where some text is configured. */
-function createEphemeralTexts({ home, log, settings, environment, policyOf }: AgentServicesDeps): EphemeralTexts {
-  let problem = ''
-  async function ephemeralPrompt(source: SessionSource): Promise<EphemeralPrompt | undefined> {
-    const { agent, prefill_messages_file: prefillFile } = settings()
-    const { channelPrompts, models } = policyOf?.(source) ?? {}
-    const channels = models?.channels
-    if (agent.system_prompt === '' && prefillFile === '' && channelPrompts === undefined && channels === undefined) {
-      problem = ''
-      return undefined
-    }
-    const { readEphemeralPrompt } = await import('../models/ephemeral-prompt.ts')
-    const texts = { channelPrompts: channelPrompts ?? {}, channelOverrides: channels ?? {} }
-    const configured = { systemPrompt: agent.system_prompt, prefillFile, ...texts }
-    const userHome = environment().values['HOME'] ?? home.root
-    const prompt = readEphemeralPrompt(configured, source, { home: home.root, userHome })
-    if (prompt.problem !== '' && prompt.problem !== problem)
-      log.warn({ event: 'prompt.prefill_unusable', reason: prompt.problem }, 'a file of messages is left out')
-    problem = prompt.problem
-    return prompt.prompt
-  }
-  return {
-    async senderOf({ event }, provider) {
-      // A sub-agent has a prompt of its own.
-      const prompt = event.task?.delegation === undefined ? await ephemeralPrompt(event.source) : undefined
-      if (prompt === undefined) return provider
-      const { withEphemeralPrompt } = await import('../../agent/models/ephemeral-prompt.ts')
-      return withEphemeralPrompt(provider, prompt)
-    },
-    at: ephemeralPrompt,
-    problem: () => problem,
-  }
-}
-
-/** Opens a value with the first call, and with the next call after a failure, which may be a full disk. */
-function openLazily<T>(open: (isCurrent: () => boolean) => Promise<T>) {
-  let current: Promise<T> | undefined
-  return {
-    get(): Promise<T> {
-      if (current !== undefined) return current
-      const opening: Promise<T> = open(() => current === opening)
-      current = opening
-      opening.catch(() => {
-        if (current === opening) current = undefined
-      })
-      return opening
-    },
-    /** Undefined where it was not opened. */
-    current: () => current,
-    reset(): void {
-      current = undefined
-    },
-  }
-}
-
-function requireMachine({ backend }: AgentConfig['terminal']): void {
-  if (backend === 'local' || backend === 'bwrap') return
-  throw new Error(`commands do not run on this machine (terminal.backend: ${backend})`)
+/** A turn, or what a plugin does outside of turns. */
+export interface ToolTurn {
+  readonly sessionId: string
+  readonly sessionKey?: SessionKey
+  readonly authority: Authority
+  readonly event?: MessageEvent
+  /** Stored with the session. */
+  readonly toolNames?: readonly string[] | undefined
 }

@@ -2,44 +2,21 @@
  * What single tools reach beyond their arguments: the web, and models that see. The code behind each is loaded with its first call.
  */
 import type { AuxiliaryCaller } from '../../agent/models/auxiliary.ts'
-import type { TurnInfoFactory } from '../../agent/models/turn-info.ts'
 import type { ToolServices } from '../../agent/tools/built-in-tools.ts'
 import type { LoadedTools } from '../../agent/tools/registry.ts'
 import type { CallingTurn } from '../../agent/tools/tool.ts'
-import type { HomeLayout } from '../../lib/home.ts'
-import type { Authority } from '../../message/authority.ts'
-import type { MessageEvent } from '../../message/event.ts'
-import type { SessionKey } from '../../message/ids.ts'
-import type { RoleSettings } from '../../platforms/config.ts'
 import { chooseSearchService, type WebSettings } from '../../web/choose-service.ts'
 import type { AgentModels } from '../models/agent-models.ts'
+import type { AgentServicesDeps } from './agent-services.ts'
 import { toolListOf } from './turn-tools.ts'
 import type { WebAccessDeps } from './web-access.ts'
-
-export interface ToolAccessDeps extends Pick<WebAccessDeps, 'redact' | 'log'> {
-  readonly home: HomeLayout
-  readonly settings: () => ReturnType<WebAccessDeps['settings']> & { readonly roles: RoleSettings }
-  readonly environment: () => { readonly values: ReturnType<WebAccessDeps['variables']> }
-  /** For calls of models that a tool makes. Without it, plugins do not see them. */
-  readonly turnInfoOf?: TurnInfoFactory
-}
-
-/** A turn, or what a plugin does outside of turns. */
-export interface ToolTurn {
-  readonly sessionId: string
-  readonly sessionKey?: SessionKey
-  readonly authority: Authority
-  readonly event?: MessageEvent
-  /** Stored with the session. */
-  readonly toolNames?: readonly string[] | undefined
-}
 
 /** The tool, if the session of the turn is offered it. */
 type FindTool = (turn: CallingTurn, name: string) => Promise<ReturnType<LoadedTools['resolve']>>
 
 /** The web, and models that see. Their code is loaded with the first call. */
 export function createToolAccess(
-  deps: ToolAccessDeps,
+  deps: AgentServicesDeps,
   models: Pick<AgentModels, 'auxiliary' | 'model' | 'canSeePictures'>,
   findTool: FindTool,
 ): Required<Pick<ToolServices, 'web' | 'vision'>> {
@@ -73,7 +50,7 @@ function isSearchConfigured(web: WebSettings, variables: ReturnType<WebAccessDep
 
 /** Whether the role of the person permits the tool here. */
 async function mayUseTool(
-  { settings }: ToolAccessDeps,
+  { settings }: AgentServicesDeps,
   tool: ReturnType<LoadedTools['resolve']>,
   name: string,
   { authority }: CallingTurn,
@@ -85,7 +62,7 @@ async function mayUseTool(
 
 /** For whom a tool calls a model. Empty outside of turns. */
 async function callerOf(
-  { turnInfoOf }: ToolAccessDeps,
+  { turnInfoOf }: AgentServicesDeps,
   { model }: Pick<AgentModels, 'model'>,
   { event, sessionKey, settings, ...turn }: CallingTurn,
 ): Promise<AuxiliaryCaller> {

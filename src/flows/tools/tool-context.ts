@@ -3,30 +3,14 @@
  * Loaded with the first turn.
  */
 import { resolve } from 'node:path'
-import type { AgentConfig } from '../../agent/config.ts'
 import type { Environment } from '../../agent/environments/environment.ts'
 import { type SessionResourcePool, withVariables } from '../../agent/environments/session-resources.ts'
-import type { CallingTurn, ConversationPicture, ToolContext } from '../../agent/tools/tool.ts'
-import type { HomeLayout } from '../../lib/home.ts'
+import type { CallingTurn, ToolContext } from '../../agent/tools/tool.ts'
 import { createLruCache } from '../../lib/lru-cache.ts'
 import type { ChatMessage, ToolCall } from '../../message/transcript.ts'
 import type { MessageFilter } from '../../sessions/transcript.ts'
-import type { ResultFiles } from './result-files.ts'
-import type { ToolRuntimeDeps } from './tool-runtime.ts'
+import type { AgentServicesDeps } from './agent-services.ts'
 import { conversationTurnOf } from './turn-tools.ts'
-
-export interface ToolContextDeps extends Pick<ToolRuntimeDeps, 'skills'> {
-  readonly home: Pick<HomeLayout, 'media'>
-  readonly settings: () => Pick<AgentConfig, 'agent' | 'terminal'>
-  /** Paths of the downloaded files of the conversation to which the turn belongs. */
-  attachmentsOf(turnId: string): Promise<readonly string[]>
-  /** The pictures of the conversation to which the turn belongs. Absent: there are none. */
-  picturesOf?(turnId: string): Promise<readonly ConversationPicture[]>
-  /** Results that were too long for the model. Absent: none are stored. */
-  readonly resultFiles?: Pick<ResultFiles, 'of'>
-  /** Includes messages that summaries have replaced. Rejects `store/...`. */
-  findMessages(sessionId: string, filter: MessageFilter): Promise<readonly ChatMessage[]>
-}
 
 /** The other services of the agent that a call needs. */
 export interface ToolContextParts {
@@ -52,7 +36,7 @@ export type CreateToolContext = (
 ) => ToolContext
 
 export function createToolContexts(
-  deps: ToolContextDeps,
+  deps: AgentServicesDeps,
   { resources, environmentUsed, turnVariables }: ToolContextParts,
 ): CreateToolContext {
   const withTurnVariables = createEnvironments(deps, turnVariables)
@@ -85,7 +69,7 @@ export function createToolContexts(
 
 /** Only downloads: a platform may name any path. */
 async function filesOfConversation(
-  { attachmentsOf, home, resultFiles }: ToolContextDeps,
+  { attachmentsOf, home, resultFiles }: AgentServicesDeps,
   turnId: string,
 ): Promise<readonly string[]> {
   const paths = await attachmentsOf(turnId)
@@ -116,7 +100,7 @@ interface EnvironmentRequest {
  * loaded. A guest does not get the latter: their values are secrets of the operator.
  */
 function createEnvironments(
-  { skills, findMessages }: Pick<ToolContextDeps, 'skills' | 'findMessages'>,
+  { skills, findMessages }: Pick<AgentServicesDeps, 'skills' | 'findMessages'>,
   turnVariables: (turn: CallingTurn) => Promise<Readonly<Record<string, string>>>,
 ) {
   const sessions = createLruCache<SkillUse>(maxSkillSessions)

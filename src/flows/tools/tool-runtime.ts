@@ -10,59 +10,34 @@ import { createFileGuard } from '../../agent/command-policy/file-guard.ts'
 import { type CommandPolicy, createCommandPolicy } from '../../agent/command-policy/policy.ts'
 import type { AgentConfig } from '../../agent/config.ts'
 import { installCliShim } from '../../agent/environments/cli-shim.ts'
-import type { EnvironmentKind } from '../../agent/environments/kind.ts'
 import { createLocalEnvironment } from '../../agent/environments/local-environment.ts'
 import { withNamedVariables } from '../../agent/environments/passed-variables.ts'
 import { createProcessTable, type SessionResourcesDeps } from '../../agent/environments/session-resources.ts'
 import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
-import type { Skills } from '../../agent/skills/skills.ts'
 import { readTodoCall } from '../../agent/support/todo-list.ts'
 import type { ToolServices } from '../../agent/tools/built-in-tools.ts'
 import { createToolRegistry, type LoadedTools, type ToolRegistry } from '../../agent/tools/registry.ts'
 import type { MediaMaker } from '../../agent/tools/sets/media.ts'
-import type { ToolDefinition } from '../../agent/tools/tool.ts'
 import { selectDisabledTools } from '../../agent/toolsets/select-tools.ts'
-import type { ApprovalsConfig } from '../../approvals/config.ts'
-import type { Environment } from '../../config/environment.ts'
 import { HermesError } from '../../lib/errors.ts'
-import type { HomeLayout } from '../../lib/home.ts'
 import type { Logger } from '../../lib/log.ts'
-import type { MediaConfig } from '../../media/config.ts'
 import type { PluginToolEntry } from '../../plugins/plugin-tools.ts'
-import type { WebConfig } from '../../web/config.ts'
-import type { EnvironmentKinds, RemoteEnvironments } from '../environments/remote-environments.ts'
+import type { RemoteEnvironments } from '../environments/remote-environments.ts'
 import type { MediaServices } from '../models/media-services.ts'
+import type { AgentServicesDeps } from './agent-services.ts'
 
-export interface ToolRuntimeDeps {
-  readonly home: HomeLayout
-  readonly log: Logger
-  readonly settings: () => AgentConfig & ApprovalsConfig & MediaConfig & WebConfig
-  readonly environment: () => Environment
-  /** The command line that runs this program, for the `hermes` that commands of the agent find. */
-  readonly commandLine: readonly string[]
-  /** Variables that no command may see, whatever the configuration says. */
-  readonly withheld: readonly string[]
-  /** Tools of plugins, in the order in which they were registered. */
-  pluginTools(): readonly PluginToolEntry[]
-  /** Tools of MCP servers. Absent where there are none. Never rejects. */
-  mcpTools?(): Promise<readonly ToolDefinition[]>
-  /** Loads the skills. Absent where there are none. */
-  skills?(): Promise<Skills>
-  /** What single tools need of the gateway. */
-  readonly toolServices?: Partial<ToolServices>
-  /** Opens the browser. */
-  openBrowser(): Promise<BrowserAccess>
+/** What the tools share with the services of the agent. */
+export interface ToolRuntimeParts {
   /** The directory in which commands start. */
   cwd(): string
-  /** Who speaks and draws. */
-  media(): Promise<MediaServices>
   /** Opens the sandbox on the first call. Undefined when none is configured. `workspace`: a folder in place of `cwd`. */
   sandbox(workspace?: string): Promise<Sandbox | undefined>
-  /** The kinds of environments that plugins have registered. Absent: none. */
-  pluginEnvironments?(name: string): EnvironmentKind | undefined
-  readonly environmentKinds: EnvironmentKinds
-  /** Tells the people of a session what its command waits for. Absent: no person waits. */
-  announce?(sessionId: string, text: string): void
+  /** Opens the browser. */
+  openBrowser(): Promise<BrowserAccess>
+  /** Who speaks and draws. */
+  media(): Promise<MediaServices>
+  /** Tells the people of a session what its command waits for. */
+  announce(sessionId: string, text: string): void
 }
 
 export interface ToolRuntime extends SessionResourcesDeps {
@@ -71,7 +46,7 @@ export interface ToolRuntime extends SessionResourcesDeps {
 }
 
 /** Rejects with a system error when the home cannot be written. */
-export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntime> {
+export async function openToolRuntime(deps: AgentServicesDeps, parts: ToolRuntimeParts): Promise<ToolRuntime> {
   const { home, log, environment } = deps
   const {
     agent,
@@ -83,9 +58,9 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
   } = deps.settings()
   const { values } = environment()
   const isHere = terminal.backend === 'local' || terminal.backend === 'bwrap'
-  const environments = isHere || terminal.backend === 'none' ? undefined : await openEnvironments(deps)
+  const environments = isHere || terminal.backend === 'none' ? undefined : await openEnvironments(deps, parts)
   const sandboxOf = (workspace?: string) => () =>
-    terminal.backend === 'bwrap' ? requireSandbox(() => deps.sandbox(workspace)) : deps.sandbox(workspace)
+    terminal.backend === 'bwrap' ? requireSandbox(() => parts.sandbox(workspace)) : parts.sandbox(workspace)
   const userHome = values['HOME'] ?? home.root
   const commandPolicy = createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny })
   const fileGuardOf = (sandbox: () => Promise<Sandbox | undefined>) =>
@@ -113,8 +88,8 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
       searchPath,
       worksElsewhere: environments !== undefined,
       skills: deps.skills,
-      browser: browserOf(deps),
-      media: () => openMedia(deps),
+      browser: browserOf(deps, parts),
+      media: () => openMedia(deps, parts),
       maxChildren: delegation.max_concurrent_children,
       mayNest: delegation.max_spawn_depth > 1,
       scripts: { timeoutMs: scripts.timeout * 1_000, maxCalls: scripts.max_tool_calls },
@@ -138,7 +113,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
       const sandbox = sandboxOf(workspace)
       return createLocalEnvironment({
         ...(terminal.backend === 'bwrap' && { kind: 'bwrap' }),
-        cwd: workspace ?? deps.cwd(),
+        cwd: workspace ?? parts.cwd(),
         env: { ...withNamedVariables(environment(), terminal.env_passthrough), HERMES_HOME: home.root },
         binDir,
         passthrough: terminal.env_passthrough,
@@ -159,7 +134,10 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
 const makerVariables = ['OPENAI_API_KEY', 'VOICE_TOOLS_OPENAI_KEY', 'FAL_KEY']
 
 /** Most installations that make nothing are told apart without loading anything. */
-async function openMedia({ home, settings, environment, media }: ToolRuntimeDeps): Promise<MediaMaker | undefined> {
+async function openMedia(
+  { home, settings, environment }: AgentServicesDeps,
+  { media }: ToolRuntimeParts,
+): Promise<MediaMaker | undefined> {
   const { tts, image_gen, api_key, base_url } = settings()
   const isNamed =
     tts.command.length > 0 ||
@@ -179,7 +157,10 @@ async function openMedia({ home, settings, environment, media }: ToolRuntimeDeps
 }
 
 /** Undefined where no browser is installed or configured. */
-function browserOf({ settings, environment, openBrowser }: ToolRuntimeDeps): ToolServices['browser'] {
+function browserOf(
+  { settings, environment }: AgentServicesDeps,
+  { openBrowser }: ToolRuntimeParts,
+): ToolServices['browser'] {
   const { browser } = settings()
   const isFound = findBrowser(browser, environment().values['PATH'] ?? '') !== undefined
   return isFound ? { isOptional: isBrowserOptional(browser), open: openBrowser } : undefined
@@ -204,9 +185,12 @@ async function registerTool(
 /** Without an environment to work in there are none. Commands that are to run elsewhere must not run on this machine. */
 const environmentToolsets = ['terminal', 'file', 'code_execution']
 
-async function openEnvironments(deps: ToolRuntimeDeps): Promise<RemoteEnvironments | undefined> {
+async function openEnvironments(
+  deps: AgentServicesDeps,
+  { announce }: ToolRuntimeParts,
+): Promise<RemoteEnvironments | undefined> {
   const { openRemoteEnvironments } = await import('../environments/remote-environments.ts')
-  const environments = await openRemoteEnvironments(deps)
+  const environments = await openRemoteEnvironments({ ...deps, announce })
   const { backend } = deps.settings().terminal
   if (environments === undefined)
     deps.log.error({ event: 'environment.unknown', backend }, 'the environment of terminal.backend is not offered')
@@ -214,7 +198,7 @@ async function openEnvironments(deps: ToolRuntimeDeps): Promise<RemoteEnvironmen
 }
 
 /** For `terminal.backend: bwrap`. Rejects with `environment/no-sandbox` instead of doing without. */
-async function requireSandbox(open: ToolRuntimeDeps['sandbox']): Promise<Sandbox | undefined> {
+async function requireSandbox(open: ToolRuntimeParts['sandbox']): Promise<Sandbox | undefined> {
   const sandbox = await open()
   if (sandbox?.kind === 'bwrap') return sandbox
   throw new HermesError('environment/no-sandbox', sandbox?.reason ?? '')

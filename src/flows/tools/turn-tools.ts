@@ -3,6 +3,7 @@
  */
 import type { AgentConfig } from '../../agent/config.ts'
 import type { AgentTools } from '../../agent/loop/agent-tools.ts'
+import type { Ceiling } from '../../agent/loop/role-ceiling.ts'
 import type { ToolSchema } from '../../agent/models/provider.ts'
 import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
 import { toErrorJson, truncateMiddle } from '../../agent/support/result-json.ts'
@@ -13,7 +14,6 @@ import { createLruCache, createMemo } from '../../lib/lru-cache.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
 import type { Authority } from '../../message/authority.ts'
 import { isAttended, type MessageEvent, mayBeAsked } from '../../message/event.ts'
-import type { SessionSource } from '../../message/source.ts'
 import type { RoleSettings } from '../../platforms/config.ts'
 import type { ResultFiles } from './result-files.ts'
 
@@ -22,13 +22,7 @@ export interface OpenTools extends Pick<LoadedTools, 'resolve'> {
   readonly tools: AgentTools
 }
 
-interface TurnToolsDeps {
-  readonly settings: () => Pick<AgentConfig, 'agent' | 'terminal'> & { readonly roles: RoleSettings }
-  /** Takes the gateway's own secrets out of the results of tools. */
-  redact(text: string): string
-  /** Results that are too long for the model. Absent: none are stored. */
-  readonly resultFiles?: Pick<ResultFiles, 'shorten'>
-}
+type TurnToolSettings = Pick<AgentConfig, 'agent' | 'terminal'> & { readonly roles: RoleSettings }
 
 /** A sub-agent in the background works for the conversation of its parent. */
 export function conversationTurnOf({ event, id }: CallingTurn): string {
@@ -46,7 +40,17 @@ export function toolListOf(roles: RoleSettings, authority: Authority): readonly 
 /** The loaded tools as the agent loop uses them. */
 export function createAgentTools(
   loaded: LoadedTools,
-  { redact, settings, resultFiles }: TurnToolsDeps,
+  {
+    redact,
+    settings,
+    resultFiles,
+  }: {
+    /** Takes the gateway's own secrets out of the results of tools. */
+    redact(text: string): string
+    readonly settings: () => TurnToolSettings
+    /** Results that are too long for the model. Absent: none are stored. */
+    readonly resultFiles?: Pick<ResultFiles, 'shorten'> | undefined
+  },
   { sandbox }: { sandbox(): Promise<Sandbox | undefined> },
 ): AgentTools {
   const factsOf = (name: string) => loaded.resolve(name)?.facts
@@ -99,7 +103,7 @@ const networkOpen =
 
 /** The network is limited by the configuration, and the sandbox for it does not work. With `sandbox: off` the owner has decided. */
 async function isNetworkOpen(
-  { terminal: { sandbox_network: network } }: ReturnType<TurnToolsDeps['settings']>,
+  { terminal: { sandbox_network: network } }: TurnToolSettings,
   sandbox: () => Promise<Sandbox | undefined>,
 ): Promise<boolean> {
   return network !== 'on' && network !== true && (await sandbox())?.kind === 'none'
@@ -108,7 +112,7 @@ async function isNetworkOpen(
 /** Without a sandbox only owners reach the machine. With `sandbox: off` they may name tools that others get all the same. */
 async function mayRunWithoutSandbox(
   { facts: { name, toolset, machine } }: ParsedToolCall,
-  { roles, terminal }: ReturnType<TurnToolsDeps['settings']>,
+  { roles, terminal }: TurnToolSettings,
   authority: Authority,
   sandbox: () => Promise<Sandbox | undefined>,
 ): Promise<boolean> {
@@ -266,34 +270,26 @@ const maxToolsetLists = 64
 
 /** Finds the toolsets of which a session with these tools has one. */
 export function createToolsetFinder() {
-  const toolsets = createMemo<ReadonlySet<string>>(maxToolsetLists)
-  return async (
+  const toolsets = createMemo<Promise<ReadonlySet<string>>>(maxToolsetLists)
+  return (
     { tools, resolve }: OpenTools,
     names: readonly string[],
     custom: SelectionSettings['custom_toolsets'],
-  ): Promise<ReadonlySet<string>> => {
-    const { availableToolsets } = await import('../../agent/toolsets/available-toolsets.ts')
-    const offered = () => names.map((name) => ({ name, toolset: resolve(name)?.facts.toolset ?? '' }))
-    return toolsets([tools.schemas(), custom], names.join(), () => availableToolsets(offered(), custom))
-  }
-}
-
-interface CeilingOptions extends Pick<OpenTools, 'resolve'> {
-  readonly authority: Authority
-  readonly event: MessageEvent | undefined
-  /** What the configuration permits to the role. */
-  readonly list: readonly string[]
-  /** Several people write in the session of this source. */
-  isShared(source: SessionSource): boolean
+  ): Promise<ReadonlySet<string>> =>
+    toolsets([tools.schemas(), custom], names.join(), async () => {
+      const { availableToolsets } = await import('../../agent/toolsets/available-toolsets.ts')
+      const offered = names.map((name) => ({ name, toolset: resolve(name)?.facts.toolset ?? '' }))
+      return availableToolsets(offered, custom)
+    })
 }
 
 /** Without the tools that the role of the person may not use. */
 export async function belowCeiling(
   tools: AgentTools,
-  { isShared, resolve, authority, event, list }: CeilingOptions,
+  resolve: OpenTools['resolve'],
+  ceiling: Ceiling,
 ): Promise<AgentTools> {
-  if (list.every((entry) => entry === '*') && list.length > 0) return tools
+  if (ceiling.list.every((entry) => entry === '*') && ceiling.list.length > 0) return tools
   const { withCeiling } = await import('../../agent/loop/role-ceiling.ts')
-  const filtersSchemas = event === undefined || !isShared(event.source)
-  return withCeiling(tools, { resolve, authority, list, filtersSchemas })
+  return withCeiling(tools, resolve, ceiling)
 }

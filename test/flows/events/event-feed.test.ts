@@ -27,18 +27,17 @@ function createFeed(
   const events = createGatewayEvents({ listeners: [], hooks: () => undefined, emitsEvents: () => false, log })
   const stopping = new AbortController()
   let idle: (() => void) | undefined
-  const feed = createEventFeed({
-    ...{ store: openStore(t).store, events, stopping: stopping.signal, log },
-    ...deps,
-    withhold: (text) => text.replace('hunter2', '[withheld]'),
-    clock: () => start,
-    setTimer(call) {
+  const withhold = (text: string) => text.replace('hunter2', '[withheld]')
+  const feed = createEventFeed(
+    { store: openStore(t).store, events, log, withhold, clock: () => start, ...deps },
+    stopping.signal,
+    (call) => {
       idle = call
       return () => {
         idle = undefined
       }
     },
-  })
+  )
   return { feed, events, stopping, becomeIdle: () => idle?.() }
 }
 

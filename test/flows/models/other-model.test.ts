@@ -66,7 +66,8 @@ async function keysOfFallback(entry: Readonly<Record<string, unknown>>, more: ob
   }
   const failed = await create({ ...configured, model: 'failed' })
   keys = []
-  await chooseFallback({ settings: () => parsed, selection: () => configured, create, log: silentLog }, failed)
+  const { fallback_providers: entries } = parsed
+  await chooseFallback({ selection: () => configured, create }, { entries, log: silentLog }, failed)
   return keys
 }
 
