@@ -1,6 +1,8 @@
 /**
  * `hermes approvals`: the commands that run without a question, because an owner or a user of a conversation said so.
  */
+import { callRoute } from '../api/client.ts'
+import { revokeRemembered } from '../api/routes/approvals.ts'
 import { listGrants, revokeGrant } from '../approvals/queries.ts'
 import { grantNumber, maxListedGrants, rememberedApprovals } from '../approvals/remembered.ts'
 import { editConfigLists } from '../config/edit-config.ts'
@@ -51,7 +53,7 @@ export async function approvalsRevoke(context: CliContext, name: string): Promis
   await applyDeadLetterAction(context, {
     id,
     what: 'approval',
-    path: '/api/approvals/revoke',
+    inDaemon: (daemon) => callRoute(daemon, revokeRemembered, { body: { id } }),
     transaction: () => revokeGrant(id),
   })
   context.output.write(`Asked again from now on: ${name}\n`)

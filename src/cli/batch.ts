@@ -1,10 +1,13 @@
 /**
  * `hermes batch run`: sends the prompts of a file to the agent, each in a conversation of its own, and writes their answers.
  */
+
 import { closeSync, existsSync, openSync, readSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { findUnknownEntries, type SelectableTool } from '../agent/toolsets/select-tools.ts'
+import { callRoute } from '../api/client.ts'
 import type { Endpoint } from '../api/endpoint.ts'
+import { listTools } from '../api/routes/extensions.ts'
 import { askPrompt, createPatientFetch } from '../clients/batch/ask-prompt.ts'
 import type { BatchOptions } from '../clients/batch/batch-options.ts'
 import { type BatchState, openBatch, realPathOf } from '../clients/batch/batch-state.ts'
@@ -25,7 +28,7 @@ import type { CliContext } from './kit/context.ts'
 import { createDisplay } from './kit/display.ts'
 import { interceptSignals, openEndpoint } from './kit/endpoint.ts'
 import { readSettings } from './kit/settings.ts'
-import { assertToolsetsExist, fetchTools } from './shared/known-toolsets.ts'
+import { assertToolsetsExist } from './shared/known-toolsets.ts'
 
 /** Sets the exit code: 0, 1 when a prompt failed or a line is broken, 75 when the gateway went away, 130 when interrupted. */
 export async function batchRun(context: CliContext, file: string, options: BatchOptions): Promise<void> {
@@ -155,7 +158,7 @@ interface Work {
 async function runWith(context: CliContext, { endpoint, state, options, plan: read, stop }: Work): Promise<void> {
   if (endpoint.model === 'demo')
     context.errors.write('hermes: no model is configured: the offline demonstration answers (config/no-model)\n')
-  const tools = await fetchTools(endpoint.url, endpoint.token)
+  const { tools } = await callRoute(endpoint, listTools, {})
   const plan = await withKnownToolsets(context, read, tools, options)
   const { prompts, earlier } = plan
   const access = {

@@ -1,7 +1,9 @@
 /**
  * `hermes chat`: uses the running daemon, or a gateway in this process when none is running.
  */
+
 import { text } from 'node:stream/consumers'
+import { callRoute } from '../api/client.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { FoundConversation } from '../clients/chat/chat-api.ts'
 import { createChatClient } from '../clients/chat/chat-client.ts'
@@ -177,9 +179,12 @@ export async function readToolsets(
     .map((name) => name.trim())
     .filter((name) => name !== '')
   if (names.length === 0) throw new HermesError('cli/usage', '--toolsets names no toolset.')
-  const { assertToolsetsExist, fetchTools } = await import('./shared/known-toolsets.ts')
+  const [{ assertToolsetsExist }, { listTools }] = await Promise.all([
+    import('./shared/known-toolsets.ts'),
+    import('../api/routes/extensions.ts'),
+  ])
   const { config } = await readSettings(context)
-  const tools = await fetchTools(url, token)
+  const { tools } = await callRoute({ url, token }, listTools, {})
   const { custom_toolsets: custom } = config.current()
   assertToolsetsExist(names, tools, custom)
   if (session !== undefined) {

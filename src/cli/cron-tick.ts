@@ -2,7 +2,8 @@
  * `hermes cron tick`: carries out the jobs that are due, in a gateway that runs only for that time.
  */
 import { setTimeout } from 'node:timers/promises'
-import { type ApiAccess, sendRequest } from '../api/client.ts'
+import { type ApiAccess, callRoute } from '../api/client.ts'
+import { listJobs } from '../api/routes/jobs.ts'
 import { type Job, timeOf } from '../cron/job.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
 import { cronPlatform } from '../message/source.ts'
@@ -59,5 +60,5 @@ function isOpen({ state, next_run_at }: Job, now: number): boolean {
 }
 
 async function readJobs(gateway: ApiAccess): Promise<readonly Job[]> {
-  return parseJobs(await (await sendRequest(gateway, '/api/jobs')).json())
+  return parseJobs(await callRoute(gateway, listJobs, {}))
 }

@@ -1,6 +1,8 @@
 /**
  * `hermes gateway restart`: restarts the daemon and waits until it is ready again.
  */
+import { callRoute } from '../api/client.ts'
+import { restartGateway } from '../api/routes/operation.ts'
 import { HermesError, isHermesError } from '../lib/errors.ts'
 import { sleep } from '../lib/timers.ts'
 import type { CliContext } from './kit/context.ts'
@@ -18,7 +20,7 @@ export async function gatewayRestart(context: CliContext): Promise<void> {
   const daemon = await find()
   if (daemon === undefined) throw new HermesError('cli/no-daemon')
   const requestedAt = Date.now()
-  await daemon.post('/api/restart', {})
+  await callRoute(daemon, restartGateway, {})
   const { drain_timeout, restart_drain_timeout } = settings.config.current().agent
   const limitMs = (restart_drain_timeout ?? drain_timeout) * 1_000 + restartGraceMs
   for (let waitedMs = 0; waitedMs < limitMs; waitedMs += pollIntervalMs) {

@@ -1,6 +1,8 @@
 /**
  * `hermes gateway stop`: stops the daemon and waits until its process has exited.
  */
+import { callRoute } from '../api/client.ts'
+import { shutDownGateway } from '../api/routes/operation.ts'
 import { HermesError } from '../lib/errors.ts'
 import { sleep } from '../lib/timers.ts'
 import type { CliContext } from './kit/context.ts'
@@ -17,7 +19,7 @@ export async function gatewayStop(context: CliContext): Promise<void> {
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
   if (daemon === undefined) throw new HermesError('cli/no-daemon')
   const { running } = daemon.report.turns
-  await daemon.post('/api/shutdown', {})
+  await callRoute(daemon, shutDownGateway, {})
   if (running > 0) context.errors.write(`hermes: waiting for ${running} turn${running === 1 ? '' : 's'} to finish…\n`)
   const limitMs = settings.config.current().agent.drain_timeout * 1_000 + stopGraceMs
   for (let waitedMs = 0; isProcessAlive(daemon.pid); waitedMs += pollIntervalMs) {

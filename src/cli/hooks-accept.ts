@@ -1,6 +1,8 @@
 /**
  * `hermes hooks accept` and `hermes hooks revoke`: the consent to run a shell hook configured in config.yaml.
  */
+import { callRoute } from '../api/client.ts'
+import { reloadHooks } from '../api/routes/extensions.ts'
 import { hasConsent, readConsents, writeConsents } from '../hooks/consent.ts'
 import { programFiles, programHashOf } from '../hooks/program-files.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -38,7 +40,7 @@ async function updateConsents(
   const consent = toConsent(local ?? findHook(name, hooks))
   const { root } = context.home
   writeConsents(root, update(readConsents(root), consent))
-  await daemon?.post('/api/hooks/reload', {})
+  if (daemon !== undefined) await callRoute(daemon, reloadHooks, {})
   return consent
 }
 

@@ -1,6 +1,8 @@
 /**
  * `hermes hooks pause` and `hermes hooks resume`: through the daemon, or in the file that it reads at its start.
  */
+import { callRoute } from '../api/client.ts'
+import { pauseHook, resumeHook } from '../api/routes/extensions.ts'
 import { readPaused, writePaused } from '../hooks/paused-hooks.ts'
 import type { CliContext } from './kit/context.ts'
 import { findRunnableHook, loadKnownHooks } from './shared/known-hooks.ts'
@@ -18,7 +20,10 @@ export async function hooksResume(context: CliContext, name: string): Promise<vo
 async function setPaused({ home, ...rest }: CliContext, name: string, action: 'pause' | 'resume'): Promise<void> {
   const { daemon, hooks } = await loadKnownHooks({ home, ...rest })
   findRunnableHook(name, hooks)
-  if (daemon !== undefined) return await daemon.post(`/api/hooks/${action}`, { name })
+  if (daemon !== undefined) {
+    await callRoute(daemon, action === 'pause' ? pauseHook : resumeHook, { body: { name } })
+    return
+  }
   const paused = readPaused(home.hooks)
   if (action === 'pause') paused.add(name)
   else paused.delete(name)

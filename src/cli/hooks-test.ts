@@ -3,6 +3,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { callRoute } from '../api/client.ts'
+import { testHook as testHookRoute } from '../api/routes/extensions.ts'
 import { sampleContext } from '../hooks/sample-contexts.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { exitCodes } from '../lib/exit-codes.ts'
@@ -21,16 +23,15 @@ export interface HooksTestOptions {
   readonly json: boolean
 }
 
-const testResultSchema = z.looseObject({
-  ok: z.boolean(),
-  ms: z.number(),
-  value: z.unknown().optional(),
-  error: z.string().default(''),
-  stack: z.string().default(''),
+interface TestResult {
+  readonly ok: boolean
+  readonly ms: number
+  readonly value?: unknown
+  readonly error: string
+  readonly stack: string
   /** What the hook printed and logged. The output of a hook of the daemon is in the daemon's log. */
-  said: z.array(z.string()).default([]),
-})
-type TestResult = z.output<typeof testResultSchema>
+  readonly said: readonly string[]
+}
 
 /** Exit code 1 when the handler failed. Throws `cli/not-found`, `cli/usage`. */
 export async function hooksTest(context: CliContext, name: string, options: HooksTestOptions): Promise<void> {
@@ -83,10 +84,15 @@ async function testHook(
   { daemon, createRegistry }: KnownHooks,
   name: string,
   event: string,
-  context: unknown,
+  context: Readonly<Record<string, unknown>>,
 ): Promise<TestResult> {
-  if (daemon !== undefined)
-    return testResultSchema.parse(await daemon.request('/api/hooks/test', { name, event, context }))
+  if (daemon !== undefined) {
+    const fired = await callRoute(daemon, testHookRoute, { body: { name, event, context } })
+    const { ok, ms } = fired
+    return fired.ok
+      ? { ok, ms, value: fired.value, error: '', stack: '', said: [] }
+      : { ok, ms, error: fired.error, stack: fired.stack, said: [] }
+  }
   const said: string[] = []
   const registry = createRegistry(createCollectingLog(said))
   try {
@@ -113,7 +119,7 @@ function createCollectingLog(said: string[], isHost = false): Logger {
   return { debug: () => undefined, info: add, warn: add, error: add, child }
 }
 
-function readContextFile(file: string): unknown {
+function readContextFile(file: string): Record<string, unknown> {
   try {
     return z.record(z.string(), z.unknown()).parse(JSON.parse(readFileSync(file, 'utf8')))
   } catch (cause) {

@@ -1,6 +1,8 @@
 /**
  * `hermes inbox`: dead letters, that is messages whose processing failed too often, and messages not yet processed.
  */
+import { callRoute } from '../api/client.ts'
+import { dropInbox, retryInbox } from '../api/routes/operation.ts'
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/dead-letters.ts'
 import type { Transaction } from '../store/query.ts'
 import type { CliContext } from './kit/context.ts'
@@ -44,7 +46,7 @@ function formatState(state: string): Cell {
 export async function inboxRetry(context: CliContext, seq: number): Promise<void> {
   const appliedIn = await applyDeadLetterAction(context, {
     id: seq,
-    path: '/api/inbox/retry',
+    inDaemon: (daemon) => callRoute(daemon, retryInbox, { body: { id: seq } }),
     transaction: () => retryInTransaction(seq),
   })
   const when = appliedIn === 'daemon' ? 'now' : 'when the gateway starts'
@@ -52,7 +54,11 @@ export async function inboxRetry(context: CliContext, seq: number): Promise<void
 }
 
 export async function inboxDrop(context: CliContext, seq: number): Promise<void> {
-  await applyDeadLetterAction(context, { id: seq, path: '/api/inbox/drop', transaction: () => dropDeadEvent(seq) })
+  await applyDeadLetterAction(context, {
+    id: seq,
+    inDaemon: (daemon) => callRoute(daemon, dropInbox, { body: { id: seq } }),
+    transaction: () => dropDeadEvent(seq),
+  })
   context.output.write(`Message ${seq} was dropped.\n`)
 }
 

@@ -1,6 +1,8 @@
 /**
  * `hermes outbox`: dead letters, that is replies that could not be delivered and are not retried automatically.
  */
+import { callRoute } from '../api/client.ts'
+import { dropOutbox, retryOutbox } from '../api/routes/operation.ts'
 import { dropDeadLetter, listDeadLetterRows, retryDeadLetter } from '../outbox/dead-letters.ts'
 import type { Transaction } from '../store/query.ts'
 import type { CliContext } from './kit/context.ts'
@@ -36,7 +38,7 @@ export async function outboxList(context: CliContext, { json }: { readonly json:
 export async function outboxRetry(context: CliContext, id: number): Promise<void> {
   const appliedIn = await applyDeadLetterAction(context, {
     id,
-    path: '/api/outbox/retry',
+    inDaemon: (daemon) => callRoute(daemon, retryOutbox, { body: { id } }),
     transaction: () => retryInTransaction(id),
   })
   const when = appliedIn === 'daemon' ? 'now' : 'when the gateway starts'
@@ -46,7 +48,7 @@ export async function outboxRetry(context: CliContext, id: number): Promise<void
 export async function outboxDrop(context: CliContext, id: number): Promise<void> {
   await applyDeadLetterAction(context, {
     id,
-    path: '/api/outbox/drop',
+    inDaemon: (daemon) => callRoute(daemon, dropOutbox, { body: { id } }),
     transaction: () => dropDeadLetter(id, Date.now()),
   })
   context.output.write(`Reply ${id} was dropped.\n`)

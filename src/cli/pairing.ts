@@ -2,8 +2,15 @@
  * `hermes pairing`: through the running daemon, so that it takes effect at once; without one, in the files, under the lock of the
  * home.
  */
-import { z } from 'zod'
-import { createPairingAdmin, damageWarnings, denialEntry, type PairingAdmin } from '../flows/access/pairing-admin.ts'
+import { callRoute } from '../api/client.ts'
+import { approvePairing, clearPairing, denyPairing, revokePairing } from '../api/routes/pairing.ts'
+import {
+  type ApprovedPerson,
+  createPairingAdmin,
+  damageWarnings,
+  denialEntry,
+  type PairingAdmin,
+} from '../flows/access/pairing-admin.ts'
 import { addDenial } from '../inbox/trace.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -11,7 +18,7 @@ import { silentLog } from '../lib/log.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
 import { platformAccounts } from '../platforms/accounts.ts'
 import type { CliContext } from './kit/context.ts'
-import { findRunningDaemon, warnVersionMismatch } from './kit/daemon.ts'
+import { type Daemon, findRunningDaemon, warnVersionMismatch } from './kit/daemon.ts'
 import { createDisplay, reportEmptyList } from './kit/display.ts'
 import { lockHomeForCommand } from './kit/home-lock.ts'
 import { updateLockedStore } from './kit/home-store.ts'
@@ -21,15 +28,6 @@ import { readPairingList } from './shared/access-report.ts'
 interface JsonOption {
   readonly json: boolean
 }
-
-const approvedSchema = z.object({
-  platform: z.string(),
-  user_id: z.string(),
-  user_name: z.string(),
-  problem: z.string().optional(),
-  owners_named: z.array(z.string()).optional(),
-})
-const clearedSchema = z.object({ cleared: z.number() })
 
 export async function pairingList(context: CliContext, { json }: JsonOption): Promise<void> {
   const { pending, approved, locked, damaged } = readPairingList(context)
@@ -79,8 +77,12 @@ export async function pairingApprove(
   { json }: JsonOption,
 ): Promise<void> {
   const name = platform.toLowerCase()
-  const approved = approvedSchema.parse(
-    await run(context, '/api/pairing/approve', { platform: name, code }, (admin) => admin.approve(name, code)),
+  const body = { platform: name, code }
+  const approved = await run<ApprovedPerson>(
+    context,
+    body,
+    (daemon) => callRoute(daemon, approvePairing, { body }),
+    (admin) => admin.approve(name, code),
   )
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(approved)
@@ -101,7 +103,13 @@ export async function pairingRevoke(
   { json }: JsonOption,
 ): Promise<void> {
   const name = platform.toLowerCase()
-  await run(context, '/api/pairing/revoke', { platform: name, user_id: userId }, (admin) => admin.revoke(name, userId))
+  const body = { platform: name, user_id: userId }
+  await run<unknown>(
+    context,
+    body,
+    (daemon) => callRoute(daemon, revokePairing, { body }),
+    (admin) => admin.revoke(name, userId),
+  )
   if (json)
     return createDisplay(context.output, context.environment).json({ platform: name, user_id: userId, revoked: true })
   context.output.write(`Revoked: ${toSingleLine(userId)} has no pairing on ${name} any more.\n`)
@@ -115,12 +123,16 @@ export async function pairingDeny(
   { json }: JsonOption,
 ): Promise<void> {
   const name = platform.toLowerCase()
-  const denied = approvedSchema.parse(
-    await run(context, '/api/pairing/deny', { platform: name, person, via: 'cli' }, async (admin) => {
+  const body = { platform: name, person, via: 'cli' }
+  const denied = await run(
+    context,
+    body,
+    (daemon) => callRoute(daemon, denyPairing, { body }),
+    async (admin) => {
       const request = admin.deny(name, person)
       await updateLockedStore(context.home, () => addDenial(denialEntry(request, 'cli'), Date.now()), undefined)
       return { platform: name, user_id: request.userId, user_name: request.userName }
-    }),
+    },
   )
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(denied)
@@ -135,29 +147,31 @@ export async function pairingClear(
   { json }: JsonOption,
 ): Promise<void> {
   const name = platform?.toLowerCase()
-  const { cleared } = clearedSchema.parse(
-    await run(context, '/api/pairing/clear', name === undefined ? {} : { platform: name }, (admin) => ({
-      cleared: admin.clearPending(name),
-    })),
+  const body = { platform: name }
+  const { cleared } = await run(
+    context,
+    body,
+    (daemon) => callRoute(daemon, clearPairing, { body }),
+    (admin) => ({ cleared: admin.clearPending(name) }),
   )
   if (json) return createDisplay(context.output, context.environment).json({ cleared })
   context.output.write(`Ended ${cleared === 1 ? '1 request' : `${cleared} requests`} for access.\n`)
 }
 
 /** In the daemon if one runs, else in this process. */
-async function run(
+async function run<Result>(
   context: CliContext,
-  path: string,
-  body: Readonly<Record<string, unknown>>,
-  directly: (admin: PairingAdmin) => unknown,
-): Promise<unknown> {
-  if (Object.values(body).includes('')) throw new HermesError('cli/usage', 'Expected no empty argument.')
+  words: Readonly<Record<string, string | undefined>>,
+  inDaemon: (daemon: Daemon) => Promise<Result>,
+  directly: (admin: PairingAdmin) => Result | Promise<Result>,
+): Promise<Result> {
+  if (Object.values(words).includes('')) throw new HermesError('cli/usage', 'Expected no empty argument.')
   const { home } = context
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home, token: settings.token, fetch })
   if (daemon !== undefined) {
     warnVersionMismatch(context, daemon)
-    return await daemon.request(path, body)
+    return await inDaemon(daemon)
   }
   const lock = lockHomeForCommand(context.home)
   try {

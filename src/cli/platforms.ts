@@ -2,7 +2,8 @@
  * `hermes platforms manifest`: what a person pastes into the settings of an app at a platform, with the slash
  * commands of this gateway. Only a running gateway knows the commands of plugins and skills.
  */
-import { z } from 'zod'
+import { callRoute } from '../api/client.ts'
+import { listCommands } from '../api/routes/messages.ts'
 import { describedCommands } from '../app/built-in-commands.ts'
 import { createCommandRegistry } from '../commands/registry.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -11,8 +12,6 @@ import type { CliContext } from './kit/context.ts'
 import { findRunningDaemon } from './kit/daemon.ts'
 import { createDisplay } from './kit/display.ts'
 import { readSettings } from './kit/settings.ts'
-
-const commandsSchema = z.array(z.object({ name: z.string(), description: z.string(), argsHint: z.string() }))
 
 /** Throws `cli/not-found` for a platform without such a text, what `findRunningDaemon` throws, and `home/unusable`. */
 export async function platformsManifest(
@@ -32,7 +31,7 @@ export async function platformsManifest(
   const commands =
     daemon === undefined
       ? createCommandRegistry(describedCommands(), { settings: () => quickCommands, run: async () => '' }).list()
-      : commandsSchema.parse(await daemon.request('/api/commands'))
+      : await callRoute(daemon, listCommands, {})
   const display = createDisplay(context.output, context.environment)
   display.json(module.appManifest(commands))
   if (json || !display.isTerminal) return

@@ -2,6 +2,8 @@
  * `hermes plugins enable` and `hermes plugins disable`: edit the lists in config.yaml and keep its comments. A running
  * gateway applies the change at once.
  */
+import { callRoute } from '../api/client.ts'
+import { reloadPlugins as reloadRoute } from '../api/routes/extensions.ts'
 import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
 import { exitCodes } from '../lib/exit-codes.ts'
@@ -14,7 +16,6 @@ import {
   type KnownPlugin,
   type KnownPlugins,
   loadKnownPlugins,
-  parsePlugins,
 } from './shared/known-plugins.ts'
 
 type Action = 'enable' | 'disable'
@@ -65,7 +66,8 @@ function editsFor(action: Action, plugin: KnownPlugin, { plugins }: KnownPlugins
 
 /** Applies the change in the daemon and returns the new state of all plugins. */
 async function reloadPlugins(context: CliContext, { daemon }: KnownPlugins): Promise<readonly KnownPlugin[]> {
-  if (daemon !== undefined) return parsePlugins(await daemon.request('/api/plugins/reload', {}, reloadTimeoutMs))
+  if (daemon !== undefined)
+    return (await callRoute(daemon, reloadRoute, { signal: AbortSignal.timeout(reloadTimeoutMs) })).plugins
   return (await loadKnownPlugins(context)).plugins
 }
 

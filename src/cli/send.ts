@@ -4,7 +4,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
-import { z } from 'zod'
+import type { z } from 'zod'
+import { callRoute } from '../api/client.ts'
+import { sendMessage } from '../api/routes/messages.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { exitCodes } from '../lib/exit-codes.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
@@ -22,19 +24,7 @@ export interface SendOptions {
   readonly json: boolean
 }
 
-const responseSchema = z.looseObject({
-  results: z.array(
-    z.looseObject({
-      target: z.string(),
-      status: z.string(),
-      chat: z.string().optional(),
-      path: z.string().optional(),
-      error: z.string().optional(),
-    }),
-  ),
-})
-
-type Result = z.output<typeof responseSchema>['results'][number]
+type Result = z.output<typeof sendMessage.response>['results'][number]
 
 /** In addition to the time that the daemon waits for the platform. */
 const requestGraceMs = 15_000
@@ -63,9 +53,8 @@ export async function send(
     wait: timeout,
     force,
   }
-  const response = responseSchema.safeParse(await daemon.request('/api/send', body, timeout * 1_000 + requestGraceMs))
-  if (!response.success) throw new HermesError('cli/incompatible-response', '', { cause: response.error })
-  const { results } = response.data
+  const signal = AbortSignal.timeout(timeout * 1_000 + requestGraceMs)
+  const { results } = await callRoute(daemon, sendMessage, { body, signal })
   context.exitCode = exitCodeOf(results)
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(results)

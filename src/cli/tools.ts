@@ -2,6 +2,7 @@
  * `hermes tools`: the toolsets that the model is offered, and which of them the configuration takes away. Edits keep the
  * comments of config.yaml; a running gateway follows the file.
  */
+
 import { isDeepStrictEqual } from 'node:util'
 import { isBrowserOptional } from '../agent/browser/find-browser.ts'
 import { readKnownServers } from '../agent/mcp/known-tools.ts'
@@ -12,6 +13,8 @@ import {
   selectDisabledTools,
   selectTools,
 } from '../agent/toolsets/select-tools.ts'
+import { callRoute } from '../api/client.ts'
+import { listTools } from '../api/routes/extensions.ts'
 import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
 import { knownTools } from '../flows/tools/known-tools.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
@@ -21,7 +24,7 @@ import type { CliContext } from './kit/context.ts'
 import { findRunningDaemon } from './kit/daemon.ts'
 import { createDisplay } from './kit/display.ts'
 import { readSettings, type Settings } from './kit/settings.ts'
-import { assertPlatformExists, assertToolsetsExist, parseTools } from './shared/known-toolsets.ts'
+import { assertPlatformExists, assertToolsetsExist } from './shared/known-toolsets.ts'
 
 interface ToolsOptions {
   readonly platform?: string
@@ -53,7 +56,7 @@ async function loadToolsets(context: CliContext): Promise<KnownToolsets> {
       ),
     }
   }
-  return { settings, unavailable, tools: withOptional(parseTools(await daemon.request('/api/tools')), settings) }
+  return { settings, unavailable, tools: withOptional((await callRoute(daemon, listTools, {})).tools, settings) }
 }
 
 function withOptional(tools: readonly SelectableTool[], { config }: Settings): readonly SelectableTool[] {

@@ -73,11 +73,11 @@ const sampleContexts: SampleContexts = {
   'reaction:removed': reaction,
 }
 
-const byName: ReadonlyMap<string, unknown> = new Map(Object.entries(sampleContexts))
+const byName: ReadonlyMap<string, object> = new Map(Object.entries(sampleContexts))
 
 /** Supports any command name. Empty for unknown events. */
-export function sampleContext(event: string): unknown {
+export function sampleContext(event: string): Readonly<Record<string, unknown>> {
   const [base, name = ''] = event.split(':')
-  if (base !== 'command') return byName.get(event) ?? {}
+  if (base !== 'command') return { ...byName.get(event) }
   return { ...user, command: name, args: '', raw_command: name, raw_args: '' } satisfies HookEvents['command:status']
 }

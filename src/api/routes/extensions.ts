@@ -6,6 +6,7 @@ import { HermesError } from '../../lib/errors.ts'
 import { defineRoute } from '../route.ts'
 import type { ApiServices } from '../services.ts'
 import { okResponse } from '../shapes/common.ts'
+import { hooksResponse, pluginsResponse } from '../shapes/extensions.ts'
 
 const about = { access: 'token', tag: 'Extensions' } as const
 
@@ -14,10 +15,7 @@ export const listHooks = defineRoute({
   method: 'GET',
   path: '/api/hooks',
   summary: 'Lists hooks and their processes.',
-  response: z.object({
-    hooks: z.array(z.looseObject({ name: z.string(), state: z.string(), events: z.array(z.string()) })),
-    processes: z.array(z.looseObject({ name: z.string(), state: z.string() })),
-  }),
+  response: hooksResponse,
   handle: async ({ hooks, redact }) => redacted({ hooks: hooks.list(), processes: hooks.processes() }, redact),
 })
 
@@ -86,12 +84,6 @@ export const testHook = defineRoute({
     if (result.ok) return Response.json({ ok: true, ms, value: result.value ?? null })
     return { ok: false, ms, error: redact(result.message), stack: redact(result.stack) }
   },
-})
-
-const pluginsResponse = z.object({
-  plugins: z.array(
-    z.looseObject({ id: z.string(), name: z.string(), version: z.string(), state: z.string(), reason: z.string() }),
-  ),
 })
 
 export const listPlugins = defineRoute({

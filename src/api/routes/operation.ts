@@ -10,6 +10,7 @@ import { okResponse, platformHealth } from '../shapes/common.ts'
 const about = { access: 'token', tag: 'Operation' } as const
 const millis = z.number().describe('ms since 1970')
 const reasons = z.array(z.string())
+const stateAndReason = { state: z.string(), reason: z.string() }
 
 export const showStatus = defineRoute({
   method: 'GET',
@@ -30,13 +31,22 @@ export const showStatus = defineRoute({
     degraded: reasons,
     pendingRestart: reasons,
     turns: z.object({ running: z.int(), waiting: z.int() }),
-    background: z.array(z.looseObject({})),
-    hooks: z.array(z.looseObject({})),
-    plugins: z.array(z.looseObject({})),
-    daemons: z.array(z.looseObject({ name: z.string(), state: z.string() })),
-    homeChannels: z.array(
-      z.looseObject({ target: z.looseObject({ platform: z.string(), account: z.string(), chatId: z.string() }) }),
-    ),
+    // An older gateway may lack these.
+    background: z.array(z.looseObject({ id: z.string(), by: z.string(), ageMs: z.number() })).default([]),
+    hooks: z.array(z.looseObject({ name: z.string(), ...stateAndReason })).default([]),
+    plugins: z.array(z.looseObject({ id: z.string(), ...stateAndReason })).default([]),
+    daemons: z
+      .array(z.looseObject({ name: z.string(), owner: z.string(), restarts: z.number(), ...stateAndReason }))
+      .default([]),
+    homeChannels: z
+      .array(
+        z.looseObject({
+          target: z.looseObject({ platform: z.string(), account: z.string(), chatId: z.string() }),
+          name: z.string().optional(),
+          origin: z.string(),
+        }),
+      )
+      .default([]),
   }),
   async handle({ store, accountDirectory, lifecycle }) {
     const { readHomeChannels } = await import('../../flows/delivery/home-channels.ts')

@@ -2,13 +2,15 @@
  * Checks the hooks: invalid ones, disabled ones, and whether Python is available for those that need it.
  */
 import { spawnSync } from 'node:child_process'
-import { z } from 'zod'
+import { callRoute } from '../../api/client.ts'
+import { listHooks } from '../../api/routes/extensions.ts'
 import { describedCommands } from '../../app/built-in-commands.ts'
 import { eventNames, hookDirectories } from '../../app/compose-hooks.ts'
 import { createCommandRegistry } from '../../commands/registry.ts'
 import { discoverHooks } from '../../hooks/discovery.ts'
 import { createEventValidator } from '../../hooks/event-names.ts'
 import { messageOf } from '../../lib/errors.ts'
+import type { Daemon } from '../kit/daemon.ts'
 import { loadKnownHooks } from '../shared/known-hooks.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
@@ -32,7 +34,7 @@ export const checkHooks: Check = async ({ context, settings: { config }, daemon 
   if (hooks.some(({ language }) => language === 'python')) {
     findings.push(...checkPython(config.current().hooks.python, config.environment().values['PATH']))
   }
-  if (daemon !== undefined) findings.push(...(await resultsOfDaemon(() => daemon.request('/api/hooks'))))
+  if (daemon !== undefined) findings.push(...(await resultsOfDaemon(daemon)))
   else findings.push(...(await loadKnownHooks(context)).hooks.flatMap(consentNote))
   if (findings.length > 0) return findings
   const homeHooks = hooks.filter(({ origin }) => origin === 'home')
@@ -49,14 +51,9 @@ function checkPython(command: string, path = ''): CheckResult[] {
   return [problem('Hooks', `hooks in Python cannot run: ${command}: ${what}`, advice)]
 }
 
-const responseSchema = z.looseObject({
-  hooks: z.array(z.looseObject({ name: z.string(), state: z.string(), reason: z.string(), problem: z.string() })),
-})
-
-async function resultsOfDaemon(request: () => Promise<unknown>): Promise<CheckResult[]> {
-  const response = responseSchema.safeParse(await request())
-  if (!response.success) return []
-  return response.data.hooks.flatMap(({ name, state, reason, problem: newest }) => {
+async function resultsOfDaemon(daemon: Daemon): Promise<CheckResult[]> {
+  const { hooks } = await callRoute(daemon, listHooks, {})
+  return hooks.flatMap(({ name, state, reason, problem: newest }) => {
     if (state === 'not-accepted') return consentNote({ name, state })
     if (state === 'tripped') {
       return [

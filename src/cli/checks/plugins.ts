@@ -1,10 +1,12 @@
 /**
  * Checks the plugins: enabled ones that cannot be loaded, invalid directories, and warnings.
  */
-import { z } from 'zod'
+import { callRoute } from '../../api/client.ts'
+import { listPlugins } from '../../api/routes/extensions.ts'
 import { pluginDirectories } from '../../app/compose-plugins.ts'
 import { cataloguePlugins } from '../../plugins/catalogue.ts'
 import { createPluginReports, emptyRuntimeState, pluginFailures } from '../../plugins/plugin-report.ts'
+import type { Daemon } from '../kit/daemon.ts'
 import { withMissingPackages } from '../shared/known-plugins.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
@@ -28,7 +30,7 @@ export const checkPlugins: Check = async ({ context: { home }, settings, daemon 
   ]
   if (daemon !== undefined) {
     const known = new Set(failures.map(({ id }) => id))
-    findings.push(...(await resultsOfDaemon(() => daemon.request('/api/plugins'), known)))
+    findings.push(...(await resultsOfDaemon(daemon, known)))
   }
   if (findings.length > 0) return findings
   const enabled = reports.filter(({ state }) => state === 'enabled')
@@ -41,22 +43,10 @@ function adviceFor(id: string, state: string): string {
     : `Fix it, or run hermes plugins disable ${id}.`
 }
 
-const responseSchema = z.looseObject({
-  plugins: z.array(
-    z.looseObject({
-      id: z.string(),
-      state: z.string(),
-      reason: z.string(),
-      problem: z.string().default(''),
-    }),
-  ),
-})
-
 /** Failures that only occur when a plugin is loaded or reloaded. */
-async function resultsOfDaemon(request: () => Promise<unknown>, known: ReadonlySet<string>): Promise<CheckResult[]> {
-  const response = responseSchema.safeParse(await request())
-  if (!response.success) return []
-  return response.data.plugins.flatMap(({ id, state, reason, problem: newest }) => {
+async function resultsOfDaemon(daemon: Daemon, known: ReadonlySet<string>): Promise<CheckResult[]> {
+  const { plugins } = await callRoute(daemon, listPlugins, {})
+  return plugins.flatMap(({ id, state, reason, problem: newest }) => {
     if (known.has(id)) return []
     if (state === 'failed') return [problem(subject, `${id} cannot be loaded: ${reason}`, adviceFor(id, state))]
     return newest === '' ? [] : [problem(subject, `${id} still runs its previous version: ${newest}`, 'Fix its files.')]

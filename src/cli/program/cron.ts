@@ -65,7 +65,7 @@ export function addCronCommands(root: Command, context: CliContext): void {
       .option('--schedule <schedule>', 'another schedule')
       .option('--prompt <text>', 'another message for the agent'),
   ).action((job: string, options: JobOptions) => act({ action: 'update', job_id: job, ...requestOf(options) }, options))
-  const simple: readonly [string, string][] = [
+  const simple: readonly (readonly [CronRequest['action'], string])[] = [
     ['show', 'show all that is stored of a job'],
     ['pause', 'keep a job from running'],
     ['resume', 'let a paused job run again'],

@@ -5,7 +5,7 @@
 import { HermesError, isHermesError } from '../../lib/errors.ts'
 import type { Transaction } from '../../store/query.ts'
 import type { CliContext } from '../kit/context.ts'
-import { findRunningDaemon, warnVersionMismatch } from '../kit/daemon.ts'
+import { type Daemon, findRunningDaemon, warnVersionMismatch } from '../kit/daemon.ts'
 import { readSettings } from '../kit/settings.ts'
 
 export interface DeadLetterAction {
@@ -13,16 +13,16 @@ export interface DeadLetterAction {
   readonly id: number
   /** What the number belongs to; a dead letter by default. */
   readonly what?: string
-  /** The path of the action in the daemon's API: `/api/inbox/retry`. */
-  readonly path: string
-  /** The same action without a daemon; returns false when no dead letter has this number. */
+  /** The same action in the daemon. */
+  inDaemon(daemon: Daemon): Promise<unknown>
+  /** The action without a daemon; returns false when no dead letter has this number. */
   transaction(): Transaction<boolean>
 }
 
 /** Resolves with where the action was applied. Throws `cli/not-found` when no dead letter has this number. */
 export async function applyDeadLetterAction(
   context: CliContext,
-  { id, what = 'dead letter', path, transaction }: DeadLetterAction,
+  { id, what = 'dead letter', inDaemon, transaction }: DeadLetterAction,
 ): Promise<'daemon' | 'home'> {
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
@@ -33,7 +33,7 @@ export async function applyDeadLetterAction(
   }
   warnVersionMismatch(context, daemon)
   try {
-    await daemon.post(path, { id })
+    await inDaemon(daemon)
     return 'daemon'
   } catch (error) {
     throw isHermesError(error, 'http/not-found') ? createNotFoundError(what, id, error) : error

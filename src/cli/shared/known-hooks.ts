@@ -1,7 +1,10 @@
 /**
  * The hooks of this home: from the running daemon, or from the directories when none is running.
  */
-import { z } from 'zod'
+import type { z } from 'zod'
+import { callRoute } from '../../api/client.ts'
+import { listHooks } from '../../api/routes/extensions.ts'
+import { hookShape } from '../../api/shapes/extensions.ts'
 import { describedCommands } from '../../app/built-in-commands.ts'
 import { composeHooks } from '../../app/compose-hooks.ts'
 import { createCommandRegistry } from '../../commands/registry.ts'
@@ -13,32 +16,7 @@ import type { CliContext } from '../kit/context.ts'
 import { type Daemon, findRunningDaemon, warnVersionMismatch } from '../kit/daemon.ts'
 import { readSettings } from '../kit/settings.ts'
 
-/** A hook in the response of `GET /api/hooks`. Loose, because the daemon may be older or newer. */
-const hookSchema = z.looseObject({
-  name: z.string(),
-  kind: z.string(),
-  description: z.string(),
-  events: z.array(z.string()),
-  state: z.string(),
-  reason: z.string(),
-  problem: z.string(),
-  language: z.string(),
-  origin: z.string(),
-  folder: z.string(),
-  priority: z.number(),
-  timeoutMs: z.number(),
-  waiting: z.number(),
-  fired: z.number(),
-  failed: z.number(),
-  dropped: z.number(),
-  kills: z.number(),
-  meanMs: z.number().nullable(),
-  p99Ms: z.number().nullable(),
-  lastError: z.looseObject({ at: z.number(), event: z.string(), text: z.string() }).nullable(),
-})
-export type KnownHook = z.output<typeof hookSchema>
-
-const responseSchema = z.looseObject({ hooks: z.array(hookSchema) })
+export type KnownHook = z.output<typeof hookShape>
 
 export interface KnownHooks {
   /** `undefined` when no daemon is running. */
@@ -67,21 +45,18 @@ export async function loadKnownHooks(context: CliContext): Promise<KnownHooks> {
   }
   if (daemon === undefined) {
     const registry = createRegistry()
-    const hooks = registry.list().map((hook) => hookSchema.parse(hook))
+    const hooks = registry.list().map((hook) => hookShape.parse(hook))
     await registry.stop(0)
     return { daemon, hooks, redact, createRegistry }
   }
   warnVersionMismatch(context, daemon)
-  const response = responseSchema.safeParse(await daemon.request('/api/hooks'))
-  if (!response.success) {
-    throw new HermesError('cli/incompatible-response', '', { cause: response.error })
-  }
-  return { daemon, hooks: response.data.hooks, redact, createRegistry }
+  const { hooks } = await callRoute(daemon, listHooks, {})
+  return { daemon, hooks, redact, createRegistry }
 }
 
 /** The hook as it may be printed: a command line may contain a value of `.env`. */
 export function withoutSecrets(hook: KnownHook, redact: Redactor): KnownHook {
-  return hookSchema.parse(redactTexts(hook, redact))
+  return hookShape.parse(redactTexts(hook, redact))
 }
 
 /** Throws `cli/not-found`. */

@@ -1,7 +1,10 @@
 /**
  * The plugins of this home: from the running daemon, or from the directories when none is running.
  */
-import { z } from 'zod'
+import type { z } from 'zod'
+import { callRoute } from '../../api/client.ts'
+import { listPlugins } from '../../api/routes/extensions.ts'
+import { pluginShape } from '../../api/shapes/extensions.ts'
 import { pluginDirectories } from '../../app/compose-plugins.ts'
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { HermesError } from '../../lib/errors.ts'
@@ -12,40 +15,7 @@ import type { CliContext } from '../kit/context.ts'
 import { type Daemon, findRunningDaemon, warnVersionMismatch } from '../kit/daemon.ts'
 import { readSettings, type Settings } from '../kit/settings.ts'
 
-/** A plugin in the response of `GET /api/plugins`. Loose, because the daemon may be older or newer. */
-const pluginSchema = z.looseObject({
-  id: z.string(),
-  name: z.string(),
-  version: z.string(),
-  description: z.string(),
-  author: z.string(),
-  kind: z.string(),
-  language: z.string(),
-  origin: z.string(),
-  folder: z.string(),
-  state: z.string(),
-  reason: z.string(),
-  problem: z.string().default(''),
-  warnings: z.array(z.string()),
-  requires: z.array(z.string()),
-  registered: z.array(z.looseObject({ kind: z.string(), name: z.string() })),
-  hooks: z
-    .array(
-      z.looseObject({
-        point: z.string(),
-        calls: z.number(),
-        failures: z.number(),
-        skipped: z.number(),
-        dropped: z.number(),
-        lastError: z.looseObject({ text: z.string() }).nullable(),
-      }),
-    )
-    .default([]),
-  loadMs: z.number().nullable(),
-})
-export type KnownPlugin = z.output<typeof pluginSchema>
-
-const responseSchema = z.looseObject({ plugins: z.array(pluginSchema) })
+export type KnownPlugin = z.output<typeof pluginShape>
 
 export interface KnownPlugins {
   /** `undefined` when no daemon is running. */
@@ -62,7 +32,7 @@ export async function loadKnownPlugins(context: CliContext): Promise<KnownPlugin
   const plugins =
     daemon === undefined
       ? await scanPluginDirectories(context, settings)
-      : parsePlugins(await daemon.request('/api/plugins'))
+      : (await callRoute(daemon, listPlugins, {})).plugins
   return { daemon, settings, plugins: await withMissingPackages(plugins, settings) }
 }
 
@@ -88,14 +58,7 @@ export async function withMissingPackages<
 
 async function scanPluginDirectories({ home }: CliContext, { config }: Settings): Promise<readonly KnownPlugin[]> {
   const catalogue = await cataloguePlugins(pluginDirectories(home), config.current(), config.environment().values)
-  return z.array(pluginSchema).parse(createPluginReports(catalogue, emptyRuntimeState))
-}
-
-/** Parses the response of a daemon. Throws `cli/incompatible-response`. */
-export function parsePlugins(body: unknown): readonly KnownPlugin[] {
-  const response = responseSchema.safeParse(body)
-  if (response.success) return response.data.plugins
-  throw new HermesError('cli/incompatible-response', '', { cause: response.error })
+  return createPluginReports(catalogue, emptyRuntimeState).map((report) => pluginShape.parse(report))
 }
 
 /** The plugin with this id, or whose folder or manifest has this name if it is unique. Throws `cli/not-found`. */

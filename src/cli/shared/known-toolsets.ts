@@ -1,28 +1,10 @@
 /**
  * Checks the names of toolsets and platforms on the command line.
  */
-import { z } from 'zod'
 import { type CustomToolsets, findUnknownEntries, type SelectableTool } from '../../agent/toolsets/select-tools.ts'
-import { sendRequest } from '../../api/client.ts'
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { HermesError } from '../../lib/errors.ts'
 import type { Settings } from '../kit/settings.ts'
-
-const responseSchema = z.looseObject({
-  tools: z.array(z.looseObject({ name: z.string(), toolset: z.string() })),
-})
-
-/** Reads the response of `GET /api/tools`. Throws `cli/incompatible-response`. */
-export function parseTools(body: unknown): readonly SelectableTool[] {
-  const response = responseSchema.safeParse(body)
-  if (response.success) return response.data.tools
-  throw new HermesError('cli/incompatible-response', '', { cause: response.error })
-}
-
-/** The tools of a gateway. Throws `cli/no-daemon`, `cli/incompatible-response` or the gateway's error. */
-export async function fetchTools(url: string, token: string): Promise<readonly SelectableTool[]> {
-  return parseTools(await (await sendRequest({ url, token }, '/api/tools')).json())
-}
 
 /** Throws `cli/not-found` with the most similar name. */
 export function assertToolsetsExist(

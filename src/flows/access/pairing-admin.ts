@@ -35,9 +35,9 @@ export interface ApprovedPerson {
   readonly user_id: string
   readonly user_name: string
   /** What has not worked; absent if all has. */
-  readonly problem?: string
+  readonly problem?: string | undefined
   /** Who was written into `roles.owners`, because the person would otherwise be taken for an owner; absent if none. */
-  readonly owners_named?: readonly string[]
+  readonly owners_named?: readonly string[] | undefined
 }
 
 export interface PairingAdmin {

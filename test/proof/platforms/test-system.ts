@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
+import { callRoute } from '../../../src/api/client.ts'
+import { retryOutbox } from '../../../src/api/routes/operation.ts'
 import { findRunningDaemon } from '../../../src/cli/kit/daemon.ts'
 import { createHomeLayout } from '../../../src/lib/home.ts'
 import { type GatewayProcess, startDaemonProcess } from '../gateway-process.ts'
@@ -152,7 +154,7 @@ export async function createTestSystem(testPlatforms: readonly TestPlatform[]): 
     },
     async retryDeadLetters() {
       const found = await connectDaemon()
-      for (const { id } of deadLetters()) await found.post('/api/outbox/retry', { id })
+      for (const { id } of deadLetters()) await callRoute(found, retryOutbox, { body: { id } })
     },
     acceptedTexts: () =>
       query("select json_extract(payload, '$.text') as text from inbox order by seq").map(({ text }) => String(text)),
