@@ -49,7 +49,7 @@ import type { CheckpointServices } from '../commands/checkpoint.ts'
 import type { ConversationChoices } from '../commands/choices.ts'
 import { bindCommand, type CommandDefinition } from '../commands/command.ts'
 import type { GatewayAdmin, GatewayStatus, InstallationReport, StatusReport } from '../commands/gateway.ts'
-import type { CurrentModel, ModelPlace, ModelServices } from '../commands/model.ts'
+import type { CurrentModel, ModelConversation, ModelServices } from '../commands/model.ts'
 import type { StopControl } from '../commands/session.ts'
 import type { TaskServices } from '../commands/tasks.ts'
 import { lazy } from '../lib/lazy.ts'
@@ -63,7 +63,7 @@ export interface ModelAccess {
   /** For `/model`. */
   services(): Promise<ModelServices>
   /** The model that answers in a conversation. */
-  modelOf(place: ModelPlace): Promise<Pick<CurrentModel, 'model' | 'provider' | 'contextLength'>>
+  modelOf(conversation: ModelConversation): Promise<Pick<CurrentModel, 'model' | 'provider' | 'contextLength'>>
 }
 
 /** The gateway as commands use it. */

@@ -9,7 +9,7 @@ import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { TransactionPart } from '../store/transaction-part.ts'
 import type { TypedMessage } from './busy.ts'
-import type { ModelPlace } from './model.ts'
+import type { ModelConversation } from './model.ts'
 import type { SessionStatus } from './session.ts'
 
 /** Who asks, and where. */
@@ -57,7 +57,7 @@ export interface ConversationServices {
   /** Numbers of the last `days` days: of the whole gateway for an owner in a direct message, else of what `list` shows. */
   insights(caller: ConversationCaller, days: number): Promise<Insights>
   /** The window of the model that answers here, in tokens. */
-  contextLength(place: ModelPlace): Promise<number>
+  contextLength(conversation: ModelConversation): Promise<number>
   /** Takes known secrets out of a text, as replies do. */
   withhold(text: string): string
 }

@@ -7,7 +7,7 @@ import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource, Target } from '../message/source.ts'
 import type { TransactionPart } from '../store/transaction-part.ts'
 import type { CommandDescription } from './command.ts'
-import type { CurrentModel, ModelPlace } from './model.ts'
+import type { CurrentModel, ModelConversation } from './model.ts'
 import type { SessionStatus } from './session.ts'
 
 /** A command as lists of commands show it. */
@@ -22,7 +22,7 @@ export interface CommandList {
 
 /** For `/start` and `/status`: the model that answers in a conversation. */
 export interface ModelNames {
-  modelOf(place: ModelPlace): Promise<Pick<CurrentModel, 'model' | 'provider'>>
+  modelOf(conversation: ModelConversation): Promise<Pick<CurrentModel, 'model' | 'provider'>>
 }
 
 /** For `/status`. */

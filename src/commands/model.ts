@@ -41,18 +41,18 @@ export interface ModelRequest {
 }
 
 export interface ModelServices {
-  current(place: ModelPlace): Promise<CurrentModel>
+  current(conversation: ModelConversation): Promise<CurrentModel>
   /** All providers with a key or an address, or one of them; undefined when there is no such provider. */
-  list(place: ModelPlace, provider?: string): Promise<readonly ListedProvider[] | undefined>
+  list(conversation: ModelConversation, provider?: string): Promise<readonly ListedProvider[] | undefined>
   /** From the next turn on. Rejects `config/…` when config.yaml cannot be changed, and `store/…`. */
-  choose(place: ModelPlace, request: ModelRequest): Promise<ModelChange>
+  choose(conversation: ModelConversation, request: ModelRequest): Promise<ModelChange>
   /** The next level names the model again. */
-  reset(place: ModelPlace): Promise<CurrentModel>
+  reset(conversation: ModelConversation): Promise<CurrentModel>
   /** Takes known secrets out of a text, as replies do. */
   withhold(text: string): string
 }
 
-export interface ModelPlace {
+export interface ModelConversation {
   readonly sessionKey: SessionKey
   readonly source: SessionSource
 }

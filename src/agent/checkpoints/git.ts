@@ -19,7 +19,7 @@ export class GitError extends Error {
   override readonly name = 'GitError'
 }
 
-export interface GitPlace {
+export interface GitRepository {
   /** Absolute path of the program. */
   readonly program: string
   readonly searchPath: string
@@ -43,7 +43,7 @@ const settings = [
   ...['diff.external=', 'core.pager=cat', 'safe.directory=*', 'core.logAllRefUpdates=false'],
 ]
 
-export function createGit({ program, searchPath, gitDirectory, workTree }: GitPlace): RunGit {
+export function createGit({ program, searchPath, gitDirectory, workTree }: GitRepository): RunGit {
   const env = {
     PATH: searchPath,
     HOME: gitDirectory,

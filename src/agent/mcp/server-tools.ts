@@ -2,7 +2,7 @@
  * The tools of one MCP server as tools of the agent (contract agent.md S13): `mcp_<server>_<tool>`, and its resources and prompts.
  */
 import { z } from 'zod'
-import { asArray, asRecord, asString } from '../../lib/json.ts'
+import { asArray, asRecord, asString, type JsonObject } from '../../lib/json.ts'
 import type { Authority } from '../../message/authority.ts'
 import { storedCharsOf, toErrorJson, toResultJson } from '../support/result-json.ts'
 import type { QuestionPort } from '../tools/clarify.ts'
@@ -49,7 +49,7 @@ export function createServerTools(deps: ServerToolsDeps): ServerTools {
     )
   const definitions = new Map<string, ToolDefinition>()
   for (const tool of selected.slice(0, maxOfferedTools)) {
-    const definition = toDefinition(deps, tool)
+    const definition = toDefinition(deps, toServerTool(server, tool))
     if (definitions.has(definition.name))
       problems.push(`its tool ${tool.name} is left out, because another one becomes ${definition.name}, too`)
     else definitions.set(definition.name, definition)
@@ -83,32 +83,53 @@ function unmatchedEntries({ server, settings: { tools }, catalogue }: ServerTool
     .map((pattern) => `mcp_servers.${server}.tools.${key}: it has no tool ${JSON.stringify(pattern)}`)
 }
 
-function toDefinition(
+/** A tool of the agent that sends one request to the server. */
+interface ServerTool<Schema extends z.ZodObject> {
+  readonly name: string
+  readonly description: string
+  readonly parameters: Schema
+  readonly jsonSchema?: JsonObject
+  readonly label?: (args: z.output<Schema>) => string
+  /** What only reads needs an approval where every call does. */
+  readonly readOnly: boolean
+  request(args: z.output<Schema>): ServerRequest
+  toJson(result: unknown, maxChars: number): string
+}
+
+function toDefinition<Schema extends z.ZodObject>(
   deps: ServerToolsDeps,
-  { name: remoteName, description, inputSchema, readOnly }: RemoteTool,
-): ToolDefinition {
+  { name: remoteName, description, parameters, jsonSchema, label, readOnly, request, toJson }: ServerTool<Schema>,
+): ToolDefinition<Schema> {
   const { server, settings } = deps
   const name = toolNameOf(server, remoteName)
   const asks = settings.approval === 'always' || (settings.approval === 'auto' && !readOnly)
   return {
     name,
     toolset: toolsetOfServer(server),
-    description: `${description} (MCP server ${server})`,
-    parameters: z.looseObject({}),
-    jsonSchema: inputSchema,
+    description,
+    parameters,
+    ...(jsonSchema && { jsonSchema }),
+    ...(label && { label }),
     // A hint of the server decides neither what guests may use nor what runs twice.
     mode: 'effect',
-    ...(settings.supports_parallel_tool_calls && !asks ? { runsInParallel: true } : {}),
-    ...(asks ? { approval: () => approvalNeed(server, name, remoteName) } : {}),
+    runsInParallel: settings.supports_parallel_tool_calls && !asks,
+    ...(asks && { approval: () => approvalNeed(server, name, remoteName) }),
     run: (args, context) =>
       asks && context.isApproved !== true
         ? Promise.resolve(notApproved(name))
-        : answer(
-            deps,
-            context,
-            { method: 'tools/call', params: { name: remoteName, arguments: args } },
-            toolResultJson,
-          ),
+        : answer(deps, context, request(args), toJson),
+  }
+}
+
+function toServerTool(server: string, { name, description, inputSchema, readOnly }: RemoteTool) {
+  return {
+    name,
+    description: `${description} (MCP server ${server})`,
+    parameters: z.looseObject({}),
+    jsonSchema: inputSchema,
+    readOnly,
+    request: (args: object) => ({ method: 'tools/call' as const, params: { name, arguments: args } }),
+    toJson: toolResultJson,
   }
 }
 
@@ -151,7 +172,6 @@ async function answer(
 
 const cursor = z.string().optional().describe('next_cursor of the page before')
 
-/** What reads only needs an approval where every call does. */
 function utilityTools(deps: ServerToolsDeps): readonly ToolDefinition[] {
   const { settings, catalogue } = deps
   return [
@@ -160,50 +180,20 @@ function utilityTools(deps: ServerToolsDeps): readonly ToolDefinition[] {
   ]
 }
 
-interface UtilityTool<Schema extends z.ZodObject> {
-  readonly name: string
-  readonly description: string
-  readonly parameters: Schema
-  readonly label?: (args: z.output<Schema>) => string
-  request(args: z.output<Schema>): ServerRequest
-  toJson(result: unknown, maxChars: number): string
-}
-
-function utilityTool<Schema extends z.ZodObject>(
-  deps: ServerToolsDeps,
-  tool: UtilityTool<Schema>,
-): ToolDefinition<Schema> {
-  const { server, settings } = deps
-  const name = toolNameOf(server, tool.name)
-  const asks = settings.approval === 'always'
-  return {
-    name,
-    toolset: toolsetOfServer(server),
-    description: `${tool.description} of the MCP server ${server}.`,
-    parameters: tool.parameters,
-    mode: 'effect',
-    ...(tool.label === undefined ? {} : { label: tool.label }),
-    ...(settings.supports_parallel_tool_calls && !asks ? { runsInParallel: true } : {}),
-    ...(asks ? { approval: () => approvalNeed(server, name, tool.name) } : {}),
-    run: (args, context) =>
-      asks && context.isApproved !== true
-        ? Promise.resolve(notApproved(name))
-        : answer(deps, context, tool.request(args), tool.toJson),
-  }
-}
-
 function resourceTools(deps: ServerToolsDeps) {
   return [
-    utilityTool(deps, {
+    toDefinition(deps, {
       name: 'list_resources',
-      description: 'List the resources',
+      description: `List the resources of the MCP server ${deps.server}.`,
+      readOnly: true,
       parameters: z.object({ cursor }),
       request: (params) => ({ method: 'resources/list', params }),
       toJson: listJson('resources', ['uri', 'name', 'description', 'mimeType']),
     }),
-    utilityTool(deps, {
+    toDefinition(deps, {
       name: 'read_resource',
-      description: 'Read a resource',
+      description: `Read a resource of the MCP server ${deps.server}.`,
+      readOnly: true,
       parameters: z.object({ uri: z.string() }),
       label: ({ uri }) => uri,
       request: (params) => ({ method: 'resources/read', params }),
@@ -221,16 +211,18 @@ function resourceTools(deps: ServerToolsDeps) {
 
 function promptTools(deps: ServerToolsDeps) {
   return [
-    utilityTool(deps, {
+    toDefinition(deps, {
       name: 'list_prompts',
-      description: 'List the prompts',
+      description: `List the prompts of the MCP server ${deps.server}.`,
+      readOnly: true,
       parameters: z.object({ cursor }),
       request: (params) => ({ method: 'prompts/list', params }),
       toJson: listJson('prompts', ['name', 'description', 'arguments']),
     }),
-    utilityTool(deps, {
+    toDefinition(deps, {
       name: 'get_prompt',
-      description: 'Read a prompt',
+      description: `Read a prompt of the MCP server ${deps.server}.`,
+      readOnly: true,
       parameters: z.object({ name: z.string(), arguments: z.record(z.string(), z.string()).optional() }),
       label: ({ name }) => name,
       request: (params) => ({ method: 'prompts/get', params }),

@@ -93,25 +93,25 @@ async function withPictures({ body, headers, pictures: { folder } }: PictureRequ
 const missingText = '[This picture cannot be shown: its file is missing on the machine of the gateway.]'
 const refusedText = '[This picture cannot be shown: the provider of the model does not accept it.]'
 
-/** A copy of the value. A picture without a place becomes a text. The places are asked for in the order of the JSON. */
+/** A copy of the value. A picture without a marker becomes a text. The markers are asked for in the order of the JSON. */
 async function replacePictures(
   value: unknown,
-  placeOf: (file: string) => Promise<string | undefined>,
+  markerOf: (file: string) => Promise<string | undefined>,
   otherwise: string,
 ): Promise<unknown> {
   if (Array.isArray(value)) {
     const replaced: unknown[] = []
-    for (const item of value) replaced.push(await replacePictures(item, placeOf, otherwise))
+    for (const item of value) replaced.push(await replacePictures(item, markerOf, otherwise))
     return replaced
   }
   if (!isRecord(value)) return value
   const picture = readPicture(value)
   if (picture !== undefined) {
-    const place = await placeOf(picture.file)
-    return place === undefined ? { type: picture.textType, text: otherwise } : picture.insert(place)
+    const marker = await markerOf(picture.file)
+    return marker === undefined ? { type: picture.textType, text: otherwise } : picture.insert(marker)
   }
   const replaced: Record<string, unknown> = {}
-  for (const [key, item] of Object.entries(value)) replaced[key] = await replacePictures(item, placeOf, otherwise)
+  for (const [key, item] of Object.entries(value)) replaced[key] = await replacePictures(item, markerOf, otherwise)
   return replaced
 }
 
@@ -119,8 +119,8 @@ interface FoundPicture {
   readonly file: string
   /** The type of a part with text in the same format. */
   readonly textType: 'text' | 'input_text'
-  /** The part of the request with the content at this place. */
-  insert(place: string): JsonObject
+  /** The part of the request with this text as the content of the picture. */
+  insert(content: string): JsonObject
 }
 
 /** The picture of a part in one of the three formats; undefined for any other value. */
@@ -128,15 +128,15 @@ function readPicture(part: JsonObject): FoundPicture | undefined {
   switch (part['type']) {
     case 'image_url': {
       const image = asRecord(part['image_url'])
-      return parseAddress(image['url'], 'text', (place, mimeType) => ({
+      return parseAddress(image['url'], 'text', (content, mimeType) => ({
         ...part,
-        image_url: { ...image, url: `data:${mimeType};base64,${place}` },
+        image_url: { ...image, url: `data:${mimeType};base64,${content}` },
       }))
     }
     case 'input_image':
-      return parseAddress(part['image_url'], 'input_text', (place, mimeType) => ({
+      return parseAddress(part['image_url'], 'input_text', (content, mimeType) => ({
         ...part,
-        image_url: `data:${mimeType};base64,${place}`,
+        image_url: `data:${mimeType};base64,${content}`,
       }))
     case 'image':
       return parseAddress(asRecord(part['source'])['url'], 'text', (data, mimeType) => ({
@@ -161,12 +161,12 @@ const addressPattern = /^hermes-picture:(?<file>[0-9a-f]{64}\.(?<extension>png|j
 function parseAddress(
   address: unknown,
   textType: FoundPicture['textType'],
-  insert: (place: string, mimeType: string) => JsonObject,
+  insert: (content: string, mimeType: string) => JsonObject,
 ): FoundPicture | undefined {
   const { file, extension = '' } = addressPattern.exec(String(address))?.groups ?? {}
   const mimeType = types[extension]
   if (file === undefined || mimeType === undefined) return undefined
-  return { file, textType, insert: (place) => insert(place, mimeType) }
+  return { file, textType, insert: (content) => insert(content, mimeType) }
 }
 
 async function findFile(path: string): Promise<PictureFile | undefined> {

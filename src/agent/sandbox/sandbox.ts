@@ -114,7 +114,7 @@ export function toHostPath(view: SandboxView, path: string): string {
 }
 
 /**
- * Returns the reason of `Sandbox.hiddenReason`. The place to which a path leads decides. A path in the real `/tmp`,
+ * Returns the reason of `Sandbox.hiddenReason`. What a path leads to decides. A path in the real `/tmp`,
  * which the sandbox replaces, is hidden if it exists there.
  */
 export function hiddenReason(view: SandboxView, path: string): string | undefined {
@@ -127,9 +127,9 @@ function isHidden(view: SandboxView, path: string): boolean {
   // In a replaced directory, the links of this machine mean nothing.
   if (hostPath !== path)
     return accessOf(view, path) === 'hidden' || (findEntry(hostPath) === undefined && findEntry(path) !== undefined)
-  const place = realPath(path)
+  const target = realPath(path)
   // A link may lead into a replaced directory.
-  return place === path ? accessOf(view, path) === 'hidden' : isHidden(view, place)
+  return target === path ? accessOf(view, path) === 'hidden' : isHidden(view, target)
 }
 
 const temporaryDirectories = ['/tmp', '/var/tmp']

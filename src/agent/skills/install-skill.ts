@@ -55,7 +55,7 @@ export async function installSkills(options: InstallOptions): Promise<InstalledS
   if (twice !== undefined) throw new InstallError(`${source} contains two skills of the name ${twice}.`)
   await mkdir(root, { recursive: true, mode: 0o700 })
   await withFileLock(join(root, lockFile), async () => {
-    for (const { directory, name } of targets) await checkPlace(directory, replace, await find(name))
+    for (const { directory, name } of targets) await checkTarget(directory, replace, await find(name))
     await removeLeftovers(join(root, category))
     for (const { directory, name, files } of targets) await writeSkill(directory, name, files)
   })
@@ -63,7 +63,7 @@ export async function installSkills(options: InstallOptions): Promise<InstalledS
 }
 
 /** @param existing the skill of the home that has the name now */
-async function checkPlace(directory: string, replace: boolean, existing: Skill | undefined): Promise<void> {
+async function checkTarget(directory: string, replace: boolean, existing: Skill | undefined): Promise<void> {
   if (!replace && (await exists(directory)))
     throw new InstallError(`${directory} exists; --replace replaces the skill.`)
   // The name alone would still mean the other one.

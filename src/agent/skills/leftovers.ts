@@ -19,8 +19,8 @@ export async function removeLeftovers(folder: string): Promise<void> {
     const [, kind, skill] = leftoverPattern.exec(name) ?? []
     if (kind === undefined) continue
     const path = join(folder, name)
-    const place = kind === 'old' && skill !== undefined ? join(folder, skill) : undefined
-    if (place !== undefined && (await isMissing(place))) await rename(path, place)
+    const target = kind === 'old' && skill !== undefined ? join(folder, skill) : undefined
+    if (target !== undefined && (await isMissing(target))) await rename(path, target)
     else await rm(path, { recursive: true, force: true })
   }
 }

@@ -4,7 +4,7 @@
  */
 import { dropSessionGrants } from '../../approvals/queries.ts'
 import type { ConversationCaller, ConversationServices, RetryResult, UndoResult } from '../../commands/conversation.ts'
-import type { ModelPlace } from '../../commands/model.ts'
+import type { ModelConversation } from '../../commands/model.ts'
 import { acceptEvent, countQueuedEvents } from '../../inbox/queries.ts'
 import { parseStoredEvent, serializeEvent } from '../../inbox/stored-event.ts'
 import type { Spent } from '../../lib/format-cost.ts'
@@ -45,7 +45,7 @@ export interface ConversationDeps {
   sessionRewound(rewound: Pick<ReplacedSession, 'sessionKey' | 'source'> & { readonly sessionId: string }): void
   /** Whether several people write in the conversation. */
   isShared(source: SessionSource): boolean
-  readonly models: { modelOf(place: ModelPlace): Promise<{ readonly contextLength: number }> }
+  readonly models: { modelOf(conversation: ModelConversation): Promise<{ readonly contextLength: number }> }
   withhold(text: string): string
   readonly clock: () => number
 }
@@ -154,7 +154,7 @@ export function createConversationServices(deps: ConversationDeps): Conversation
       return { ...stored, isWholeGateway }
     },
 
-    contextLength: async (place) => (await deps.models.modelOf(place)).contextLength,
+    contextLength: async (conversation) => (await deps.models.modelOf(conversation)).contextLength,
     withhold: deps.withhold,
   }
 }

@@ -2,7 +2,7 @@
  * The services of `/model`. Loaded with the command, and with `/status` where a conversation may have a model of its own.
  */
 
-import type { CurrentModel, ListedProvider, ModelPlace, ModelServices } from '../../commands/model.ts'
+import type { CurrentModel, ListedProvider, ModelConversation, ModelServices } from '../../commands/model.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { changeSessionSetting, readSessionSettings } from '../../sessions/session-state.ts'
@@ -26,12 +26,12 @@ export function createModelServices(
     import('../models/model-directory.ts').then(({ createModelDirectory }) => createModelDirectory(models)),
   )
 
-  async function resolve({ sessionKey, source }: ModelPlace): Promise<ConversationModel> {
+  async function resolve({ sessionKey, source }: ModelConversation): Promise<ConversationModel> {
     const settings = await store.run(() => readSessionSettings(sessionKey))
     return await models.conversationModel({ source, settings })
   }
 
-  const current = async (place: ModelPlace) => toCurrent(gateway, models, await resolve(place))
+  const current = async (conversation: ModelConversation) => toCurrent(gateway, models, await resolve(conversation))
 
   async function changeGlobally({ provider, model, contextLength }: Extract<FoundModel, { kind: 'found' }>) {
     const { editModel } = await import('../models/edit-model.ts')
@@ -41,31 +41,31 @@ export function createModelServices(
   return {
     current,
     withhold,
-    async list(place, provider) {
+    async list(conversation, provider) {
       const { list, providers } = await openDirectory()
       if (provider !== undefined) {
         const models = await list(provider)
         return models === undefined ? undefined : [toListed(models)]
       }
-      const { settings } = await resolve(place)
+      const { settings } = await resolve(conversation)
       const all = await Promise.all((await providers(settings)).map(list))
       return all.flatMap((models) => (models === undefined ? [] : [toListed(models)]))
     },
-    async choose(place, { words, provider, isGlobal }) {
-      const { settings } = await resolve(place)
+    async choose(conversation, { words, provider, isGlobal }) {
+      const { settings } = await resolve(conversation)
       const result = await (await openDirectory()).find(words, provider, settings)
       if (result.kind === 'unusable')
         return { kind: 'unusable', provider: result.provider, reason: messageOf(result.problem) }
       if (result.kind !== 'found') return result
       if (isGlobal) await changeGlobally(result)
       const choice = isGlobal ? null : formatModelChoice(result)
-      await store.run(() => changeSessionSetting(place.sessionKey, 'model', choice))
-      const now: CurrentModel = isGlobal ? toGlobal(gateway, result) : await current(place)
+      await store.run(() => changeSessionSetting(conversation.sessionKey, 'model', choice))
+      const now: CurrentModel = isGlobal ? toGlobal(gateway, result) : await current(conversation)
       return { kind: 'changed', now, isUnchecked: result.isUnchecked === true }
     },
-    async reset(place) {
-      await store.run(() => changeSessionSetting(place.sessionKey, 'model', null))
-      return await current(place)
+    async reset(conversation) {
+      await store.run(() => changeSessionSetting(conversation.sessionKey, 'model', null))
+      return await current(conversation)
     },
   }
 }

@@ -159,8 +159,8 @@ test('guests get no tool of a server by default, because every tool counts as on
 test('calls run at the same time only where the server allows it and no one is asked', () => {
   const { toolOf } = create({ config: { supports_parallel_tool_calls: true } })
   assert.equal(toolOf('mcp_my_server_look').runsInParallel, true)
-  assert.equal(toolOf('mcp_my_server_work').runsInParallel, undefined)
-  assert.equal(create().toolOf('mcp_my_server_look').runsInParallel, undefined)
+  assert.equal(toolOf('mcp_my_server_work').runsInParallel, false)
+  assert.equal(create().toolOf('mcp_my_server_look').runsInParallel, false)
 })
 
 test('a failure of the server is told to the model with a code', async () => {

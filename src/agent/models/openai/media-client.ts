@@ -4,10 +4,11 @@
  */
 import { OpenAI } from 'openai'
 import { asRecord, asString } from '../../../lib/json.ts'
-import { type FetchFunction, limitErrorBody } from '../http-fetch.ts'
+import type { FetchFunction } from '../http-fetch.ts'
 import { mapProviderError } from '../map-provider-error.ts'
 import { ModelError } from '../provider.ts'
 import { uploadFetch } from '../upload-fetch.ts'
+import { createClientOptions } from './client-options.ts'
 
 export interface MediaServer {
   /** Without a trailing slash. */
@@ -44,19 +45,8 @@ const maxAnswerBytes = 64 * 1_048_576
 /** Each method rejects with `ModelError`, or with the reason of the signal. */
 export function createMediaClient({ baseUrl, apiKey, timeoutMs, now }: MediaServer): MediaClient {
   const client = new OpenAI({
-    apiKey: apiKey || 'none',
-    baseURL: baseUrl,
-    // When omitted, these are read from the process environment.
-    organization: null,
-    project: null,
-    webhookSecret: null,
-    adminAPIKey: null,
-    logLevel: 'off',
-    // The caller repeats a call, perhaps with another key.
-    maxRetries: 0,
+    ...createClientOptions(baseUrl, apiKey, limitBody(uploadFetch)),
     timeout: timeoutMs,
-    fetch: limitBody(limitErrorBody(uploadFetch)),
-    ...(apiKey === '' ? { defaultHeaders: { Authorization: null } } : {}),
   })
   const context = { host: new URL(baseUrl).host, secrets: [apiKey], now }
 
