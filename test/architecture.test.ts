@@ -203,6 +203,7 @@ const packageSites: Readonly<Record<string, RegExp>> = {
   pino: /^src\/lib\/log/,
   'pino-pretty': /^src\/lib\/log-terminal/,
   marked: /^src\/lib\/markdown|^platforms\/web\//,
+  diff: /^src\/agent\/tools\/support\/unified-diff\.ts$/,
   fastify: /^src\/http\//,
   'eventsource-parser': /^src\/agent\/models\//,
   openai: /^src\/agent\/models\//,

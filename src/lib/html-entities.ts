@@ -1,6 +1,6 @@
 /**
  * Decodes the character references of Markdown: `&amp;`, `&#8212;`, `&#x2014;` and the names of HTML 4. Unknown names stay
- * unchanged.
+ * unchanged. The package `entities` knows all names of HTML 5, and costs each start three milliseconds: `#sdk` exports this.
  */
 
 /** Decodes once: `&amp;lt;` becomes `&lt;`. */

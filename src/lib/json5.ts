@@ -1,6 +1,6 @@
 /**
  * Parses JSON5 (json5.org), the format of OpenClaw's configuration: JSON with comments, trailing commas, unquoted keys, strings in
- * single quotes and more forms of numbers.
+ * single quotes and more forms of numbers. The package `json5` rounds the ids of chats, which have more digits than a number holds.
  */
 
 /** The text is not JSON5. The message names line and column, and quotes nothing of the text. */

@@ -35,6 +35,7 @@ export const bundledPackages = [
   '@mdream/js',
   'croner',
   'unpdf',
+  'diff',
 ]
 
 export const bundleDirectory = new URL('../../node_modules/.hermes/', import.meta.url)
