@@ -27,9 +27,11 @@ const loadSchema = z.object({
   perSession: z.number(),
   /** Delay between a reply and the next message; 0 for none. */
   pauseMs: z.number(),
+  /** Default: the number of the message. */
+  text: z.string().optional(),
 })
 
-handleRequest('load', loadSchema, async ({ first, chats, turns, perSession, pauseMs }) => {
+handleRequest('load', loadSchema, async ({ first, chats, turns, perSession, pauseMs, text }) => {
   const times: number[] = []
   const calls = vendor.calls()
   let next = first
@@ -40,7 +42,7 @@ handleRequest('load', loadSchema, async ({ first, chats, turns, perSession, paus
       left -= 1
       const begun = performance.now()
       const replied = new Promise<void>((resolve) => answered.set(user, resolve))
-      vendor.say(user, `message number ${times.length}`)
+      vendor.say(user, text ?? `message number ${times.length}`)
       await replied
       times.push(performance.now() - begun)
       if (pauseMs > 0) await pause(pauseMs)

@@ -21,6 +21,8 @@ export interface VendorLoad {
   readonly pauseMs: number
   /** The next load continues the conversations of these users instead of starting new ones. */
   readonly isContinued?: boolean
+  /** What each message says. Default: its number. */
+  readonly text?: string | undefined
 }
 
 export interface Loaded {
