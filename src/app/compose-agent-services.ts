@@ -11,6 +11,7 @@ import type { ScheduleJob } from '../agent/tools/cronjob.ts'
 import type { ChatMessages } from '../agent/tools/send-message.ts'
 import type { ToolCaller, ToolContext } from '../agent/tools/tool.ts'
 import type { Approvals } from '../flows/approvals/approvals.ts'
+import { type SkillAccess, withheldVariables } from '../flows/commands/skill-access.ts'
 import type { CronAccess } from '../flows/cron/cron-access.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
 import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
@@ -27,7 +28,6 @@ import { isAttended } from '../message/event.ts'
 import { declaredToolsets } from '../platforms/registry.ts'
 import { sessionsWithSetting } from '../sessions/session-state.ts'
 import { findImagesOfConversation, findMessages } from '../sessions/transcript.ts'
-import { type SkillRuntime, withheldVariables } from './compose-skills.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
@@ -39,7 +39,7 @@ export interface AgentParts {
   readonly pluginTools: PluginManager['tools']
   readonly pluginEnvironments: PluginManager['environment']
   readonly ownMemory: () => Promise<OwnMemory>
-  readonly skills: SkillRuntime['load']
+  readonly skills: SkillAccess['load']
   /** Runs a `hermes` command that a command of the agent has called. */
   readonly runAgentCommand: RunAgentCommand
 }

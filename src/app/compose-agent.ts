@@ -4,6 +4,7 @@
 import { createAgent } from '../agent/agent.ts'
 import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
 import type { AgentOfApi } from '../api/services.ts'
+import { createSkillAccess, type SkillAccess } from '../flows/commands/skill-access.ts'
 import type { CompressionPolicy } from '../flows/compression/compression-policy.ts'
 import { type CronAccess, createCronAccess } from '../flows/cron/cron-access.ts'
 import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
@@ -20,7 +21,6 @@ import type { SessionSource } from '../message/source.ts'
 import { composeAgentServices, createAskUserOf } from './compose-agent-services.ts'
 import { composeOwnMemory } from './compose-memory.ts'
 import { composePluginManager } from './compose-plugins.ts'
-import { composeSkills, type SkillRuntime } from './compose-skills.ts'
 import {
   composeCompression,
   composeDelegation,
@@ -47,7 +47,7 @@ export interface AgentRuntime
   readonly runningSubagents: Map<string, RunningSubagent>
   /** The turns of sub-agents in the background. */
   delegatedTurns(): Promise<DelegatedTurns>
-  readonly skills: SkillRuntime
+  readonly skills: SkillAccess
   readonly mcp: McpAccess
   readonly cron: CronAccess
 }
@@ -58,7 +58,7 @@ export function composeAgent(context: AppContext, core: Core, runAgentCommand: R
   const { middleware, agentHooks, memory, sections } = core.pluginRegistries
 
   const ownMemory = composeOwnMemory(context, memory)
-  const skills = composeSkills(context, core)
+  const skills = createSkillAccess(context, core.commands, core.pluginRegistries.skills)
   const mcp = createMcpAccess(
     {
       ...{ home: context.home, version: options.version, settings, environment: context.config.environment },

@@ -8,14 +8,8 @@ import { HermesError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { HttpRoute } from '../platforms/http-route.ts'
 
-export interface ComposeMcpEndpointDeps {
-  /** The routes of the JSON API. */
-  readonly routes: readonly HttpRoute[]
-  readonly version: string
-  readonly log: Logger
-}
-
-export function composeMcpEndpoint({ routes, version, log }: ComposeMcpEndpointDeps): HttpRoute['handle'] {
+/** @param routes of the JSON API */
+export function composeMcpEndpoint(routes: readonly HttpRoute[], version: string, log: Logger): HttpRoute['handle'] {
   const table = createRouteTable()
   for (const route of routes) table.add({ route, alwaysAvailable: true })
 
@@ -34,5 +28,5 @@ export function composeMcpEndpoint({ routes, version, log }: ComposeMcpEndpointD
     }
   }
   const gateway = { url: 'http://gateway.invalid', token: '', fetch: call, isRemote: false }
-  return createMcpEndpoint({ gateway, version, log })
+  return createMcpEndpoint(gateway, version, log)
 }

@@ -3,6 +3,7 @@
  */
 
 import type { Agent } from '../agent/agent.ts'
+import type { SkillAccess } from '../flows/commands/skill-access.ts'
 import { type CompressionPolicy, createCompressionPolicy } from '../flows/compression/compression-policy.ts'
 import type { OwnMemory } from '../flows/prompt/own-memory.ts'
 import { type BackgroundDelegations, createDelegation } from '../flows/tasks/delegation.ts'
@@ -18,7 +19,6 @@ import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
 import { usageOfTurn } from '../sessions/transcript.ts'
 import type { Turn } from '../sessions/turn.ts'
 import { createTurnRunner } from '../turn.ts'
-import type { SkillRuntime } from './compose-skills.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
@@ -64,7 +64,7 @@ export function composeMessagePreparation(
       tools: { toolListOf },
       media: openMedia,
     },
-  }: { readonly journal: TurnJournal; readonly skills: SkillRuntime; readonly agentServices: AgentServices },
+  }: { readonly journal: TurnJournal; readonly skills: SkillAccess; readonly agentServices: AgentServices },
 ): MessagePreparation {
   const { options, settings, accountDirectory, platforms, store, clock, log, failpoint } = context
   const { stopping, isDraining } = context.lifecycle

@@ -44,7 +44,7 @@ export function composeEndpoints(
   changedPlatforms: () => readonly string[],
 ): Endpoints {
   const { options, settings, accountDirectory, clock, random, log } = context
-  const token = openGatewayToken({ home: options.home.root, configured: settings().http.token, log })
+  const token = openGatewayToken(options.home.root, settings().http.token, log)
   context.secrets.set('token', [token()])
 
   let address = ''
@@ -151,7 +151,7 @@ function mcpRoutes(
 ): readonly HttpRoute[] {
   const open = lazy(async () => {
     const [{ composeMcpEndpoint }, routes] = await Promise.all([import('./compose-mcp-endpoint.ts'), loadRoutes()])
-    return composeMcpEndpoint({ routes, version, log })
+    return composeMcpEndpoint(routes, version, log)
   })
   const handle: HttpRoute['handle'] = async (request) => await (await open())(request)
   const methods = ['GET', 'POST', 'DELETE'] as const

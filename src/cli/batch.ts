@@ -166,7 +166,7 @@ async function runWith(context: CliContext, { endpoint, state, options, plan: re
     fetch: createPatientFetch({ fetch, clock: Date.now, sleep }),
   }
   const results = await openLineFile(resolve(options.out))
-  const trajectories = await openTrajectories(options.trajectories, { ...access, tools })
+  const trajectories = await openTrajectories(options.trajectories, access, state.batch, tools)
   const progress = openBatchProgress(context, plan)
   const removeStop = onAbort(stop, () =>
     progress.note('waiting for the prompts that were sent; Ctrl-C again leaves them to the next run'),

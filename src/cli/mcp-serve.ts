@@ -27,7 +27,7 @@ export async function mcpServe(context: CliContext, { verbose }: McpServeOptions
   const gateway = createRemoteGateway(context)
   let start: string | undefined
   const ended = Promise.withResolvers<void>()
-  const server = createGatewayMcpServer({ gateway, version: context.version, start: () => start })
+  const server = createGatewayMcpServer(gateway, context.version, () => start)
   const transport = createLineTransport({
     input: context.input,
     output: context.output,

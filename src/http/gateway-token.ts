@@ -16,31 +16,24 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
-import { type RandomBytes, systemRandom } from '../lib/ids.ts'
+import { systemRandom } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
 
 const minTokenChars = 16
 
-export interface TokenDeps {
-  /** `$HERMES_HOME`; it must exist. */
-  readonly home: string
-  /** `http.token` of the configuration. The file is then not used. */
-  readonly configured?: string | undefined
-  readonly log: Logger
-  readonly random?: RandomBytes
-}
-
 /**
  * Creates the token at the first start, restricts the permissions of its file, and returns a function that reads the current
  * token. Both throw `http/token-unusable` if there is no valid token.
+ * @param home `$HERMES_HOME`; it must exist
+ * @param configured `http.token` of the configuration; the file is then not used
  */
-export function openGatewayToken({ home, configured, log, random = systemRandom }: TokenDeps): () => string {
+export function openGatewayToken(home: string, configured: string | undefined, log: Logger): () => string {
   if (configured !== undefined) {
     const token = validateToken(configured, '`http.token`')
     return () => token
   }
   const file = tokenPath(home)
-  if (restrictPermissions(file, log) === 'missing') createTokenFile(file, random)
+  if (restrictPermissions(file, log) === 'missing') createTokenFile(file)
   readGatewayToken(home)
   return () => readGatewayToken(home)
 }
@@ -111,9 +104,9 @@ function restrictPermissions(file: string, log: Logger): 'present' | 'missing' {
  * Writes the token to a temporary file and links it to its name, so that no process reads a partial token and a token that
  * another process created meanwhile stays.
  */
-function createTokenFile(file: string, random: RandomBytes): void {
-  const token = Buffer.from(random(32)).toString('base64url')
-  const temporary = `${file}.${Buffer.from(random(6)).toString('hex')}.new`
+function createTokenFile(file: string): void {
+  const token = Buffer.from(systemRandom(32)).toString('base64url')
+  const temporary = `${file}.${Buffer.from(systemRandom(6)).toString('hex')}.new`
   try {
     const descriptor = openSync(temporary, 'wx', 0o600)
     try {

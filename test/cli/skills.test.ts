@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { bundledSkillsDirectory } from '../../src/app/compose-skills.ts'
+import { bundledSkillsDirectory } from '../../src/flows/commands/skill-access.ts'
 import { skillText, writeSkill } from '../agent/skills/support.ts'
 import { assertFailed, homeWith, quietConfig, runInProcess } from './support.ts'
 

@@ -19,7 +19,7 @@ function newHome(t: TestContext): { home: string; file: string } {
 
 it('the first start creates a token of 32 random bytes that only the owner can read', (t) => {
   const { home, file } = newHome(t)
-  const token = openGatewayToken({ home, log: silentLog })
+  const token = openGatewayToken(home, undefined, silentLog)
   assert.match(token(), /^[A-Za-z0-9_-]{43}$/)
   assert.equal(statSync(file).mode & 0o777, 0o600)
   assert.deepEqual(readdirSync(home), ['gateway.token'])
@@ -28,14 +28,14 @@ it('the first start creates a token of 32 random bytes that only the owner can r
 
 it('later starts keep the token, and two homes have different tokens', (t) => {
   const { home } = newHome(t)
-  const first = openGatewayToken({ home, log: silentLog })()
-  assert.equal(openGatewayToken({ home, log: silentLog })(), first)
-  assert.notEqual(openGatewayToken({ home: newHome(t).home, log: silentLog })(), first)
+  const first = openGatewayToken(home, undefined, silentLog)()
+  assert.equal(openGatewayToken(home, undefined, silentLog)(), first)
+  assert.notEqual(openGatewayToken(newHome(t).home, undefined, silentLog)(), first)
 })
 
 it('a token that is replaced while the gateway runs is valid from that moment', (t) => {
   const { home, file } = newHome(t)
-  const token = openGatewayToken({ home, log: silentLog })
+  const token = openGatewayToken(home, undefined, silentLog)
   const before = token()
   writeFileSync(file, 'a-token-made-by-a-password-manager\n')
   assert.equal(token(), 'a-token-made-by-a-password-manager')
@@ -47,7 +47,7 @@ it('a file that other users can read is restricted to its owner, with a warning 
   writeFileSync(file, 'token-that-was-readable-by-all\n')
   chmodSync(file, 0o644)
   const { log, lines } = recordingLog()
-  assert.equal(openGatewayToken({ home, log })(), 'token-that-was-readable-by-all')
+  assert.equal(openGatewayToken(home, undefined, log)(), 'token-that-was-readable-by-all')
   assert.equal(statSync(file).mode & 0o777, 0o600)
   assert.deepEqual(
     lines.map(({ level }) => level),
@@ -67,7 +67,7 @@ for (const [what, content] of [
     const { home, file } = newHome(t)
     writeFileSync(file, content, { mode: 0o600 })
     assert.throws(
-      () => openGatewayToken({ home, log: silentLog }),
+      () => openGatewayToken(home, undefined, silentLog),
       (error) => error instanceof HermesError && error.code === 'http/token-unusable' && error.message.includes(file),
     )
     assert.equal(readFileSync(file, 'utf8'), content)
@@ -76,14 +76,14 @@ for (const [what, content] of [
 
 it('without the token file a running gateway refuses access', (t) => {
   const { home, file } = newHome(t)
-  const token = openGatewayToken({ home, log: silentLog })
+  const token = openGatewayToken(home, undefined, silentLog)
   rmSync(file)
   assert.throws(token, { code: 'http/token-unusable' })
 })
 
 it('http.token of the config replaces the file, which is not changed', (t) => {
   const { home } = newHome(t)
-  const token = openGatewayToken({ home, configured: 'the-token-of-the-config', log: silentLog })
+  const token = openGatewayToken(home, 'the-token-of-the-config', silentLog)
   assert.equal(token(), 'the-token-of-the-config')
   assert.deepEqual(readdirSync(home), [])
 })
@@ -91,5 +91,5 @@ it('http.token of the config replaces the file, which is not changed', (t) => {
 it('a home that does not exist is an error', (t) => {
   const { home } = newHome(t)
   const missing = join(home, 'missing')
-  assert.throws(() => openGatewayToken({ home: missing, log: silentLog }), { code: 'http/token-unusable' })
+  assert.throws(() => openGatewayToken(missing, undefined, silentLog), { code: 'http/token-unusable' })
 })

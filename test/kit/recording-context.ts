@@ -138,13 +138,11 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
   let refusal: string | undefined
   let attempts = 0
 
-  const files = createFileServices({
-    folder: mediaFolder,
-    pictures: join(mediaFolder, 'pictures'),
-    clock: Date.now,
-    maxBytes: () => maxFileBytes,
-    ...(options.isAllowed === undefined ? {} : { addresses: { isAllowed: options.isAllowed } }),
-  })
+  const pictures = join(mediaFolder, 'pictures')
+  const files = createFileServices(
+    { folder: mediaFolder, pictures, clock: Date.now, maxBytes: () => maxFileBytes },
+    options.isAllowed && { isAllowed: options.isAllowed },
+  )
 
   const context: PlatformContext = {
     platform: options.platform ?? 'fake',

@@ -92,7 +92,7 @@ const fetchers: readonly Fetcher[] = [
       return (url) => {
         const addresses = testRules()
         const options = { folder, pictures: join(folder, 'pictures'), clock: Date.now, maxBytes: () => 1_000_000 }
-        return problemOf(createFileServices({ ...options, addresses }).picture({ url, signal }))
+        return problemOf(createFileServices(options, addresses).picture({ url, signal }))
       }
     },
   },

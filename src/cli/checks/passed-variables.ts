@@ -2,7 +2,7 @@
  * Names the variables that the configuration passes to commands and that no command receives.
  */
 import { isGatewayCredential } from '../../agent/environments/passed-variables.ts'
-import { withheldVariables } from '../../app/compose-skills.ts'
+import { withheldVariables } from '../../flows/commands/skill-access.ts'
 import { type Check, type CheckResult, note } from './check-result.ts'
 
 const subject = 'Variables of commands'

@@ -2,7 +2,7 @@
  * Opens the skills of a home for commands, without a gateway.
  */
 import { createSkills, type Skills } from '../../agent/skills/skills.ts'
-import { bundledSkillsDirectory, credentialsOf, withheldVariables } from '../../app/compose-skills.ts'
+import { bundledSkillsDirectory, credentialsOf, withheldVariables } from '../../flows/commands/skill-access.ts'
 import { silentLog } from '../../lib/log.ts'
 import type { CliContext } from '../kit/context.ts'
 import { readSettings } from '../kit/settings.ts'

@@ -19,14 +19,16 @@ export interface TrajectoryWriter {
   close(): Promise<void>
 }
 
-export interface TrajectoryDeps extends ApiAccess {
-  readonly batch: string
-  /** All tools of the gateway: each line counts each of them, so that all lines have the same columns. */
-  readonly tools: readonly { readonly name: string }[]
-}
+/** Each line counts each tool of the gateway, so that all lines have the same columns. */
+type KnownTools = readonly { readonly name: string }[]
 
 /** @param file undefined: nothing is written. Throws `cli/usage` for a file of something else. */
-export async function openTrajectories(file: string | undefined, deps: TrajectoryDeps): Promise<TrajectoryWriter> {
+export async function openTrajectories(
+  file: string | undefined,
+  access: ApiAccess,
+  batch: string,
+  tools: KnownTools,
+): Promise<TrajectoryWriter> {
   if (file === undefined) return { write: () => Promise.resolve(), lost: () => 0, close: () => Promise.resolve() }
   const path = resolve(file)
   const written = new Set(
@@ -40,11 +42,11 @@ export async function openTrajectories(file: string | undefined, deps: Trajector
   let lost = 0
   return {
     async write(prompt, result, signal) {
-      const key = keyOf(deps.batch, result.id, result.attempt)
+      const key = keyOf(batch, result.id, result.attempt)
       if (result.status !== 'done' || written.has(key)) return
-      const trajectory = await fetchTrajectory(deps, result.session_id, signal)
+      const trajectory = await fetchTrajectory(access, result.session_id, signal)
       if (trajectory === undefined) lost += 1
-      else await lines.append(toLine(deps, prompt, result, trajectory))
+      else await lines.append(toLine(batch, tools, prompt, result, trajectory))
       written.add(key)
     },
     lost: () => lost,
@@ -63,7 +65,7 @@ function keyOfLine(line: unknown): string {
 }
 
 /** Undefined when the conversation is not stored any more. */
-async function fetchTrajectory(access: TrajectoryDeps, sessionId: string, signal: AbortSignal) {
+async function fetchTrajectory(access: ApiAccess, sessionId: string, signal: AbortSignal) {
   try {
     return await callRoute(access, showTrajectory, { params: { session_id: sessionId }, signal })
   } catch (error) {
@@ -73,7 +75,8 @@ async function fetchTrajectory(access: TrajectoryDeps, sessionId: string, signal
 }
 
 function toLine(
-  { batch, tools }: TrajectoryDeps,
+  batch: string,
+  tools: KnownTools,
   { line, toolsets, metadata }: BatchPrompt,
   { id, hash, attempt, session_id, model, finished_at, cut_off }: BatchResult,
   { conversations, api_calls, tool_stats }: ApiTrajectory,

@@ -8,23 +8,18 @@ import type { Logger } from '../../lib/log.ts'
 import { createGatewayMcpServer } from './create-server.ts'
 import type { McpGateway } from './gateway.ts'
 
-export interface McpEndpointDeps {
-  readonly gateway: McpGateway
-  readonly version: string
-  readonly log: Logger
-  /** Requests that are served at the same time; each may wait for minutes. More at once would keep the chats waiting. Default: 256. */
-  readonly maxRequests?: number
-}
+/** Requests that are served at the same time; each may wait for minutes. More at once would keep the chats waiting. */
+const usualMaxRequests = 256
 
 /** The token, the host and the origin of a request have been checked. Rejects `http/busy`. */
-export function createMcpEndpoint({
-  gateway,
-  version,
-  log,
-  maxRequests = 256,
-}: McpEndpointDeps): (request: Request) => Promise<Response> {
+export function createMcpEndpoint(
+  gateway: McpGateway,
+  version: string,
+  log: Logger,
+  maxRequests = usualMaxRequests,
+): (request: Request) => Promise<Response> {
   let requests = 0
-  const handler = createMcpHandler(() => createGatewayMcpServer({ gateway, version }), {
+  const handler = createMcpHandler(() => createGatewayMcpServer(gateway, version), {
     // A client that waits for an event must not believe that the connection is dead.
     responseMode: 'sse',
     onerror: (error) => log.debug({ event: 'mcp.request_failed', err: error }, 'a request of an MCP client failed'),

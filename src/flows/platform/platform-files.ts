@@ -15,20 +15,17 @@ export interface FileServices extends PlatformFiles {
 
 const fetchTimeouts = { idleTimeoutMs: 15_000, totalTimeoutMs: 60_000 }
 
-export interface FileServicesDeps extends FileStoreDeps {
-  readonly addresses?: AddressRules
-}
-
-export function createFileServices(deps: FileServicesDeps): FileServices {
+/** @param addresses from which files are fetched; default: public ones */
+export function createFileServices(deps: FileStoreDeps, addresses?: AddressRules): FileServices {
   const uploads = createUploads(deps)
   return {
     uploads,
     upload: uploads.take,
     store: (source, about) =>
-      withContent(source, deps, deps.maxBytes(), (content) => storeFile(content, named(source, about), deps)),
+      withContent(source, addresses, deps.maxBytes(), (content) => storeFile(content, named(source, about), deps)),
     async picture(source) {
       try {
-        const image = await withContent(source, deps, maxPictureBytes, (content) =>
+        const image = await withContent(source, addresses, maxPictureBytes, (content) =>
           withFullDisk(() => storePicture(deps.pictures, content)),
         )
         return { image, path: picturePath(deps.pictures, image) }
@@ -42,7 +39,7 @@ export function createFileServices(deps: FileServicesDeps): FileServices {
 
 async function withContent<Result>(
   source: FileSource,
-  { addresses }: FileServicesDeps,
+  addresses: AddressRules | undefined,
   maxBytes: number,
   use: (content: AsyncIterable<Uint8Array>) => Promise<Result>,
 ): Promise<Result> {

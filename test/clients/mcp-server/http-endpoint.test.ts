@@ -34,7 +34,7 @@ test('the requests of a client that hangs up are aborted, and its place is free 
         asked.resolve()
       }),
   }
-  const handle = createMcpEndpoint({ gateway, version: '1', log: recordingLog().log })
+  const handle = createMcpEndpoint(gateway, '1', recordingLog().log)
   const client = new AbortController()
   const response = await handle(callOf('events_wait', { after_cursor: 5, timeout_ms: 300_000 }, client.signal))
   const read = response.text().catch(() => '')
@@ -54,7 +54,7 @@ test('a client that hangs up gives one place back, and not more', async () => {
       return new Promise((_resolve, reject) => onAbort(signal, () => reject(signal.reason)))
     },
   }
-  const handle = createMcpEndpoint({ gateway, version: '1', log: recordingLog().log, maxRequests: 1 })
+  const handle = createMcpEndpoint(gateway, '1', recordingLog().log, 1)
   const wait = async () => {
     const client = new AbortController()
     const response = await handle(callOf('events_wait', { after_cursor: 5 }, client.signal))

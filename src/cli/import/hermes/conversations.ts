@@ -47,21 +47,17 @@ export function readHermesConversations(
       db.close()
       return failed('conversations', 'state.db', 'it has no conversations of Hermes')
     }
-    return createReader({ db, sessions, messages, profile, clock, routes: readRoutes(source, db) })
+    const routes = readRoutes(source, db)
+    const convert: Convert = (row, rows) => toSession(row, rows, { profile, now: clock(), routes })
+    return createReader(db, sessions, messages, convert)
   } catch (error) {
     db?.close()
     return failed('conversations', 'state.db', messageOf(error))
   }
 }
 
-interface ReaderDeps {
-  readonly db: ForeignDatabase
-  readonly sessions: ReadonlySet<string>
-  readonly messages: ReadonlySet<string>
-  readonly profile: string
-  readonly clock: () => number
-  readonly routes: ReadonlyMap<string, Route>
-}
+/** Undefined for a session without messages. */
+type Convert = (row: Row, rows: readonly Row[]) => ImportedSession | undefined
 
 /** Which chat a session belongs to, as the gateway of Hermes remembers it. */
 interface Route {
@@ -69,8 +65,13 @@ interface Route {
   readonly origin: Row
 }
 
-function createReader(deps: ReaderDeps): ConversationReader {
-  const { db, sessions, messages } = deps
+/** @param sessions the columns of the table, as `messages` */
+function createReader(
+  db: ForeignDatabase,
+  sessions: ReadonlySet<string>,
+  messages: ReadonlySet<string>,
+  convert: Convert,
+): ConversationReader {
   // In the copy. Without an index, each conversation would be looked for in all messages.
   db.rows('create index import_order on messages (session_id, id)')
   const rows = db.rows(`select ${select(sessions, sessionColumns)} from sessions order by started_at, id`)
@@ -86,7 +87,7 @@ function createReader(deps: ReaderDeps): ConversationReader {
           continue
         }
         try {
-          const session = toSession(row, db.rows(read, id), deps)
+          const session = convert(row, db.rows(read, id))
           if (session !== undefined) yield session
         } catch (error) {
           yield failed('conversations', id, messageOf(error))
@@ -116,18 +117,25 @@ function select(columns: ReadonlySet<string>, wanted: readonly string[]): string
   return wanted.map((name) => (columns.has(name) ? `"${name}"` : `null as "${name}"`)).join(', ')
 }
 
-/** Undefined for a session without messages. */
-function toSession(row: Row, rows: readonly Row[], deps: ReaderDeps): ImportedSession | undefined {
-  const startedAt = toMs(row['started_at'], deps.clock())
+function toSession(
+  row: Row,
+  rows: readonly Row[],
+  {
+    profile,
+    now,
+    routes,
+  }: { readonly profile: string; readonly now: number; readonly routes: ReadonlyMap<string, Route> },
+): ImportedSession | undefined {
+  const startedAt = toMs(row['started_at'], now)
   const messages = rows.flatMap((line) => toMessage(line, startedAt))
   if (messages.length === 0) return undefined
   const id = asString(row['id'])
   if (id === '' || id.length > 200) throw new Error('its id cannot be used')
-  const source = toSource(row, deps.routes.get(id)?.origin ?? {}, deps.profile)
-  const storedKey = asString(row['session_key']) || (deps.routes.get(id)?.key ?? '')
+  const source = toSource(row, routes.get(id)?.origin ?? {}, profile)
+  const storedKey = asString(row['session_key']) || (routes.get(id)?.key ?? '')
   const rules = { groupSessionsPerUser: true, threadSessionsPerUser: false, scoped: false }
   const sessionKey =
-    withProfile(storedKey, deps.profile) ?? (source === undefined ? `import:hermes:${id}` : sessionKeyOf(source, rules))
+    withProfile(storedKey, profile) ?? (source === undefined ? `import:hermes:${id}` : sessionKeyOf(source, rules))
   const isOpen = row['ended_at'] === null && asString(row['end_reason']) === ''
   const endedAt = toMs(row['ended_at'], messages.at(-1)?.at ?? startedAt)
   return {

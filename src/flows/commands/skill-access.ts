@@ -1,23 +1,26 @@
 /**
- * Composes the skills. Their code is imported with the first session, message or menu that needs them.
+ * Opens the skills. Their code is imported with the first session, message or menu that needs them.
  */
 
 import { fileURLToPath } from 'node:url'
-import type { Skill, SkillProblem } from '../agent/skills/skill.ts'
-import type { Skills } from '../agent/skills/skills.ts'
-import { findSecrets } from '../config/secrets.ts'
-import type { MenuEntry } from '../flows/commands/skill-commands.ts'
-import type { PromptFacts } from '../flows/prompt/session-prompt.ts'
-import { asRecord } from '../lib/json.ts'
-import { lazy } from '../lib/lazy.ts'
-import type { PlatformCatalogue } from '../platforms/registry.ts'
-import type { AppContext } from './context.ts'
-import type { Core } from './core.ts'
+import type { Skill, SkillProblem } from '../../agent/skills/skill.ts'
+import type { Skills, SkillsConfig } from '../../agent/skills/skills.ts'
+import type { CustomToolsets } from '../../agent/toolsets/select-tools.ts'
+import type { CommandRegistry } from '../../commands/registry.ts'
+import type { Environment } from '../../config/environment.ts'
+import { findSecrets } from '../../config/secrets.ts'
+import { asRecord } from '../../lib/json.ts'
+import { lazy } from '../../lib/lazy.ts'
+import type { PlatformCatalogue } from '../../platforms/registry.ts'
+import type { PluginSkills } from '../../plugins/plugin-skills.ts'
+import type { Runtime } from '../../store/runtime.ts'
+import type { PromptFacts } from '../prompt/session-prompt.ts'
+import type { MenuEntry } from './skill-commands.ts'
 
 /** Skills that ship with the gateway. */
-export const bundledSkillsDirectory = fileURLToPath(new URL('../../skills', import.meta.url))
+export const bundledSkillsDirectory = fileURLToPath(new URL('../../../skills', import.meta.url))
 
-export interface SkillRuntime {
+export interface SkillAccess {
   load(): Promise<Skills>
   /** The text of skills for the model. Rejects with system errors. */
   read(names: readonly string[]): Promise<string>
@@ -35,10 +38,17 @@ export interface SkillRuntime {
 
 const maxProblems = 10
 
-export function composeSkills(
-  { options, settings, config, platforms, log, failpoint }: AppContext,
-  { commands, pluginRegistries }: Pick<Core, 'commands' | 'pluginRegistries'>,
-): SkillRuntime {
+interface SkillGateway extends Runtime {
+  readonly settings: () => SkillsConfig & { readonly custom_toolsets: CustomToolsets }
+  readonly config: { environment(): Environment }
+  readonly platforms: { readonly catalogue: PlatformCatalogue }
+}
+
+export function createSkillAccess(
+  { home, settings, config, platforms, log, failpoint }: SkillGateway,
+  commands: Pick<CommandRegistry, 'resolve'>,
+  pluginSkills: Pick<PluginSkills, 'list'>,
+): SkillAccess {
   let problems: readonly SkillProblem[] = []
   let menu: readonly MenuEntry[] = []
   /** What the last look at the files found. */
@@ -46,16 +56,16 @@ export function composeSkills(
   let onMenuChange: () => void = () => undefined
 
   const load = lazy(() =>
-    import('../agent/skills/skills.ts').then(({ createSkills }) =>
+    import('../../agent/skills/skills.ts').then(({ createSkills }) =>
       createSkills({
-        root: options.home.skills,
-        home: options.home.root,
+        root: home.skills,
+        home: home.root,
         bundled: bundledSkillsDirectory,
         settings,
         environment: () => config.environment().values,
         withheld: withheldVariables(platforms.catalogue),
         credentials: () => credentialsOf(settings(), config.environment().values),
-        pluginSkills: pluginRegistries.skills.list,
+        pluginSkills: pluginSkills.list,
         onListed(listing) {
           problems = listing.problems
           const inMenu = menuTextOf(listing.skills)
@@ -87,10 +97,7 @@ export function composeSkills(
     },
     async readMenu() {
       try {
-        const [skills, { listSkillCommands }] = await Promise.all([
-          load(),
-          import('../flows/commands/skill-commands.ts'),
-        ])
+        const [skills, { listSkillCommands }] = await Promise.all([load(), import('./skill-commands.ts')])
         menu = await listSkillCommands(skills, (name) => commands.resolve(name) !== undefined)
       } catch (error) {
         log.error({ event: 'skill.menu_failed', err: error }, 'the skills are missing in the menus of commands')
