@@ -115,7 +115,7 @@ export function* turnPresence(
 }
 
 /** The columns that a copy of a message in another session takes over. */
-export const copiedColumns = [
+const copiedColumns = [
   'turn_id',
   'ord',
   'role',
@@ -130,7 +130,8 @@ export const copiedColumns = [
   'images',
 ] as const
 
-const copyMessages = query((db, p: { from: string; to: string }) =>
+/** Without a turn, and without the ordinals from `first` to `last`. */
+export const copyMessages = query((db, p: { from: string; to: string; turn_id: string; first: number; last: number }) =>
   db
     .insertInto('messages')
     .columns(['session_id', ...copiedColumns])
@@ -141,9 +142,14 @@ const copyMessages = query((db, p: { from: string; to: string }) =>
         .select(copiedColumns)
         .where('session_id', '=', p.from)
         .where('superseded', '=', 0)
+        .where(({ or, eb }) => or([eb('turn_id', 'is', null), eb('turn_id', '<>', p.turn_id)]))
+        .where(({ or, eb }) => or([eb('ord', '<', p.first), eb('ord', '>', p.last)]))
         .orderBy('ord'),
     ),
 )
+
+/** No turn has this id, and no message such an ordinal. */
+const everything = { turn_id: '', first: -1, last: -1 }
 
 const copyPrompt = query((db, p: { from: string; to: string }) =>
   db
@@ -172,7 +178,7 @@ export function* copySession(options: EpochOptions, from: string, title: string)
 
 function* createCopy(options: EpochOptions, from: string, title: string): Transaction<void> {
   yield* createSession(options, title, from)
-  yield* exec(copyMessages, { from, to: options.newSessionId })
+  yield* exec(copyMessages, { from, to: options.newSessionId, ...everything })
   yield* exec(copyPrompt, { from, to: options.newSessionId })
 }
 

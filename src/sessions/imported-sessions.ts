@@ -3,6 +3,7 @@
  */
 import type { ChatMessage } from '../message/transcript.ts'
 import { exec, query, row, rows, type Transaction } from '../store/query.ts'
+import { insertSession, insertSessionState } from './session-state.ts'
 import { appendMessage } from './transcript.ts'
 
 export interface ImportedMessage {
@@ -36,51 +37,6 @@ const selectSession = query((db, p: { id: string }) => db.selectFrom('sessions')
 
 const selectState = query((db, p: { key: string }) =>
   db.selectFrom('lanes').select('session_id').where('session_key', '=', p.key),
-)
-
-const insertSession = query(
-  (
-    db,
-    p: {
-      id: string
-      key: string
-      platform: string
-      user_id: string
-      title: string
-      parent_id: string | null
-      started: number
-      updated: number
-      ended: number | null
-      reason: string | null
-      input: number
-      output: number
-    },
-  ) =>
-    db.insertInto('sessions').values({
-      id: p.id,
-      session_key: p.key,
-      platform: p.platform,
-      user_id: p.user_id,
-      title: p.title,
-      parent_id: p.parent_id,
-      created_at: p.started,
-      updated_at: p.updated,
-      ended_at: p.ended,
-      end_reason: p.reason,
-      input_tokens: p.input,
-      output_tokens: p.output,
-    }),
-)
-
-const insertState = query((db, p: { key: string; session_id: string; source: string; now: number }) =>
-  db.insertInto('lanes').values({
-    session_key: p.key,
-    session_id: p.session_id,
-    epoch: 0,
-    fresh: 0,
-    source: p.source,
-    updated_at: p.now,
-  }),
 )
 
 const markReplaced = query((db, p: { session_id: string; ord: number }) =>
@@ -121,6 +77,6 @@ export function* storeImportedSession(session: ImportedSession): Transaction<boo
     yield* appendMessage({ sessionId: id, turnId: null, ord, message, isSummary }, at)
     if (isReplaced) yield* exec(markReplaced, { session_id: id, ord })
   }
-  if (isCurrent) yield* exec(insertState, { key, session_id: id, source: currentSource, now: endedAt })
+  if (isCurrent) yield* exec(insertSessionState, { key, session_id: id, fresh: 0, source: currentSource, now: endedAt })
   return true
 }

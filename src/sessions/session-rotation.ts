@@ -2,30 +2,12 @@
  * Continues a conversation in a new session when it is compressed (`compression.in_place: false`). The old session ends with
  * its whole transcript; the new one has it as its parent. Runs as a whole in the transaction of the caller.
  */
-import { exec, query, row, sql, type Transaction } from '../store/query.ts'
-import { copiedColumns } from './conversation-edits.ts'
+import { exec, query, row, type Transaction } from '../store/query.ts'
+import { copyMessages } from './conversation-edits.ts'
 import { sessionById } from './session-queries.ts'
 import { checkFence, createSession, type Fence } from './session-state.ts'
 import type { TranscriptEntry } from './transcript.ts'
 import { applyCompression, type CompressionEdits } from './transcript-compression.ts'
-
-/** Without the ordinals from `first` to `last`, which the summary replaces. */
-const copyKept = query((db, p: { from: string; to: string; turn_id: string; first: number; last: number }) =>
-  db
-    .insertInto('messages')
-    .columns(['session_id', ...copiedColumns])
-    .expression(
-      db
-        .selectFrom('messages')
-        .select(sql<string>`${p.to}`.as('session_id'))
-        .select(copiedColumns)
-        .where('session_id', '=', p.from)
-        .where('superseded', '=', 0)
-        .where(({ or, eb }) => or([eb('turn_id', 'is', null), eb('turn_id', '<>', p.turn_id)]))
-        .where(({ or, eb }) => or([eb('ord', '<', p.first), eb('ord', '>', p.last)]))
-        .orderBy('ord'),
-    ),
-)
 
 const moveTurnMessages = query((db, p: { from: string; to: string; turn_id: string }) =>
   db
@@ -75,7 +57,7 @@ export function* rotateSession(
   const { summary } = edits
   const first = summary === undefined ? 1 : (entries[summary.from]?.ord ?? 1)
   const last = summary === undefined ? 0 : (entries[summary.to - 1]?.ord ?? 0)
-  yield* exec(copyKept, { from, to, turn_id: turnId, first, last })
+  yield* exec(copyMessages, { from, to, turn_id: turnId, first, last })
   yield* exec(moveTurnMessages, { from, to, turn_id: turnId })
   yield* exec(moveTurn, { id: turnId, to })
   yield* exec(endParent, { id: from, now })

@@ -102,18 +102,19 @@ export function* changeSessionSetting(key: string, name: SessionSetting, value: 
   yield* exec(upsertSettings, { key, settings })
 }
 
-const insertSessionState = query((db, p: { key: string; session_id: string; source: string; now: number }) =>
-  db.insertInto('lanes').values({
-    session_key: p.key,
-    session_id: p.session_id,
-    epoch: 0,
-    fresh: 1,
-    source: p.source,
-    updated_at: p.now,
-  }),
+export const insertSessionState = query(
+  (db, p: { key: string; session_id: string; fresh: number; source: string; now: number }) =>
+    db.insertInto('lanes').values({
+      session_key: p.key,
+      session_id: p.session_id,
+      epoch: 0,
+      fresh: p.fresh,
+      source: p.source,
+      updated_at: p.now,
+    }),
 )
 
-const insertSession = query(
+export const insertSession = query(
   (
     db,
     p: {
@@ -123,7 +124,12 @@ const insertSession = query(
       user_id: string
       title: string
       parent_id: string | null
-      now: number
+      started: number
+      updated: number
+      ended: number | null
+      reason: string | null
+      input: number
+      output: number
     },
   ) =>
     db.insertInto('sessions').values({
@@ -133,10 +139,12 @@ const insertSession = query(
       user_id: p.user_id,
       title: p.title,
       parent_id: p.parent_id,
-      created_at: p.now,
-      updated_at: p.now,
-      ended_at: null,
-      end_reason: null,
+      created_at: p.started,
+      updated_at: p.updated,
+      ended_at: p.ended,
+      end_reason: p.reason,
+      input_tokens: p.input,
+      output_tokens: p.output,
     }),
 )
 
@@ -169,7 +177,7 @@ export function epochOptions(source: SessionSource, key: SessionKey, newSessionI
 
 /** The state of a new key, whose session is `newSessionId`. */
 export function* createState({ key, newSessionId, source, now }: EpochOptions): Transaction<void> {
-  yield* exec(insertSessionState, { key, session_id: newSessionId, source, now })
+  yield* exec(insertSessionState, { key, session_id: newSessionId, fresh: 1, source, now })
 }
 
 /** The state of a key. A conversation that has not begun gets its session, so that a choice before the first message is kept. */
@@ -226,7 +234,8 @@ export function* forgetDirectory(key: string): Transaction<void> {
 /** Stores a new session that is not the current one of its key yet. */
 export function* createSession(options: EpochOptions, title: string, parent: string | null): Transaction<void> {
   const { newSessionId: id, key, platform, userId: user_id, now } = options
-  yield* exec(insertSession, { id, key, platform, user_id, title, parent_id: parent, now })
+  const times = { started: now, updated: now, ended: null, reason: null }
+  yield* exec(insertSession, { id, key, platform, user_id, title, parent_id: parent, ...times, input: 0, output: 0 })
 }
 
 /** Throws `store/fenced` when the epoch has advanced. */
