@@ -1,7 +1,7 @@
 /**
- * Identifies files and versions of files by their metadata, without reading them.
+ * Tells versions of files apart by their metadata, without reading them.
  */
-import { type BigIntStats, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { messageOf } from './errors.ts'
 
 /** By path. */
@@ -13,7 +13,7 @@ export type FileFingerprints = ReadonlyMap<string, string>
  */
 export function fingerprintOf(path: string): string {
   try {
-    const stats = statOf(path)
+    const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
     return stats === undefined ? '' : `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
   } catch (error) {
     return messageOf(error)
@@ -28,17 +28,4 @@ export function fingerprintsOf(paths: Iterable<string>): FileFingerprints {
 /** Whether one of the files was written, replaced, created or removed since. Never throws. */
 export function hasChanged(fingerprints: FileFingerprints): boolean {
   return [...fingerprints].some(([path, fingerprint]) => fingerprintOf(path) !== fingerprint)
-}
-
-/**
- * The same for as long as the path leads to the same file or directory, whatever is written to it. `undefined` for a
- * missing file. Throws other errors of the file system.
- */
-export function fileIdOf(path: string): string | undefined {
-  const stats = statOf(path)
-  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`
-}
-
-function statOf(path: string): BigIntStats | undefined {
-  return statSync(path, { bigint: true, throwIfNoEntry: false })
 }

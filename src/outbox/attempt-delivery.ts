@@ -11,11 +11,11 @@ import { afterLostAlbum } from './albums.ts'
 import { parseButtons } from './buttons.ts'
 import type { Sender } from './context.ts'
 import { lostDeliveryId } from './drafts.ts'
-import { measureOf } from './measure.ts'
 import { callWithTimeout } from './platform-calls.ts'
 import { type AttachmentLimits, prepareAttachment } from './prepare-attachment.ts'
 import { type DeliveryResult, isInterimKey, type OutboxRow } from './queries.ts'
 import { retryAt } from './rate-limiter.ts'
+import { measureOf } from './split-message.ts'
 import { formatUnsentLine, parseAttachment } from './stored-attachment.ts'
 
 /** Precedes a message that may have been delivered before. */

@@ -9,10 +9,10 @@ import type { OutboxConfig } from './config.ts'
 import type { OutboxContext, Sender } from './context.ts'
 import type { Draft, DraftAddress, DraftOptions, Drafts } from './draft.ts'
 import { visibleDraftText } from './extract-media.ts'
-import { formatDraftText } from './measure.ts'
 import { callWithTimeout } from './platform-calls.ts'
 import { type Chat, chatOf, storeDraft } from './queries.ts'
 import type { Permit } from './rate-limiter.ts'
+import { formatDraftText } from './split-message.ts'
 
 /** The state that all drafts share. */
 interface DraftRegistry {

@@ -9,9 +9,9 @@ import type { Target } from '../message/source.ts'
 import type { OutboxContext, Sender } from './context.ts'
 import type { Drafts } from './draft.ts'
 import { firstStatusPart } from './drafts.ts'
-import { fitEnd, graphemeBoundary, measureOf } from './measure.ts'
 import { callWithTimeout } from './platform-calls.ts'
 import { type Chat, chatOf, deleteDraft, storeDraft } from './queries.ts'
+import { fitEnd, graphemeBoundary, measureOf } from './split-message.ts'
 
 export interface StatusMessage {
   /** Whether the platform can edit it. Otherwise it keeps its first text. */

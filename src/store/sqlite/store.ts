@@ -2,8 +2,8 @@
  * The SQLite executor. Transactions of the same event loop turn are committed together, each inside its own savepoint: one
  * sync of the disk serves all of them, and a failing one does not affect the others.
  */
+import { statSync } from 'node:fs'
 import { HermesError, toError } from '../../lib/errors.ts'
-import { fileIdOf } from '../../lib/file-fingerprint.ts'
 import { createStore } from '../commit.ts'
 import type { PartStep, Transaction } from '../query.ts'
 import type { Store } from '../store.ts'
@@ -169,4 +169,13 @@ function throwUncaught(error: unknown): void {
 export function detectReplacedFiles(paths: readonly string[]): () => string | undefined {
   const known = paths.map((path) => ({ path, fileId: fileIdOf(path) }))
   return () => known.find(({ path, fileId }) => fileIdOf(path) !== fileId)?.path
+}
+
+/**
+ * The same for as long as the path leads to the same file or directory, whatever is written to it. `undefined` for a
+ * missing file. Throws other errors of the file system.
+ */
+function fileIdOf(path: string): string | undefined {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`
 }
