@@ -1,8 +1,10 @@
 /**
  * Formats a tool call for the user who approves it: short, without secrets, and without characters that could disguise it.
  */
+
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../lib/json.ts'
+import { toOneLine } from '../lib/shorten.ts'
 
 /** Removes the secrets from a text. What only looks like a secret stays if `keeps` returns true for it. */
 export type Redact = (text: string, keeps?: (secret: string) => boolean) => string
@@ -75,7 +77,7 @@ export function formatCommand(toolName: string, args: JsonObject, redact: Redact
 
 /** The reason that a plugin gives, on one line. */
 export function formatReason(message: string, redact: Redact): string {
-  return escapeInvisible(truncateMiddle(redact(message).replace(/\s+/g, ' ').trim(), maxValueChars))
+  return escapeInvisible(truncateMiddle(toOneLine(redact(message)), maxValueChars))
 }
 
 /** A line break inside a value could make one argument look like two. */

@@ -1,6 +1,7 @@
 /**
  * When a job runs, as people write it and as `cron/jobs.json` stores it (contract hermes.md §4.8).
  */
+import { toOneLine } from '../lib/shorten.ts'
 import { parseWords, type WordsSchedule } from './schedule-words.ts'
 import { WallClock } from './wall-clock.ts'
 
@@ -35,7 +36,7 @@ export const scheduleForms =
 
 /** Reads a schedule as a person or the model writes it. Never throws. The expression of a cron schedule is checked too. */
 export async function parseSchedule(text: string, context: ScheduleContext): Promise<ParsedSchedule> {
-  const input = text.trim().replace(/\s+/g, ' ')
+  const input = toOneLine(text)
   if (input === '') return { ok: false, problem: `The schedule is empty. ${scheduleForms}` }
   if (input.length > 200) return { ok: false, problem: `A schedule has at most 200 characters. ${scheduleForms}` }
   const words = input.toLowerCase()

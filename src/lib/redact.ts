@@ -3,6 +3,7 @@
  *
  * Runs over every log line, so the time grows linearly with its length. Ordinary text must stay unchanged.
  */
+
 import {
   createSecretMatcher,
   findSecretRanges,
@@ -11,6 +12,7 @@ import {
   type SecretMatcher,
   type TextRange,
 } from './find-secrets.ts'
+import { toOneLine } from './shorten.ts'
 import { toVisibleText } from './visible-text.ts'
 
 /**
@@ -140,7 +142,7 @@ export function createSecretFilter(secrets: () => readonly string[]): SecretFilt
  * @param withhold takes the secrets out of a text
  */
 export function toShortLine(text: string, maxChars: number, withhold: (text: string) => string): string {
-  const line = withhold(text).replace(/\s+/g, ' ').trim()
+  const line = toOneLine(withhold(text))
   const characters = [...toVisibleText(line.slice(0, maxChars * 4).toWellFormed())]
   if (characters.length <= maxChars && line.length <= maxChars * 4) return characters.join('')
   return `${characters.slice(0, maxChars - 1).join('')}…`

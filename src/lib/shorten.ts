@@ -1,6 +1,11 @@
 /**
- * Shortens texts for display. For a text that may hold secrets see `toShortLine`.
+ * Makes texts fit into lines. For a text that may hold secrets see `toShortLine`.
  */
+
+/** White space and line breaks become single blanks. */
+export function toOneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
 
 /** At most `maxChars` code points; the last one of a shortened text is an ellipsis. */
 export function shorten(text: string, maxChars: number): string {

@@ -1,7 +1,7 @@
 /**
  * Finds the download URL and the headers of a received file.
  */
-import type { Attachment, AttachmentAddress } from '#sdk'
+import { type Attachment, type AttachmentAddress, isLoopbackHost } from '#sdk'
 import type { SlackAccount } from '../account.ts'
 import type { ApiCall } from '../connection/api.ts'
 import { recordAt, textAt } from './payload.ts'
@@ -32,11 +32,6 @@ function mayReceiveToken(address: URL, trustedOrigin: string | undefined, fileHo
   if (isSlackUrl(address, trustedOrigin)) return true
   if (trustedOrigin === undefined || !fileHosts.includes(address.origin)) return false
   return address.protocol === 'https:' || isLoopbackHost(address.hostname)
-}
-
-/** @param hostname as a URL contains it, in normal form */
-function isLoopbackHost(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
 }
 
 async function fetchFileUrl(id: string, call: ApiCall, signal: AbortSignal): Promise<string> {

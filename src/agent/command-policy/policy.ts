@@ -4,6 +4,7 @@
  * The decision is made on the syntax tree, so that quoted prose causes no match and quoting does not hide a command.
  * Text that is known only at run time needs approval.
  */
+import { toOneLine } from '../../lib/shorten.ts'
 import { type AnalyzeCommandOptions, analyzeCommand, type CommandAnalysis } from './analyze-command.ts'
 import { predefinedVariables } from './expand-word.ts'
 import { createProtectedPaths } from './protected-paths.ts'
@@ -140,7 +141,7 @@ function createDenyList(patterns: () => readonly string[]): DenyList {
   }
 }
 
-const normalize = (text: string) => text.trim().replace(/\s+/g, ' ').toLowerCase()
+const normalize = (text: string) => toOneLine(text).toLowerCase()
 
 /**
  * Finds the parts between the stars from left to right, each at its first position. A regular expression with several stars

@@ -2,9 +2,11 @@
  * Runs the program of the operator that transcribes or speaks: without a shell, without the keys of the gateway, in a folder of its
  * own, and with limits of time and output.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { terminateProcessGroup } from '../../lib/process-group.ts'
+import { toOneLine } from '../../lib/shorten.ts'
 import { type SpawnRequest, spawnFailure } from '../../lib/spawn-failure.ts'
 import { stripTerminalEscapes } from '../../lib/visible-text.ts'
 import { type EnvironmentVariables, filterEnvironment } from '../environments/passed-variables.ts'
@@ -63,7 +65,7 @@ export async function runProgram(
   try {
     const code = await exitOf(child, { program, cwd }, stop)
     if (code === 0) return Buffer.concat(output)
-    const said = stripTerminalEscapes(errors).replace(/\s+/g, ' ').trim().slice(-maxErrorChars)
+    const said = toOneLine(stripTerminalEscapes(errors)).slice(-maxErrorChars)
     throw new MediaProviderError(
       'failed',
       `the program ended with ${code ?? 'a signal'}${said === '' ? '' : `: ${said}`}`,

@@ -1,10 +1,13 @@
 /**
  * Maps errors of vendors and of the network to `ModelError`. Its `kind` decides what the caller does next.
  */
+
 import { systemCode } from '../../lib/errors.ts'
 import { createSecretMatcher } from '../../lib/find-secrets.ts'
 import { asNumber, asRecord, asString, isRecord, type JsonObject } from '../../lib/json.ts'
+import { isLoopbackHost } from '../../lib/local-origin.ts'
 import { replaceRanges } from '../../lib/redact.ts'
+import { toOneLine } from '../../lib/shorten.ts'
 import { ModelError, type ModelErrorKind } from './provider.ts'
 
 /** An error that a vendor reported, in a form independent of the vendor. */
@@ -170,7 +173,7 @@ export function mapProviderError(thrown: unknown, context: ProviderErrorContext)
   if (isInvalidRequestError(root)) return new ModelError('invalid-request', `The request cannot be sent: ${detail}`)
   const text = `The connection to ${context.host} failed: ${detail}`
   if (isCertificateError(code)) return new ModelError('network', text, { maxTries: 1 })
-  const isLocalRefusal = code === 'ECONNREFUSED' && isLoopback(context.host)
+  const isLocalRefusal = code === 'ECONNREFUSED' && isLoopbackHost(context.host)
   return new ModelError('network', text, { isLocalRefusal })
 }
 
@@ -204,11 +207,6 @@ function isInvalidRequestError(error: Error): boolean {
   )
 }
 
-/** @param host with or without a port */
-function isLoopback(host: string): boolean {
-  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i.test(host)
-}
-
 /** A certificate does not become valid by itself within minutes. */
 function isCertificateError(code: string): boolean {
   return /^(?:CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_SELF_SIGNED)/.test(code)
@@ -232,7 +230,7 @@ function detailText(detail: unknown): string {
 /** The error page of a proxy as one line. */
 function htmlToText(text: string): string {
   const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1]
-  return (title ?? text.replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ').trim()
+  return toOneLine(title ?? text.replace(/<[^>]*>/g, ' '))
 }
 
 function truncateText(text: string, chars: number): string {

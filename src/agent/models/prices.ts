@@ -3,6 +3,7 @@
  * one (`model_prices`). From the price lists of the vendors, November 2026, for requests of normal priority. Where the price
  * depends on the hour, it is the higher one.
  */
+import { isLoopbackHost } from '../../lib/local-origin.ts'
 import type { ModelPrice } from './provider.ts'
 import type { ProviderChoice } from './resolve-provider.ts'
 
@@ -82,8 +83,7 @@ export function pricesAt(
   { name, baseUrl, isOfficial }: Pick<ProviderChoice, 'name' | 'baseUrl' | 'isOfficial'>,
   configured: PriceList = {},
 ): PriceList {
-  const isLocal =
-    localServers.has(name) && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(URL.parse(baseUrl)?.hostname ?? '')
+  const isLocal = localServers.has(name) && isLoopbackHost(URL.parse(baseUrl)?.hostname ?? '')
   const known = isOfficial ? prices[name] : isLocal ? free : undefined
   return { ...known, ...configured }
 }

@@ -1,10 +1,12 @@
 /**
  * Parses the arguments that a model wrote into the typed arguments of a tool, or into an error message for the model.
  */
+
 import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { exceedsMaxDepth, isRecord } from '../../lib/json.ts'
+import { exceedsMaxDepth, isRecord, parseJson } from '../../lib/json.ts'
+import { shorten } from '../../lib/shorten.ts'
 
 export type ParsedArguments<Output> =
   | {
@@ -89,12 +91,12 @@ export function parseArguments<Schema extends z.ZodType>(
   const issues = parsed.error.issues.slice(0, 5).map((issue) => {
     const location = issue.path.join('.')
     const current = valueAt(coerced.value, issue.path)
-    const actual = current === undefined ? 'nothing' : truncate(JSON.stringify(current))
+    const actual = current === undefined ? 'nothing' : shorten(JSON.stringify(current), 80)
     return `${location === '' ? 'arguments' : location}: ${issue.message}, found ${actual}`
   })
   const ignored = coerced.unknownKeys.length > 0 ? ` Unknown: ${coerced.unknownKeys.join(', ')}.` : ''
   const error = `Wrong arguments for ${name}. ${issues.join('; ')}.${ignored} Expected ${describeSchema(jsonSchema)}.`
-  return { ok: false, code: 'invalid_arguments', error: truncate(error, 2_000) }
+  return { ok: false, code: 'invalid_arguments', error: shorten(error, 2_000) }
 }
 
 function exceedsDepth(value: unknown, depth: number): boolean {
@@ -109,10 +111,6 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
     current = Object.getOwnPropertyDescriptor(current, key)?.value
   }
   return current
-}
-
-function truncate(text: string, max = 80): string {
-  return text.length > max ? `${text.slice(0, max - 1)}…` : text
 }
 
 /** `{path: string, offset?: integer}`. */
@@ -194,12 +192,8 @@ function convertValue(value: unknown, types: readonly string[]): unknown {
   if (types.includes('number') && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return Number(text)
   if (types.includes('boolean') && /^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true'
   if ((types.includes('array') && text.startsWith('[')) || (types.includes('object') && text.startsWith('{'))) {
-    try {
-      return JSON.parse(text)
-    } catch {
-      // The text is not JSON; validation reports the expected type.
-      return value
-    }
+    // The text may not be JSON; validation reports the expected type.
+    return parseJson(text) ?? value
   }
   return value
 }

@@ -2,6 +2,7 @@
  * Replaces a part of a text. Falls back to matching whole lines without regard to spaces, because models often write wrong
  * indentation. The run time is linear in the length of the texts.
  */
+import { toOneLine } from '../../lib/shorten.ts'
 
 export type ReplaceTextResult =
   /** `count`: how many parts were replaced. `lines`: the line numbers of the first ones in the old text, from 1. */
@@ -101,11 +102,9 @@ function findExactMatches(text: string, searched: string): TextRange[] {
   return ranges
 }
 
-export const collapseWhitespace = (line: string) => line.trim().replace(/\s+/g, ' ')
-
 /** Sequences of whole lines that equal the searched lines when spaces are ignored. They do not overlap. */
 function findLooseMatches(text: string, searched: string): TextRange[] {
-  const searchedLines = searched.split('\n').map(collapseWhitespace)
+  const searchedLines = searched.split('\n').map(toOneLine)
   while (searchedLines.at(-1) === '') searchedLines.pop()
   const first = searchedLines.findIndex((line) => line !== '')
   if (first === -1) return []
@@ -147,7 +146,7 @@ function splitLines(text: string): { start: number; end: number; loose: string }
   let start = 0
   return text.split('\n').map((line) => {
     const end = start + line.length - (line.endsWith('\r') ? 1 : 0)
-    const candidate = { start, end, loose: collapseWhitespace(line) }
+    const candidate = { start, end, loose: toOneLine(line) }
     start += line.length + 1
     return candidate
   })
@@ -198,7 +197,7 @@ function withoutEmptyLines(text: string): string {
 }
 
 function notFoundMessage(text: string, search: string): string {
-  const first = collapseWhitespace(firstNonEmptyLine(search))
+  const first = toOneLine(firstNonEmptyLine(search))
   const similarLine = splitLines(text).findIndex((line) => first !== '' && line.loose === first)
   const hint = similarLine < 0 ? '' : ` Its first line is at line ${similarLine + 1}, but what follows differs.`
   return `old_string was not found.${hint} Read the file again and copy the text exactly.`

@@ -1,6 +1,7 @@
 /**
  * How much of a result a view shows. Texts keep their beginning, or both of their ends.
  */
+import { toOneLine } from '../../lib/shorten.ts'
 import { stripTerminalEscapes, toVisibleText } from '../../lib/visible-text.ts'
 
 export interface ViewLimits {
@@ -50,7 +51,7 @@ export function createViewBudget(limits: ViewLimits, withhold: (text: string) =>
   return {
     isCut: () => cut,
     line(text) {
-      const line = clean(text).replace(/\s+/g, ' ').trim()
+      const line = toOneLine(clean(text))
       return line.length <= maxNameChars ? line : `${line.slice(0, maxNameChars).toWellFormed()} …`
     },
     head(text) {

@@ -2,10 +2,12 @@
  * Names where the key of a vendor leaves this machine for another address than that of the vendor, and where it is not sent although one might
  * expect it. It sends no request.
  */
+
 import { findProvider } from '../../agent/models/catalogue.ts'
 import type { ModelConfig } from '../../agent/models/config.ts'
 import { type ProviderSelection, resolveProvider } from '../../agent/models/resolve-provider.ts'
 import { usesProviderKeys } from '../../flows/models/other-model.ts'
+import { isLoopbackHost } from '../../lib/local-origin.ts'
 import { type CheckResult, note } from './check-result.ts'
 
 /** @param key the name of the key of the configured model; undefined when it has none */
@@ -26,7 +28,7 @@ export function checkKeyAddresses(
 
 function mainNote(main: ProviderSelection, key: string | undefined): CheckResult[] {
   const choice = resolveProvider(main)
-  if (/^(?:localhost|127\.[\d.]+|\[::1\])(?::\d+)?$/.test(hostOf(main.baseUrl))) return []
+  if (isLoopbackHost(hostOf(main.baseUrl))) return []
   const isForwarded = main.baseUrl !== '' && main.apiKey === '' && choice?.isOfficial === false
   if (!isForwarded || key === undefined || !isVendor(choice.name) || isVendorHost(choice.name, main.baseUrl)) return []
   const text = `\`base_url\` sends ${key}, a key of ${choice.name}, to ${hostOf(main.baseUrl)}.`

@@ -2,7 +2,8 @@
  * Applies the hunks of a V4A patch to a text. A hunk is found by its lines, at first exactly, then without regard to spaces, as
  * the replace mode of `patch` does; it must be found in one place only.
  */
-import { collapseWhitespace, findSequences, indentOf } from '../../../support/replace-text.ts'
+import { toOneLine } from '../../../../lib/shorten.ts'
+import { findSequences, indentOf } from '../../../support/replace-text.ts'
 import { describeNearest } from './nearest.ts'
 import type { Hunk } from './parse.ts'
 
@@ -82,7 +83,7 @@ function readLines(text: string): FileText {
       : { text: part, ending: isOpen ? ending : '\n' }
   })
   const exact = lines.map((line) => line.text)
-  return { lines, exact, loose: exact.map(collapseWhitespace), ending }
+  return { lines, exact, loose: exact.map(toOneLine), ending }
 }
 
 function join({ lines }: FileText, replacements: Replacement[], before: string): string {
@@ -117,11 +118,7 @@ function locate(file: FileText, hunk: Hunk, cursor: number, path: string): Locat
   }
   const start = hunk.anchors.length === 0 ? cursor : anchored
   for (const loose of [false, true]) {
-    const places = findSequences(
-      loose ? file.loose : file.exact,
-      loose ? searched.map(collapseWhitespace) : searched,
-      true,
-    )
+    const places = findSequences(loose ? file.loose : file.exact, loose ? searched.map(toOneLine) : searched, true)
     const chosen = choose(places, hunk, start, file.lines.length - searched.length)
     if (chosen === 'ambiguous') {
       const list = places.slice(0, 20).map((place) => place + 1)

@@ -1,7 +1,7 @@
 /**
  * Says which lines of a text are most like the lines that a patch expects there, for the model that wrote the patch.
  */
-import { collapseWhitespace } from '../../../support/replace-text.ts'
+import { toOneLine } from '../../../../lib/shorten.ts'
 
 const maxCompared = 200
 const maxShownChars = 200
@@ -10,9 +10,7 @@ const maxShownChars = 200
 export function describeNearest(lines: readonly string[], searched: readonly string[]): string {
   const start = bestStart(lines, searched)
   if (start === undefined) return describeSimilarLine(lines, searched)
-  const wrong = searched.findIndex(
-    (text, index) => collapseWhitespace(lines[start + index] ?? '') !== collapseWhitespace(text),
-  )
+  const wrong = searched.findIndex((text, index) => toOneLine(lines[start + index] ?? '') !== toOneLine(text))
   const number = start + wrong + 1
   const line = lines[start + wrong]
   const difference = line === undefined ? `the file ends at line ${lines.length}` : `line ${number} is ${quote(line)}`
@@ -23,14 +21,14 @@ export function describeNearest(lines: readonly string[], searched: readonly str
 function bestStart(lines: readonly string[], searched: readonly string[]): number | undefined {
   const wanted = new Map<string, number[]>()
   for (const [index, text] of searched.slice(0, maxCompared).entries()) {
-    const key = collapseWhitespace(text)
+    const key = toOneLine(text)
     if (key.length < 3) continue
     const indexes = wanted.get(key) ?? []
     if (indexes.length < 5) wanted.set(key, [...indexes, index])
   }
   const votes = new Map<number, number>()
   for (const [at, line] of lines.entries()) {
-    for (const index of wanted.get(collapseWhitespace(line)) ?? []) {
+    for (const index of wanted.get(toOneLine(line)) ?? []) {
       const start = at - index
       if (start >= 0) votes.set(start, (votes.get(start) ?? 0) + 1)
     }
@@ -42,7 +40,7 @@ function bestStart(lines: readonly string[], searched: readonly string[]): numbe
 
 /** For lines of which none is in the text: a line that begins and ends like the first one. */
 function describeSimilarLine(lines: readonly string[], searched: readonly string[]): string {
-  const text = collapseWhitespace(searched.find((line) => line.trim() !== '') ?? '').slice(0, maxShownChars)
+  const text = toOneLine(searched.find((line) => line.trim() !== '') ?? '').slice(0, maxShownChars)
   if (text === '') return ''
   let best = { share: 0.5, index: -1 }
   for (const [index, line] of lines.entries()) {
