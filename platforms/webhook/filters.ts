@@ -6,7 +6,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { createContext, Script } from 'node:vm'
 import { z } from 'zod'
-import { isRecord } from '#sdk'
+import { isRecord, parseJson } from '#sdk'
 import { type Payload, valueAt } from './payload.ts'
 
 export interface Filter {
@@ -138,13 +138,10 @@ function pathOf(file: string, home: string): string {
 }
 
 function listOf(text: string): readonly unknown[] {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (Array.isArray(value)) return value
-    if (isRecord(value)) return Object.keys(value)
-  } catch {
-    // Lines of text.
-  }
+  const value = parseJson(text)
+  if (Array.isArray(value)) return value
+  if (isRecord(value)) return Object.keys(value)
+  // Lines of text.
   return text.split(/\r?\n/).flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
 }
 

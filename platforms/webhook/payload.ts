@@ -1,7 +1,7 @@
 /**
  * Reads the body of a request, and values of it by their path.
  */
-import { isRecord, isTooComplex } from '#sdk'
+import { isRecord, isTooComplex, parseJson } from '#sdk'
 
 export type Payload = Readonly<Record<string, unknown>>
 
@@ -14,14 +14,10 @@ export function readPayload(body: string, contentType: string): Payload | undefi
 }
 
 function parse(text: string): Payload | undefined {
-  try {
-    if (isTooComplex(text)) return undefined
-    const value: unknown = JSON.parse(text)
-    if (Array.isArray(value)) return { items: value }
-    return isRecord(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  if (isTooComplex(text)) return undefined
+  const value = parseJson(text)
+  if (Array.isArray(value)) return { items: value }
+  return isRecord(value) ? value : undefined
 }
 
 /** Own values only, so that a path cannot reach what JavaScript adds to objects. `undefined` when there is none. */

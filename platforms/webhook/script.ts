@@ -1,7 +1,7 @@
 /**
  * The script of a route: it changes the payload, or ignores the event (contract hermes.md §5).
  */
-import { isRecord, type PlatformAutomation } from '#sdk'
+import { isRecord, type PlatformAutomation, parseJson } from '#sdk'
 import type { Payload } from './payload.ts'
 
 export type ScriptDecision =
@@ -27,10 +27,6 @@ export async function applyScript(
 
 function parseObject(text: string): Payload | undefined {
   if (!text.startsWith('{')) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseJson(text)
+  return isRecord(value) ? value : undefined
 }

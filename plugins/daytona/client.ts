@@ -1,7 +1,7 @@
 /**
  * The REST API of Daytona. Each request has a limit of time, and each response a limit of size. No error contains the key.
  */
-import { asString, type Fields, HermesError, isRecord, messageOf } from '#sdk'
+import { asRecord, asString, type Fields, HermesError, isRecord, messageOf, parseJson } from '#sdk'
 
 export interface DaytonaSettings {
   /** Without a slash at the end. */
@@ -86,23 +86,16 @@ function statusError(status: number, text: string): Error {
 }
 
 function messageIn(text: string): string {
-  try {
-    const body: unknown = JSON.parse(text)
-    return isRecord(body) && typeof body['message'] === 'string' ? `: ${body['message'].slice(0, 300)}` : ''
-  } catch {
-    // A proxy may answer with a page.
-    return ''
-  }
+  // A proxy may answer with a page.
+  const message = asRecord(parseJson(text))['message']
+  return typeof message === 'string' ? `: ${message.slice(0, 300)}` : ''
 }
 
 function parse(text: string): Fields {
-  try {
-    const body: unknown = JSON.parse(text)
-    if (isRecord(body)) return body
-  } catch (error) {
-    throw new Error('Daytona answered with something else than JSON. Is DAYTONA_API_URL right?', { cause: error })
-  }
-  throw new Error('Daytona answered with something else than an object.')
+  const body = parseJson(text)
+  if (body === undefined) throw new Error('Daytona answered with something else than JSON. Is DAYTONA_API_URL right?')
+  if (!isRecord(body)) throw new Error('Daytona answered with something else than an object.')
+  return body
 }
 
 async function textOf(response: Response): Promise<string> {

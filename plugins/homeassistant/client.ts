@@ -1,7 +1,7 @@
 /**
  * The REST API of Home Assistant. Each request has a limit of time, and each response a limit of size. No error contains the token.
  */
-import { type Fields, isRecord } from '#sdk'
+import { asRecord, type Fields, parseJson } from '#sdk'
 
 export interface HomeAssistantSettings {
   /** Without a slash at the end. */
@@ -59,11 +59,9 @@ export function createHomeAssistantClient({ url, token, timeoutMs }: HomeAssista
 async function jsonOf(response: Response): Promise<unknown> {
   const text = await textOf(response)
   if (!response.ok) throw statusError(response.status, text)
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new Error('Home Assistant answered with something else than JSON. Is HASS_URL right?', { cause: error })
-  }
+  const body = parseJson(text)
+  if (body === undefined) throw new Error('Home Assistant answered with something else than JSON. Is HASS_URL right?')
+  return body
 }
 
 function statusError(status: number, text: string): Error {
@@ -74,13 +72,9 @@ function statusError(status: number, text: string): Error {
 
 /** What Home Assistant says itself, such as an invalid value. */
 function messageIn(text: string): string {
-  try {
-    const body: unknown = JSON.parse(text)
-    return isRecord(body) && typeof body['message'] === 'string' ? `: ${body['message'].slice(0, 300)}` : ''
-  } catch {
-    // A proxy may answer with a page.
-    return ''
-  }
+  // A proxy may answer with a page.
+  const message = asRecord(parseJson(text))['message']
+  return typeof message === 'string' ? `: ${message.slice(0, 300)}` : ''
 }
 
 async function textOf(response: Response): Promise<string> {

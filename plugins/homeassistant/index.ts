@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod'
-import { asArray, asNumber, asString, type Fields, isRecord, type PluginContext } from '#sdk'
+import { asArray, asNumber, asString, type Fields, isRecord, type PluginContext, parseJson } from '#sdk'
 import { createHomeAssistantClient } from './client.ts'
 import { summarizeCall, summarizeEntities, summarizeServices, summarizeState } from './summaries.ts'
 
@@ -97,11 +97,6 @@ export function register(ctx: PluginContext): void {
 }
 
 function parseObject(text: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : undefined
-  } catch {
-    // The model learns that it must be an object.
-    return undefined
-  }
+  const value = parseJson(text)
+  return isRecord(value) ? value : undefined
 }

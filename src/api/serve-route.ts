@@ -1,7 +1,9 @@
 /**
  * Serves a route of the JSON API: parses what the client has sent by the shapes of the route, and sends what its handler returns.
  */
+
 import { HermesError } from '../lib/errors.ts'
+import { parseJson } from '../lib/json.ts'
 import { parseInput } from '../lib/parse-input.ts'
 import type { HttpRoute } from '../platforms/http-route.ts'
 import type { Route, RouteContract } from './route.ts'
@@ -59,11 +61,7 @@ async function readBody({ body: shape }: RouteContract, request: Request): Promi
   const text = await request.text()
   const absent = text === '' ? shape.safeParse(undefined) : undefined
   if (absent?.success === true) return absent.data
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    throw new HermesError('http/bad-request', 'The body is not JSON.', { cause })
-  }
+  const value = parseJson(text)
+  if (value === undefined) throw new HermesError('http/bad-request', 'The body is not JSON.')
   return parseInput(shape, value)
 }

@@ -1,7 +1,9 @@
 /**
  * Applies environment variables that override values of the configuration file.
  */
+
 import type { z } from 'zod'
+import { parseJson } from '../lib/json.ts'
 import type { PathPart } from '../lib/yaml.ts'
 import type { Environment, EnvironmentOrigin } from './environment.ts'
 import { childType, type TextKind, textKindOf } from './schema-introspection.ts'
@@ -90,20 +92,10 @@ export function coerceText(text: string, kind: TextKind): unknown {
     case 'boolean':
       return booleanWords[trimmed.toLowerCase()] ?? text
     case 'list':
-      if (trimmed.startsWith('[')) return parseList(trimmed) ?? text
+      if (trimmed.startsWith('[')) return parseJson(trimmed) ?? text
       return trimmed
         .split(',')
         .map((part) => part.trim())
         .filter((part) => part !== '')
-  }
-}
-
-/** Hermes writes lists as JSON. Undefined for other texts. */
-function parseList(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // Validation reports the text.
-    return undefined
   }
 }

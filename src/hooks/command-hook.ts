@@ -2,7 +2,7 @@
  * Hooks that run a program (contract §2.7): it receives the event as JSON on stdin and prints its decision as JSON on stdout.
  * The program is started without a shell.
  */
-import { isRecord } from '../lib/json.ts'
+import { isRecord, parseJson } from '../lib/json.ts'
 import type { CommandHook } from './config.ts'
 import { type HandlerResult, handlerFailure, type RunHook } from './handler-result.ts'
 import { createHookPayload, matchesPattern } from './payload.ts'
@@ -82,13 +82,8 @@ function reasonOf({ reason, message }: DecisionJson): string {
 }
 
 function parseJsonObject(text: string): DecisionJson | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text)
-    return isRecord(parsed) ? parsed : undefined
-  } catch {
-    // The caller reports invalid output.
-    return undefined
-  }
+  const parsed = parseJson(text)
+  return isRecord(parsed) ? parsed : undefined
 }
 
 function lastLine(text: string): string {

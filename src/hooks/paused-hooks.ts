@@ -2,9 +2,11 @@
  * The hooks that a user has paused, stored in a file so that they stay paused across restarts and can be changed while the
  * daemon is not running.
  */
+
 import { join } from 'node:path'
 import { z } from 'zod'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
+import { parseJson } from '../lib/json.ts'
 
 const pausedFileSchema = z.object({ paused: z.array(z.string()) })
 
@@ -17,12 +19,8 @@ function pausedFilePath(hooksFolder: string): string {
 export function readPaused(hooksFolder: string): Set<string> {
   const text = readTextIfExists(pausedFilePath(hooksFolder), 1_048_576)
   if (text === undefined) return new Set()
-  try {
-    return new Set(pausedFileSchema.parse(JSON.parse(text)).paused)
-  } catch {
-    // An invalid file must not keep the gateway from starting.
-    return new Set()
-  }
+  // An invalid file must not keep the gateway from starting.
+  return new Set(pausedFileSchema.safeParse(parseJson(text)).data?.paused)
 }
 
 /** Throws the system's error. */

@@ -6,7 +6,7 @@
  * sends the number instead of a copy that is unchanged.
  */
 import { z } from 'zod'
-import { exceedsMaxDepth } from '../lib/json.ts'
+import { parseJson } from '../lib/json.ts'
 
 /** The index or keyword of an argument, and its reference. */
 export type ArgumentReference = readonly [key: number | string, reference: number]
@@ -104,14 +104,7 @@ export type FrameFromHost = z.infer<typeof frameFromHostSchema>
 
 /** `undefined` if the line is no valid frame. Never throws. */
 export function parseFrame(line: string): FrameFromHost | undefined {
-  if (exceedsMaxDepth(line)) return undefined
-  let value: unknown
-  try {
-    value = JSON.parse(line)
-  } catch {
-    return undefined
-  }
-  return frameFromHostSchema.safeParse(value).data
+  return frameFromHostSchema.safeParse(parseJson(line)).data
 }
 
 /** Copies the text, because a slice would keep the whole string in memory. */

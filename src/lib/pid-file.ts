@@ -1,10 +1,12 @@
 /**
  * The files by which commands find the running daemon: `gateway.pid`, and `gateway.json` with its address.
  */
+
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from './files.ts'
 import type { HomeLayout } from './home.ts'
+import { asRecord, parseJson } from './json.ts'
 
 export interface DaemonAddress {
   readonly pid: number
@@ -29,10 +31,7 @@ export function removePidFile(home: HomeLayout, pid: number): void {
 export function readDaemonAddress(home: HomeLayout): DaemonAddress | undefined {
   const text = readTextIfExists(addressFileOf(home), 4_096)
   if (text === undefined) return undefined
-  const contents: unknown = JSON.parse(text)
-  if (typeof contents !== 'object' || contents === null || !('pid' in contents) || !('url' in contents))
-    return undefined
-  const { pid, url } = contents
+  const { pid, url } = asRecord(parseJson(text))
   return typeof pid === 'number' && typeof url === 'string' ? { pid, url } : undefined
 }
 

@@ -11,7 +11,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import type { ProcessEnvironment } from '../config/environment.ts'
 import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
-import { asRecord } from '../lib/json.ts'
+import { asRecord, parseJson } from '../lib/json.ts'
 import type { Logger } from '../lib/log.ts'
 import { locateProfile } from '../lib/profiles.ts'
 import type { PlatformAccount } from './accounts.ts'
@@ -139,7 +139,7 @@ function describeHolder(file: string): string {
 
 function readHolder(file: string): Readonly<Record<string, unknown>> {
   try {
-    return asRecord(JSON.parse(readTextIfExists(file, 65_536) ?? '{}'))
+    return asRecord(parseJson(readTextIfExists(file, 65_536) ?? ''))
   } catch {
     // The name of the holder is missing in the message then; the lock itself decides.
     return {}

@@ -1,7 +1,9 @@
 /**
  * Configures the REST client of discord.js.
  */
+
 import { REST, type RESTOptions } from 'discord.js'
+import { parseJson } from '#sdk'
 import { asRecord } from '../inbound/payload.ts'
 import type { DiscordOptions } from '../options.ts'
 
@@ -41,12 +43,8 @@ async function withExactRetryAfter(response: Response): Promise<Response> {
   if (response.status !== 429) return response
   const text = await response.text()
   const headers = new Headers(response.headers)
-  try {
-    const wait = asRecord(JSON.parse(text))['retry_after']
-    if (typeof wait === 'number' && wait > 0) headers.set('retry-after', String(wait))
-  } catch (error) {
-    // A rate limit of the proxy in front of Discord has no JSON body, only the header.
-    if (!(error instanceof SyntaxError)) throw error
-  }
+  // A rate limit of the proxy in front of Discord has no JSON body, only the header.
+  const wait = asRecord(parseJson(text))['retry_after']
+  if (typeof wait === 'number' && wait > 0) headers.set('retry-after', String(wait))
   return new Response(text, { status: response.status, statusText: response.statusText, headers })
 }

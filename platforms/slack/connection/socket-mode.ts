@@ -6,7 +6,7 @@
  */
 import diagnostics from 'node:diagnostics_channel'
 import type { SocketModeReceiver } from '@slack/bolt'
-import { messageOf } from '#sdk'
+import { messageOf, parseJson } from '#sdk'
 import { toCallFailure } from '../errors.ts'
 import { asRecord, type JsonRecord, numberAt, recordAt, textAt } from '../inbound/payload.ts'
 import { type Envelope, type OpenedSocket, SocketError, type SocketEvents } from './socket.ts'
@@ -125,12 +125,8 @@ function toEnvelope(event: JsonRecord): Envelope | undefined {
 /** Parses `hello` and `disconnect`. The SDK parses the other frames. */
 function parseControlFrame(data: unknown): JsonRecord {
   if (typeof data !== 'string' || !/"type"\s*:\s*"(hello|disconnect)"/.test(data)) return {}
-  try {
-    return asRecord(JSON.parse(data))
-  } catch {
-    // The SDK also fails to parse it, logs that, and ignores the frame.
-    return {}
-  }
+  // The SDK also fails to parse other frames, logs that, and ignores them.
+  return asRecord(parseJson(data))
 }
 
 function connectionTimeOf(hello: JsonRecord): number | undefined {

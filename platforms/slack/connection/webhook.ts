@@ -4,7 +4,7 @@
  * It responds with 200 when the payload is stored. After any other response, or none within three seconds, Slack sends the
  * payload again.
  */
-import { type HttpRoute, isRecord, type PlatformContext } from '#sdk'
+import { type HttpRoute, isRecord, type PlatformContext, parseJson } from '#sdk'
 import type { Ingest } from '../inbound/ingest.ts'
 import { asRecord, textAt } from '../inbound/payload.ts'
 import { ephemeralResponse } from '../outbound/ephemeral.ts'
@@ -58,17 +58,13 @@ export function createWebhookRoute(
 
 /** Events are JSON, slash commands a form, interactions a form with JSON in `payload`. */
 function parseBody(text: string, contentType: string): Readonly<Record<string, unknown>> | undefined {
-  if (!contentType.startsWith('application/x-www-form-urlencoded')) return parseJson(text)
+  if (!contentType.startsWith('application/x-www-form-urlencoded')) return parseObject(text)
   const form = new URLSearchParams(text)
   const payload = form.get('payload')
-  return payload === null ? asRecord(Object.fromEntries(form)) : parseJson(payload)
+  return payload === null ? asRecord(Object.fromEntries(form)) : parseObject(payload)
 }
 
-function parseJson(json: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(json)
-    return isRecord(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+function parseObject(json: string): Readonly<Record<string, unknown>> | undefined {
+  const value = parseJson(json)
+  return isRecord(value) ? value : undefined
 }

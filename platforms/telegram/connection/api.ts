@@ -1,7 +1,7 @@
 /**
  * A client for the Bot API: method name and payload in, result or `ApiError` out.
  */
-import { isRecord, linkAbortSignal } from '#sdk'
+import { isRecord, linkAbortSignal, parseJson } from '#sdk'
 import { ApiError, createTokenRedactor, parseErrorResponse, toApiError } from '../errors.ts'
 import type { JsonRecord } from '../inbound/payload.ts'
 import type { TelegramOptions } from '../options.ts'
@@ -108,12 +108,4 @@ function parseResult(status: number, body: string, redact: (text: string) => str
     isApiError ? json : { error_code: status, description: 'the response is not from the Bot API' },
     redact,
   )
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
 }

@@ -3,7 +3,7 @@
  */
 import { isAbsolute } from 'node:path'
 import { z } from 'zod'
-import { findProgram, HermesError } from '#sdk'
+import { findProgram, HermesError, parseJson } from '#sdk'
 import {
   type ClientProgram,
   type ClientResult,
@@ -149,7 +149,7 @@ export async function inspectContainer(
     if (isEngineUnreachable(result) || result.exitCode === null) throw notRunning(program, result)
     return undefined
   }
-  const [container] = inspected.parse(JSON.parse(result.stdout))
+  const [container] = inspected.parse(parseJson(result.stdout))
   if (container === undefined) return undefined
   return {
     id: container.Id,

@@ -2,7 +2,7 @@
  * The program `apptainer`, or its predecessor `singularity`: found on the PATH, asked for its version and its instances.
  */
 import { z } from 'zod'
-import { findProgram, HermesError } from '#sdk'
+import { findProgram, HermesError, parseJson } from '#sdk'
 import { type ClientProgram, type ClientResult, reasonOf, runClient } from '../shared/client-program.ts'
 
 /** A question takes this long at most. */
@@ -46,13 +46,4 @@ export async function listInstances(program: ClientProgram, signal: AbortSignal)
   const parsed = listed.safeParse(parseJson(result.stdout))
   if (!parsed.success) throw new HermesError('environment/unreachable', 'The list of instances cannot be read.')
   return (parsed.data.instances ?? []).map(({ instance }) => instance)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The caller reports what is no list.
-    return undefined
-  }
 }

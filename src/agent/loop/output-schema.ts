@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { asArray, asRecord, isRecord } from '../../lib/json.ts'
+import { asArray, asRecord, isRecord, parseJson } from '../../lib/json.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
 import type { SubagentResult } from '../support/subagent-result.ts'
 import { DelegationRefused } from '../tools/tool.ts'
@@ -205,12 +205,9 @@ function decodeAnswer(answer: string): ReturnType<OutputCheck> {
   )
   for (const text of [answer, fenced, inner]) {
     if (text === undefined || text.trim() === '') continue
-    try {
-      const output: unknown = JSON.parse(text)
-      return { output }
-    } catch {
-      // The next reading may be JSON.
-    }
+    // If not, the next reading may be JSON.
+    const output = parseJson(text)
+    if (output !== undefined) return { output }
   }
   return { problem: 'It is not JSON.' }
 }

@@ -1,7 +1,7 @@
 /**
  * Draws pictures with FAL (contract agent.md S9): one request that answers with the address of the picture.
  */
-import { asRecord, asString } from '../../lib/json.ts'
+import { asRecord, asString, parseJson } from '../../lib/json.ts'
 import { httpFetch, readBodyPrefix } from '../models/http-fetch.ts'
 import { failureToModelError, mapProviderError, parseProviderFailure } from '../models/map-provider-error.ts'
 import { ModelError } from '../models/provider.ts'
@@ -63,11 +63,6 @@ async function post({ baseUrl, key, model, prompt, shape, timeoutMs, now }: FalR
 }
 
 function readFailure(text: string, status: number) {
-  try {
-    const body: unknown = JSON.parse(text)
-    return parseProviderFailure(body, status)
-  } catch {
-    // The page of a proxy.
-    return parseProviderFailure(text, status)
-  }
+  // The page of a proxy is no JSON.
+  return parseProviderFailure(parseJson(text) ?? text, status)
 }

@@ -1,9 +1,11 @@
 /**
  * The client of the console platform: calls its HTTP endpoints and reconnects after a lost connection.
  */
+
 import { z } from 'zod'
 import { type ApiAccess, type ApiCall, sendRequest } from '../../api/client.ts'
 import { HermesError, isHermesError } from '../../lib/errors.ts'
+import { parseJson } from '../../lib/json.ts'
 import { sleep as realSleep } from '../../lib/timers.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 
@@ -223,7 +225,7 @@ async function* parseEvents(response: Response): AsyncGenerator<ChatEvent> {
     const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
-      const event = chatEventSchema.safeParse(JSON.parse(line))
+      const event = chatEventSchema.safeParse(parseJson(line))
       if (event.success) yield event.data
     }
   }

@@ -2,8 +2,10 @@
  * The messages that were written in the terminal, for the arrow keys: `chat_history.jsonl` of the home, mode 0600. A
  * message that may hold a secret, and one that begins with a space, is not kept.
  */
+
 import { appendFileSync } from 'node:fs'
 import { readTextIfExists, writeFileAtomic } from '../../lib/files.ts'
+import { parseJson } from '../../lib/json.ts'
 
 export interface InputHistory {
   /** The oldest first. */
@@ -38,11 +40,7 @@ export function createInputHistory(file: string): InputHistory {
 function readEntries(file: string): string[] {
   const lines = (readTextIfExists(file) ?? '').split('\n')
   return lines.flatMap((line) => {
-    try {
-      const entry: unknown = JSON.parse(line)
-      return typeof entry === 'string' && entry !== '' ? [entry] : []
-    } catch {
-      return []
-    }
+    const entry = parseJson(line)
+    return typeof entry === 'string' && entry !== '' ? [entry] : []
   })
 }

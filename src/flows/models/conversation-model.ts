@@ -8,7 +8,7 @@ import type { ProviderSettings } from '../../agent/models/create-provider.ts'
 import { findServer, resolveProvider } from '../../agent/models/resolve-provider.ts'
 import { knownWindow } from '../../agent/models/windows.ts'
 import { isHermesError } from '../../lib/errors.ts'
-import { asRecord } from '../../lib/json.ts'
+import { asRecord, parseJson } from '../../lib/json.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { AccountPolicy } from '../../platforms/accounts.ts'
 import type { SessionSettings } from '../../sessions/session-state.ts'
@@ -25,13 +25,9 @@ export interface ModelChoice {
 /** Undefined for a value that is none. */
 export function parseModelChoice(text: string | undefined): ModelChoice | undefined {
   if (text === undefined) return undefined
-  try {
-    const { provider, model, context_length: contextLength } = asRecord(JSON.parse(text))
-    if (typeof provider !== 'string' || typeof model !== 'string') return undefined
-    return { provider, model, ...(typeof contextLength === 'number' ? { contextLength } : {}) }
-  } catch {
-    return undefined
-  }
+  const { provider, model, context_length: contextLength } = asRecord(parseJson(text))
+  if (typeof provider !== 'string' || typeof model !== 'string') return undefined
+  return { provider, model, ...(typeof contextLength === 'number' ? { contextLength } : {}) }
 }
 
 export function formatModelChoice({ provider, model, contextLength }: ModelChoice): string {
