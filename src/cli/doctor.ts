@@ -92,7 +92,7 @@ export async function doctor(context: CliContext, { json, offline }: DoctorOptio
 
 function redactResult(result: CheckResult, redact: Redactor): CheckResult {
   const { advice } = result
-  return { ...result, text: redact(result.text), ...(advice === undefined ? {} : { advice: redact(advice) }) }
+  return { ...result, text: redact(result.text), advice: advice && redact(advice) }
 }
 
 async function findDaemonOrFailure(

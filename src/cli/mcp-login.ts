@@ -33,7 +33,7 @@ export async function mcpLogin(context: CliContext, name: string): Promise<void>
   try {
     const userHome = context.environment['HOME'] ?? homedir()
     const tls = readTls({ server: name, settings: server, directory: home.root, userHome })
-    const guarded = createGuardedFetch(url, tls === undefined ? {} : { tls })
+    const guarded = createGuardedFetch(url, { tls })
     await login({
       server: name,
       url,
@@ -46,7 +46,7 @@ export async function mcpLogin(context: CliContext, name: string): Promise<void>
         const question = 'If the browser runs on another machine, paste the address here to which it returned: '
         questions?.ask(question).then(pasted.resolve, pasted.reject)
       },
-      ...(questions === undefined ? {} : { pasted: pasted.promise }),
+      pasted: questions && pasted.promise,
       signal: AbortSignal.timeout(maxLoginMs),
     })
   } catch (error) {

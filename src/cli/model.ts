@@ -40,7 +40,7 @@ export async function modelList(
         ...listing,
         key: access.keyOf(listing.provider) ?? null,
         ...(isFound === true ? { found: true } : {}),
-        ...(failure === undefined ? {} : { failure: redact(messageOf(failure)) }),
+        failure: failure && redact(messageOf(failure)),
       })),
     )
   if (lists.length === 0)
@@ -110,7 +110,7 @@ export async function modelProbe(context: CliContext, words: string | undefined,
   const shown = checks.map(({ text, advice, ...check }) => ({
     ...check,
     text: redact(text),
-    ...(advice === undefined ? {} : { advice: redact(advice) }),
+    advice: advice && redact(advice),
   }))
   const isOk = shown.every(({ state }) => state !== 'problem')
   if (!isOk) context.exitCode = exitCodes.failed

@@ -79,7 +79,7 @@ export interface UndoResult {
   /** The names of other people whose messages were taken back; '' for an unknown author. */
   readonly others: readonly string[]
   /** The author of the message before, which only this person or an owner can take back; '' for an unknown one. */
-  readonly keptOf?: string
+  readonly keptOf?: string | undefined
 }
 
 export type RetryResult =

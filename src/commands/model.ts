@@ -21,7 +21,7 @@ export interface ListedProvider {
   readonly label: string
   readonly models: readonly { readonly id: string; readonly contextLength?: number }[]
   /** Why the provider gave no list. */
-  readonly failure?: string
+  readonly failure?: string | undefined
 }
 
 export type ModelChange =

@@ -36,7 +36,7 @@ export interface JobRequest {
 /** Who makes or changes a job, and the chat in which that happens; null for none. */
 export interface JobMaker {
   readonly authority: Authority
-  readonly origin: (Target & { readonly chatName?: string }) | null
+  readonly origin: (Target & { readonly chatName?: string | undefined }) | null
   /** The id of a job that is made: a second request with it finds the first one's job. Default: a random one. */
   readonly newId?: string
 }

@@ -73,10 +73,9 @@ export function createErrorResponse(
 ): JsonResponse {
   const { code, message, hint } = error
   const { formerCode }: CatalogueEntry = errorCatalogue[code]
-  const former = formerCode === undefined ? {} : { former_code: formerCode }
   const sent = status ?? statusOf(code)
   const type = errorType(sent)
-  return { status: sent, headers, body: { error: { code, ...former, message, hint, type, param: null } } }
+  return { status: sent, headers, body: { error: { code, former_code: formerCode, message, hint, type, param: null } } }
 }
 
 function errorType(status: number): string {

@@ -10,9 +10,9 @@ import { messageOf, systemCode } from './errors.ts'
 export interface NodeFetchOptions {
   /** Resolves names when a connection is opened. An error of it is the error of the request. */
   readonly lookup: LookupFunction
-  readonly tls?: Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passphrase'> & {
-    readonly rejectUnauthorized?: boolean
-  }
+  readonly tls?:
+    | (Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passphrase'> & { readonly rejectUnauthorized?: boolean })
+    | undefined
 }
 
 /** Follows no redirect and decodes no compressed body. Rejects with a system error, or with the reason of the signal. */

@@ -28,7 +28,7 @@ export interface LoginOptions {
   /** Shows the person the address to open. */
   showAddress(url: string): void
   /** The address to which the browser was sent, where the person copies it because the browser runs elsewhere. */
-  readonly pasted?: Promise<string>
+  readonly pasted?: Promise<string> | undefined
   readonly signal: AbortSignal
 }
 

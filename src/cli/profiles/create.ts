@@ -28,7 +28,7 @@ import { findProfile, isTaken, listProfileNames } from './profile-homes.ts'
 
 export interface ProfileCreateOptions {
   readonly clone: boolean
-  readonly cloneFrom?: string
+  readonly cloneFrom?: string | undefined
 }
 
 /** Throws `cli/usage` for an invalid name or one in use, `cli/not-found` for the profile to copy, `home/unusable`. */

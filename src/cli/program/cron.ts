@@ -56,7 +56,7 @@ export function addCronCommands(root: Command, context: CliContext): void {
         'Schedules a job. The schedule is a duration (30m, in 2h), an interval (every 2h, every other day), a time (2027-01-31T09:00, tomorrow at 9am), days and a time (weekdays at 9am, monthly on the 1st at 9am), or a cron expression ("0 9 * * 1-5").',
       ),
   ).action((schedule: string, prompt: string | undefined, options: JobOptions) =>
-    act({ action: 'create', ...requestOf(options), schedule, ...(prompt === undefined ? {} : { prompt }) }, options),
+    act({ action: 'create', ...requestOf(options), schedule, prompt }, options),
   )
   withJobOptions(
     cron
@@ -110,8 +110,8 @@ function requestOf({
   return {
     ...options,
     ...(agent ? {} : { no_agent: true }),
-    ...(repeat === undefined ? {} : { repeat: /^-?\d+$/.test(repeat) ? Number(repeat) : repeat }),
-    ...(toolsets === undefined ? {} : { enabled_toolsets: toolsets }),
-    ...(contextFrom === undefined ? {} : { context_from: contextFrom }),
+    repeat: repeat !== undefined && /^-?\d+$/.test(repeat) ? Number(repeat) : repeat,
+    enabled_toolsets: toolsets,
+    context_from: contextFrom,
   }
 }

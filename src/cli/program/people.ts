@@ -26,7 +26,7 @@ export function addProfileCommands(root: Command, context: CliContext): void {
     .action(async (name: string, options: { clone: boolean; cloneFrom?: string }) =>
       (await import('../profiles/create.ts')).profileCreate(context, normalizeProfileName(name), {
         ...options,
-        ...(options.cloneFrom === undefined ? {} : { cloneFrom: normalizeProfileName(options.cloneFrom) }),
+        cloneFrom: options.cloneFrom === undefined ? undefined : normalizeProfileName(options.cloneFrom),
       }),
     )
   profile

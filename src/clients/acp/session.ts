@@ -26,7 +26,7 @@ export interface AcpSessionOptions {
    * Shows the stored messages and resolves with the texts of the agent. Called when the conversation is followed, so that nothing
    * falls between; what comes meanwhile is shown afterwards.
    */
-  replay?(): Promise<readonly string[]>
+  readonly replay?: (() => Promise<readonly string[]>) | undefined
   /** Undefined for a call that is not stored yet. */
   view(turnId: string, callId: string): Promise<ToolView | undefined>
   warn(text: string): void

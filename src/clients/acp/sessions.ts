@@ -187,7 +187,7 @@ export function createAcpSessions(options: AcpSessionsOptions): AcpSessions {
       cwd,
       client: createChatClient({ url, token, fetch: options.fetch, platform: 'acp', chat: id }),
       editor,
-      ...(replay === undefined ? {} : { replay }),
+      replay,
       view: (turnId, callId) => readToolView(access, id, turnId, callId),
       warn: report,
     })

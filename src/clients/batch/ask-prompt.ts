@@ -35,7 +35,7 @@ export async function askPrompt(
     attempt,
     finished_at: new Date(clock()).toISOString(),
     hash: prompt.hash,
-    ...(prompt.metadata === undefined ? {} : { metadata: prompt.metadata }),
+    metadata: prompt.metadata,
   })
   try {
     const result = await sendAndWait(options, prompt, attempt, signal)
@@ -101,9 +101,9 @@ function describeResult({ text: prompt }: BatchPrompt, result: TurnResult) {
     prompt,
     text: isDone ? text : '',
     ...(isDone ? {} : { error: failed.message === '' ? { ...failed, message: status } : failed }),
-    ...(cutOff === undefined ? {} : { cut_off: cutOff }),
+    cut_off: cutOff,
     model,
-    usage: { input_tokens: inputTokens, output_tokens: outputTokens, ...(cost === undefined ? {} : { cost }) },
+    usage: { input_tokens: inputTokens, output_tokens: outputTokens, cost },
     session_id: sessionId,
   }
 }

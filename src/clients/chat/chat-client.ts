@@ -157,7 +157,7 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
       return pressResultSchema.parse(await response.json())
     },
     async stop(seq, signal) {
-      const response = await call(`/${platform}/stop`, signal, { chat, ...(seq === undefined ? {} : { seq }) })
+      const response = await call(`/${platform}/stop`, signal, { chat, seq })
       await response.body?.cancel()
     },
     events,
@@ -169,10 +169,10 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
       ...{ chat, id, text },
       ...(unattended ? { attended: false } : {}),
       ...(isText ? { commands: false } : {}),
-      ...(options.toolsets === undefined ? {} : { toolsets: options.toolsets }),
+      toolsets: options.toolsets,
       ...(options.checkpoints === true ? { checkpoints: true } : {}),
       ...(files.length === 0 ? {} : { files }),
-      ...(instructions === undefined ? {} : { instructions }),
+      instructions,
     })
     return acceptedSchema.parse(await response.json()).seq
   }

@@ -19,11 +19,11 @@ export function describeResult(result: TurnResult, chat: string) {
     status,
     text: status === 'failed' ? '' : text,
     ...failed,
-    ...(cutOff === undefined ? {} : { cut_off: cutOff }),
+    cut_off: cutOff,
     chat,
     session_id: sessionId,
     model,
-    usage: { input_tokens: inputTokens, output_tokens: outputTokens, ...(cost === undefined ? {} : { cost }) },
+    usage: { input_tokens: inputTokens, output_tokens: outputTokens, cost },
   }
 }
 
@@ -127,7 +127,7 @@ function describeEvent(event: Exclude<ChatEvent, { readonly type: 'ready' }>) {
       return {
         ...{ type: 'message', id: event.id, kind: event.kind, text: event.text },
         ...(event.type === 'missed' ? { missed: true } : {}),
-        ...(event.buttons === undefined ? {} : { choices: event.buttons.map(({ label }) => label) }),
+        choices: event.buttons?.map(({ label }) => label),
       }
     case 'settled':
       return { type: 'settled', text: event.text }

@@ -47,8 +47,7 @@ export async function connectGateway({ store, fetch, signal, connect }: Connecti
   signal.throwIfAborted()
   const { url, token, model, degraded, plugins, toolsets, checkpoints = false, chat } = await connect()
   const connection = { url, token, fetch }
-  const limited = toolsets === undefined ? {} : { toolsets }
-  const live = createLiveConversations({ ...connection, checkpoints, store, signal, ...limited })
+  const live = createLiveConversations({ ...connection, checkpoints, store, signal, toolsets })
   store.update({ gateway: { state: 'ready', model }, hint: '' })
   if (chat !== undefined) store.show(chat, 'unknown')
   const problems = [...degraded, ...plugins.map(({ id, state, reason }) => `plugin ${id} (${state}): ${reason}`)]

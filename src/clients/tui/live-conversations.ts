@@ -14,7 +14,7 @@ import { findConversations, readEntries, type StoredConversation } from './store
 export interface LiveConversationsOptions extends ApiAccess {
   readonly store: Store
   /** The toolsets of new conversations. */
-  readonly toolsets?: readonly string[]
+  readonly toolsets?: readonly string[] | undefined
   readonly checkpoints: boolean
   /** Aborts when the interface is closed. */
   readonly signal: AbortSignal

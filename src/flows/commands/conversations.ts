@@ -58,7 +58,7 @@ export function createConversationServices(deps: ConversationDeps): Conversation
   return {
     async list(caller, limit, id) {
       const state = await store.run(() => findSessionState(caller.sessionKey))
-      const request = { scope: sessionScopeOf(caller), limit: maxListed, ...(id === undefined ? {} : { id }) }
+      const request = { scope: sessionScopeOf(caller), limit: maxListed, id }
       const rows = await deps.visibleSessions.list(request, caller.signal)
       return rows
         .filter(({ session, text }) => text !== '' && session !== state?.session_id)
@@ -261,7 +261,7 @@ function* planUndo(
     usedTools: taken.some(({ usesTools }) => usesTools),
     reachesSummary: followsSummary && keptOf === undefined && taken.length < count,
     others: [...others],
-    ...(keptOf === undefined ? {} : { keptOf }),
+    keptOf,
   }
   if (current === undefined || first === undefined) return { result }
   return { first: { sessionId: current.sessionId, ord: first.ord }, result }

@@ -102,5 +102,5 @@ function toCurrent(
 }
 
 function toListed({ provider, label, models, failure }: ProviderModels): ListedProvider {
-  return { provider, label, models, ...(failure === undefined ? {} : { failure: messageOf(failure) }) }
+  return { provider, label, models, failure: failure && messageOf(failure) }
 }

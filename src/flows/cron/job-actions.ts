@@ -81,11 +81,7 @@ function requestOf({
 }: JobAction) {
   const named = skills ?? (skill === undefined ? undefined : [skill])
   const times = repeat === 'forever' ? null : repeat === 'once' ? 1 : repeat
-  return {
-    ...fields,
-    ...(named === undefined ? {} : { skills: named }),
-    ...(times === undefined ? {} : { repeat: times }),
-  }
+  return { ...fields, skills: named, repeat: times }
 }
 
 /** A job in one line of plain text. */

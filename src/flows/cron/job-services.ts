@@ -30,7 +30,7 @@ export function jobMaker(source: SessionSource, authority: Authority): JobMaker 
     origin: {
       ...rest,
       ...{ platform: name, account },
-      ...(source.chatName === undefined ? {} : { chatName: source.chatName }),
+      chatName: source.chatName,
     },
   }
 }

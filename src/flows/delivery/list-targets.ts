@@ -13,7 +13,7 @@ export interface ListedTarget {
   readonly target: Target
   readonly kind: 'home' | 'known' | 'channel'
   /** People choose these names: one line, without signs that change the text around it. */
-  readonly name?: string
+  readonly name?: string | undefined
 }
 
 const maxNameChars = 200
@@ -38,7 +38,7 @@ export async function listAllTargets(
   const add = (target: Target, kind: ListedTarget['kind'], name: string | undefined) => {
     const key = formatTarget(target)
     if (listed.has(key)) return
-    listed.set(key, { target, kind, ...(name === undefined ? {} : { name: toLabel(name, maxNameChars) }) })
+    listed.set(key, { target, kind, name: name && toLabel(name, maxNameChars) })
   }
   for (const { target, name } of homes) add(target, 'home', name)
   for (const { target, name } of known) add(target, 'known', name)

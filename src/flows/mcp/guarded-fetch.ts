@@ -21,7 +21,7 @@ export interface GuardedFetch {
 }
 
 export interface GuardedFetchOptions {
-  readonly tls?: NonNullable<NodeFetchOptions['tls']>
+  readonly tls?: NodeFetchOptions['tls']
   /** Resolves a name to all of its addresses; the system's resolver if omitted. */
   readonly resolve?: (name: string) => Promise<readonly ResolvedAddress[]>
   readonly scopeOf?: (address: string) => AddressScope
@@ -82,8 +82,7 @@ export function createGuardedFetch(url: string, options: GuardedFetchOptions = {
       (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), ''),
     )
   }
-  const tls = options.tls === undefined ? {} : { tls: options.tls }
-  const fetchOwn = createNodeFetch({ lookup, ...tls })
+  const fetchOwn = createNodeFetch({ lookup, tls: options.tls })
   const fetchOther = createNodeFetch({ lookup })
 
   /** A name is checked where the connection is opened; an address has no such moment. */

@@ -154,7 +154,7 @@ export function createServerOpener(deps: McpMachine) {
         url,
         headers,
         transport,
-        fetch: createGuardedFetch(url, tls === undefined ? {} : { tls }).fetch,
+        fetch: createGuardedFetch(url, { tls }).fetch,
         authProvider,
       })
     },

@@ -18,7 +18,7 @@ export interface VisibleSessionsRequest {
   /** All must occur in a message. Undefined lists sessions. */
   readonly words?: string
   /** Lists only the session with this id. */
-  readonly id?: string
+  readonly id?: string | undefined
 }
 
 export interface InsightsRequest {
