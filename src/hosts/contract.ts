@@ -113,7 +113,7 @@ export interface HostCall {
    */
   readonly byReference?: boolean
   /** Time limit from sending the call to the running host, in ms; none if omitted. */
-  readonly deadlineMs?: number
+  readonly deadlineMs?: number | undefined
   /** Cancels the handler, like the deadline. A call that has not started is dropped. */
   readonly signal?: AbortSignal
   /**
@@ -136,9 +136,9 @@ export interface LoadedModule {
 export interface HostStatus {
   /** `idle`: no process, the next call starts one. */
   readonly state: 'idle' | 'starting' | 'running' | 'stopped'
-  readonly pid?: number
+  readonly pid?: number | undefined
   /** Version of Node or Python, as soon as the process has reported it. */
-  readonly runtime?: string
+  readonly runtime?: string | undefined
   /** Number of started processes. */
   readonly starts: number
   /** Number of processes that were killed because of a handler. */

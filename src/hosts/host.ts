@@ -91,8 +91,8 @@ export function createHost(options: HostOptions): Host {
       const running = runtime === undefined ? 'starting' : 'running'
       return {
         state: stopping !== undefined ? 'stopped' : worker === undefined ? 'idle' : running,
-        ...(pid === undefined ? {} : { pid }),
-        ...(runtime === undefined ? {} : { runtime }),
+        pid,
+        runtime,
         starts,
         kills,
         inFlight: worker?.inFlight() ?? 0,

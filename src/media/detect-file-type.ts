@@ -82,7 +82,10 @@ const aliases: Readonly<Record<string, string>> = {
 const unprovableTypes: readonly string[] = ['audio/mpeg', 'audio/aac']
 
 /** What the platform or the sender declares. */
-type DeclaredFile = Pick<Attachment, 'kind' | 'mimeType' | 'fileName'>
+interface DeclaredFile extends Pick<Attachment, 'kind'> {
+  readonly mimeType?: string | undefined
+  readonly fileName?: string | undefined
+}
 
 /** @param head at most `inspectedBytes` of the file. Never rejects. */
 export async function detectFileType(head: Uint8Array, declared: DeclaredFile): Promise<FileType> {

@@ -46,9 +46,5 @@ export async function inspectFile(path: string, declared: DeclaredFile, pictures
 /** Throws the system's error. */
 export async function detectContent(file: FileHandle, { mimeType, fileName }: DeclaredFile = {}) {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(inspectedBytes), 0, inspectedBytes, 0)
-  return await detectFileType(buffer.subarray(0, bytesRead), {
-    kind: 'document',
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(fileName === undefined ? {} : { fileName }),
-  })
+  return await detectFileType(buffer.subarray(0, bytesRead), { kind: 'document', mimeType, fileName })
 }

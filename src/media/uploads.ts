@@ -32,10 +32,10 @@ export interface UploadState {
     readonly kind: Attachment['kind']
     readonly mimeType: string
     /** Pixels of a picture that models can look at. */
-    readonly width?: number
-    readonly height?: number
+    readonly width?: number | undefined
+    readonly height?: number | undefined
     /** Why models cannot look at a picture, for people. The agent gets it as a file. */
-    readonly problem?: string
+    readonly problem?: string | undefined
   }
 }
 
@@ -160,8 +160,8 @@ export function createUploads(deps: FileStoreDeps): Uploads {
     const received = await sizeOf(contentOf(id))
     if (received < bytes) return { id, bytes, received }
     const { kind, mimeType, picture, problem } = await inspectFile(contentOf(id), declared, deps.pictures)
-    const size = picture === undefined ? {} : { width: picture.image.width, height: picture.image.height }
-    return { id, bytes, received, file: { kind, mimeType, ...size, ...(problem === undefined ? {} : { problem }) } }
+    const { width, height } = picture?.image ?? {}
+    return { id, bytes, received, file: { kind, mimeType, width, height, problem } }
   }
 
   async function existing(id: string): Promise<Stored> {

@@ -104,7 +104,10 @@ for (const language of ['node', 'python'] as const) {
 
     it('receives the event and its context and returns a result; the first call starts the process', async (t) => {
       const { host } = createTestHost(t, { files })
-      assert.deepEqual(host.status(), { state: 'idle', starts: 0, kills: 0, inFlight: 0 })
+      assert.deepEqual(host.status(), {
+        ...{ state: 'idle', pid: undefined, runtime: undefined },
+        ...{ starts: 0, kills: 0, inFlight: 0 },
+      })
       const context = { text: 'Grüße 👋 "quoted"\n', list: [1, null, { deep: true }] }
       const result = await host.call({ module: 'echo', args: ['agent:start', context], deadlineMs: 5_000 })
       assert.deepEqual(expectValue(result), { event: 'agent:start', context })

@@ -94,7 +94,7 @@ export function createConversationPages(
       const note = await onPage(signal, (open) => settle(open, signal))
       const state = await onPage(signal, stateOf)
       const snapshot = await onPage(signal, () => snapshotOf(page, { full: false, offset: 0 }, signal))
-      return { ...state, ...(note === undefined ? {} : { note }), ...snapshot }
+      return { ...state, note: note ?? state.note, ...snapshot }
     },
     snapshot: (options, signal): Promise<PageSnapshot> => onPage(signal, (page) => snapshotOf(page, options, signal)),
     click: (ref, signal) =>

@@ -29,7 +29,7 @@ export interface ConnectionDeps {
   /** The transport to the server. Rejects when it cannot be made. */
   open(onErrorLine: (line: string) => void): Promise<ServerTransport>
   /** Answers requests of the server for a text of a model; absent where it may not ask. */
-  readonly answerSampling?: AnswerSampling
+  readonly answerSampling?: AnswerSampling | undefined
   /** The server has listed what it offers: at each start, and when it says that it has changed. */
   onCatalogue(catalogue: ServerCatalogue): void
   /** ms */

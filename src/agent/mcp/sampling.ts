@@ -56,8 +56,7 @@ export function createSampling({ server, settings, model, clock, log }: Sampling
     const seconds = settings.timeout
     const limit = seconds === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)])
     try {
-      const request = { input, signal: limit, ...(named === undefined ? {} : { model: named }) }
-      const { text, finishReason, model: name } = await model.complete(request)
+      const { text, finishReason, model: name } = await model.complete({ input, signal: limit, model: named })
       const stopReason = finishReason === 'length' ? 'maxTokens' : 'endTurn'
       return { role: 'assistant', content: { type: 'text', text }, model: name, stopReason }
     } catch (error) {

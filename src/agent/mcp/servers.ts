@@ -116,9 +116,7 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
         name: server,
         settings,
         open: (onErrorLine) => deps.openTransport(server, settings, onErrorLine),
-        ...(settings.sampling.enabled && deps.createSampling !== undefined
-          ? { answerSampling: deps.createSampling(server, settings) }
-          : {}),
+        answerSampling: settings.sampling.enabled ? deps.createSampling?.(server, settings) : undefined,
         onCatalogue: (catalogue) => keep(server, entry, catalogue),
       }),
     }

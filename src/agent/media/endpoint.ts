@@ -149,7 +149,7 @@ function selectionOf(input: EndpointInput, provider: string): ProviderSettings {
   return {
     ...{ provider, model: '', baseUrl: '', variables },
     apiKey: apiKey || (isMain && voiceKeyValue === undefined ? main.apiKey : ''),
-    ...(apiKey !== '' || (voiceKeyValue !== undefined && provider === 'openai') ? { hasOwnKey: true } : {}),
+    hasOwnKey: apiKey !== '' || (voiceKeyValue !== undefined && provider === 'openai'),
     providers: { ...(task === 'stt' ? transcribers : {}), ...main.providers },
   }
 }

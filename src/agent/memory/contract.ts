@@ -77,8 +77,8 @@ export type MemoryAnswer =
 export interface MemoryRefusal {
   readonly ok: false
   readonly failure: MemoryFailure
-  readonly entries?: readonly string[]
-  readonly usage?: string
+  readonly entries?: readonly string[] | undefined
+  readonly usage?: string | undefined
 }
 
 /** What the memory uses of the gateway. */

@@ -73,12 +73,12 @@ function shownFailure({ target }: MemoryRequest, { failure, entries, usage }: Fa
   return {
     ok: false,
     failure: failure.matches === undefined ? failure : { ...failure, matches: shown(failure.matches).map(previewOf) },
-    ...(entries === undefined ? {} : { entries: shown(entries) }),
-    ...(usage === undefined ? {} : { usage }),
+    entries: entries && shown(entries),
+    usage,
   }
 }
 
 /** In a group others would read the entries. */
 function hiddenFailure({ failure: { code, reason }, usage }: FailedWrite): MemoryAnswer {
-  return { ok: false, failure: { code, reason }, ...(usage === undefined ? {} : { usage }) }
+  return { ok: false, failure: { code, reason }, usage }
 }

@@ -18,7 +18,7 @@ export interface AuxiliaryRequest {
   /** The model of the conversation; when omitted, the configured one. */
   readonly main?: MainModel
   /** The name of the model, in place of the one of the task. A model that replaces it after a failure keeps its own name. */
-  readonly model?: string
+  readonly model?: string | undefined
   /**
    * The turn for which the call is made. The call is then a managed one, with retries, and plugins see the model that answers.
    * Without it, no plugin sees or changes the call.

@@ -67,7 +67,7 @@ export interface Provider {
   /** The known prices by name of the model, without a date at its end; `*` is any other model. */
   readonly prices?: Readonly<Record<string, ModelPrice>>
   /** Whether the model reads pictures. Absent: none does. */
-  sees?(model: string): boolean
+  readonly sees?: ((model: string) => boolean) | undefined
   /**
    * Pure: same input, same bytes (prompt caches depend on it). A picture is in it as an address, `hermes-picture:<file>`, and only
    * for models that see. Its content is read when the request is sent.

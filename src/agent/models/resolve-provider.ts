@@ -103,7 +103,7 @@ export interface ProviderChoice {
   readonly keyVariable: string
   readonly quirks: ProviderQuirks
   /** The entry of `providers` whose address it is. What it adds to requests goes to no other address. */
-  readonly server?: NamedServer
+  readonly server?: NamedServer | undefined
 }
 
 export interface ProviderKey {
@@ -162,7 +162,7 @@ function toChoice(
     keyVariable: names[0] ?? 'api_key',
     // A server that only speaks the vendor's protocol seldom follows its latest fields.
     quirks: isOfficial || server !== undefined ? (entry?.quirks ?? {}) : {},
-    ...(server !== undefined && baseUrl === ownAddress ? { server } : {}),
+    server: baseUrl === ownAddress ? server : undefined,
   }
 }
 

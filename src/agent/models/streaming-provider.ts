@@ -39,7 +39,7 @@ export function createStreamingProvider(format: WireFormat, send: ModelTransport
     name,
     baseUrl,
     apiMode: format.apiMode,
-    ...(pictures === undefined ? {} : { sees }),
+    sees: pictures && sees,
     buildRequest(input) {
       const accepted = withoutForeignItems(input, baseUrl)
       return format.buildRequest(sees(input.model) ? { ...accepted, showsPictures: true } : accepted)

@@ -30,7 +30,7 @@ export function registerHook(
     const result = await process.call(`${key} call`, {
       keywords: toKeywordArguments(payload, requested),
       discardResult: kind !== 'decision',
-      ...(ms === 0 ? {} : { deadlineMs: ms + deadlineMarginMs }),
+      deadlineMs: ms === 0 ? undefined : ms + deadlineMarginMs,
     })
     return result ?? undefined
   }
@@ -76,7 +76,7 @@ export function registerCommand(
   return context.registerCommand({
     name,
     description: description ?? '',
-    ...(hint ? { argsHint: hint } : {}),
+    ...(hint && { argsHint: hint }),
     async run(args, { platform, userId, sessionKey, signal }) {
       const keywords = { platform, user_id: userId, session_key: sessionKey }
       const reply = await process.call(`${key} call`, { args: [args], keywords, signal })
@@ -97,7 +97,7 @@ export function registerSection(
     const ms = timeoutMs()
     const section = await process.call(`${key} call`, {
       keywords: { session_id: sessionId, platform },
-      ...(ms === 0 ? {} : { deadlineMs: ms + deadlineMarginMs }),
+      deadlineMs: ms === 0 ? undefined : ms + deadlineMarginMs,
     })
     return typeof section === 'string' ? truncate(section) : null
   })

@@ -40,7 +40,7 @@ export function createRequestHandler(context: PluginContext): RequestHandler {
     },
     async inject(args) {
       const [content, role, sessionKey] = parseArgs(messageArgsSchema, args)
-      return await context.injectMessage(content, { role, ...(sessionKey === null ? {} : { sessionKey }) })
+      return await context.injectMessage(content, { role, ...(sessionKey !== null && { sessionKey }) })
     },
     async dispatchTool(args) {
       const [name, toolArgs] = parseArgs(toolCallArgsSchema, args)
