@@ -6,7 +6,7 @@ import type { OpenQuestion, PlatformContext } from '#sdk'
 import { ApiError, invalidParam } from './errors.ts'
 import { readBoolean, readString } from './payload.ts'
 import { parseBody } from './read-headers.ts'
-import type { RunEvent } from './run-log.ts'
+import type { RunEvent, RunLog } from './run-log.ts'
 
 type Context = Pick<PlatformContext, 'questions' | 'platform' | 'account' | 'log'>
 
@@ -112,7 +112,10 @@ export async function answerApproval(
   context: Context,
   run: AskingRun,
   bytes: Uint8Array,
-  events: { readonly answering?: QuestionEvents['answering']; readonly append?: (event: RunEvent) => void },
+  events: {
+    readonly answering: QuestionEvents['answering'] | undefined
+    readonly append: RunLog['append'] | undefined
+  },
 ): Promise<Response> {
   const body = parseBody(bytes)
   const given = readString(body['choice'], 'choice').trim().toLowerCase()

@@ -174,10 +174,8 @@ export function createRuns(server: ApiServer): Runs {
       const { run, result } = await find(id)
       if (action === 'approval') {
         const { log, questions } = known.get(id) ?? {}
-        return await answerApproval(context, run, await request.bytes(), {
-          ...(log === undefined ? {} : { append: log.append }),
-          ...(questions === undefined ? {} : { answering: questions.answering }),
-        })
+        const events = { append: log?.append, answering: questions?.answering }
+        return await answerApproval(context, run, await request.bytes(), events)
       }
       if (action === 'clarify') return await answerClarify(context, run, await request.bytes())
       if (result !== undefined) return Response.json({ run_id: id, status: runStatus(result) })

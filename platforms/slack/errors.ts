@@ -14,7 +14,7 @@ export interface CallFailure {
   /** Slack's error code, if there was one. */
   readonly code?: string
   /** Only with `rate-limited`. */
-  readonly retryAfterMs?: number
+  readonly retryAfterMs?: number | undefined
   /** Only with `rate-limited`. */
   readonly scope?: 'chat'
   /** Slack may have executed the call. */
@@ -45,9 +45,9 @@ export function toSendResult({ problem, error, code, retryAfterMs, scope, maybeS
     success: false,
     problem,
     error,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(scope === undefined ? {} : { scope }),
-    ...(maybeSent === undefined ? {} : { maybeSent }),
+    retryAfterMs,
+    scope,
+    maybeSent,
     ...(chatGoneErrors.has(code ?? '') ? { chatGone: true } : {}),
   }
 }
@@ -97,7 +97,7 @@ function rateLimited(method: string, retryAfter: number | undefined): CallFailur
   return {
     problem: 'rate-limited',
     error: `Slack limits the rate of ${method}`,
-    ...(retryAfter === undefined ? {} : { retryAfterMs: retryAfter * 1_000 }),
+    retryAfterMs: retryAfter === undefined ? undefined : retryAfter * 1_000,
     // Slack counts posts per channel and other calls per method. api.ts delays a limited method for all chats; methods
     // without a limit continue.
     scope: 'chat',

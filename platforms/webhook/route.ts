@@ -53,14 +53,14 @@ export interface Route {
   /** A file below `scripts/` of the home; '' for none. */
   readonly script: string
   readonly skills: readonly string[]
-  readonly toolsets?: readonly string[]
+  readonly toolsets?: readonly string[] | undefined
   /** Platforms and targets; empty for `log`, which keeps the answer in its session. */
   readonly deliver: readonly string[]
   readonly deliverExtra: Readonly<Record<string, string>>
   readonly deliverOnly: boolean
   /** The id or name of a job; '' for none. */
   readonly cronJob: string
-  readonly coalesce?: { readonly key: string; readonly windowMs: number; readonly maxMs: number }
+  readonly coalesce?: { readonly key: string; readonly windowMs: number; readonly maxMs: number } | undefined
 }
 
 export type RouteResult =
@@ -94,14 +94,7 @@ export function parseRoute(name: string, value: unknown, commonSecret: string): 
   }
   const problem = routeProblem(route, coalesce !== undefined)
   if (problem !== undefined) return invalid(problem)
-  return {
-    ok: true,
-    route: {
-      ...route,
-      ...(toolsets === undefined ? {} : { toolsets }),
-      ...(coalesce === undefined ? {} : { coalesce }),
-    },
-  }
+  return { ok: true, route: { ...route, toolsets, coalesce } }
 }
 
 export function isRouteName(name: string): boolean {

@@ -44,7 +44,7 @@ export function createDaytonaClient({ url, key, organization }: DaytonaSettings)
         response = await fetch(path.startsWith('/') ? `${url}${path}` : path, {
           method,
           headers,
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          body: body === undefined ? null : JSON.stringify(body),
           // A redirect could carry the key to another host.
           redirect: 'error',
           signal: AbortSignal.any([signal, timeout]),

@@ -61,7 +61,7 @@ export function createSandbox({ client, name, sessionId, settings }: SandboxOpti
       labels: { hermes_task_id: sessionId, hermes_gateway: '1' },
       autoStopInterval: autoStopMinutes,
       autoDeleteInterval: autoDeleteMinutes,
-      ...(target === undefined ? {} : { target }),
+      target,
       ...(image === '' ? {} : { buildInfo: { dockerfileContent: `FROM ${image}\n` } }),
       // Only a sandbox from an image has resources of its own.
       ...(image === '' || cpu === 0 ? {} : { cpu }),

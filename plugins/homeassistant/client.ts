@@ -29,7 +29,7 @@ export function createHomeAssistantClient({ url, token, timeoutMs }: HomeAssista
       return await fetch(`${url}${path}`, {
         method: body === undefined ? 'GET' : 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        body: body === undefined ? null : JSON.stringify(body),
         // A redirect could carry the token to another host.
         redirect: 'error',
         signal: AbortSignal.any([signal, timeout]),

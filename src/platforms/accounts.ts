@@ -26,12 +26,12 @@ export interface PlatformAccount {
   /** The home channel is not told of restarts. */
   readonly silentRestarts?: true
   /** The chat for messages that belong to no other chat. */
-  readonly homeChannel?: { readonly chatId: string; readonly name?: string; readonly threadId?: string }
+  readonly homeChannel?: { readonly chatId: string; readonly name?: string; readonly threadId?: string } | undefined
   /**
    * `off`: not enabled; `begun` when some of its settings are present. `unusable`: enabled, but a required setting is
    * missing or used by another account. Absent: the account is connected.
    */
-  readonly blocked?: { readonly kind: 'off' | 'unusable'; readonly reason: string; readonly begun?: true }
+  readonly blocked?: { readonly kind: 'off' | 'unusable'; readonly reason: string; readonly begun?: true } | undefined
 }
 
 /** Settings of an account that the gateway itself applies, on every platform. */
@@ -221,8 +221,8 @@ function toAccount(
       ...modelsOf(settings),
     },
     ...(settings.gateway_restart_notification === false ? { silentRestarts: true } : {}),
-    ...(home === undefined ? {} : { homeChannel: toHomeChannel(home, settings.home_channel_name) }),
-    ...(blocked === undefined ? {} : { blocked }),
+    homeChannel: home === undefined ? undefined : toHomeChannel(home, settings.home_channel_name),
+    blocked,
   }
 }
 

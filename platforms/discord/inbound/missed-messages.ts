@@ -34,8 +34,8 @@ export async function fetchMissed(
   const guild = known?.guildId
   const messages = history.toReversed().map((message) => ({
     ...message,
-    ...(guild === undefined ? {} : { guild_id: guild }),
-    ...(known === undefined ? {} : { channel_type: known.type }),
+    guild_id: guild,
+    channel_type: known?.type,
   }))
   // Roles authorize users, and fetched messages lack them, so members are fetched as well.
   const needsRoles = options.allowedRoles.length > 0 && guild !== undefined

@@ -15,8 +15,8 @@ export interface ChannelContext {
   readonly channelId: string
   /** The ids that options may name: a thread also counts as its channel. */
   readonly configIds: readonly string[]
-  readonly type?: number
-  readonly ownerId?: string
+  readonly type?: number | undefined
+  readonly ownerId?: string | undefined
   readonly joined: boolean
   readonly source: Pick<
     SessionSource,
@@ -30,7 +30,7 @@ export function channelContextOf(data: JsonRecord, known: Channel | undefined): 
   if (channelId === undefined) return undefined
   const guildId = idAt(data, 'guild_id') ?? known?.guildId
   const type = known?.type ?? numberAt(data, 'channel_type')
-  const common = { channelId, joined: known?.joined === true, ...(type === undefined ? {} : { type }) }
+  const common = { channelId, joined: known?.joined === true, type }
   if (guildId === undefined && type !== channelTypes.groupDm) {
     return { ...common, kind: 'dm', configIds: [channelId], source: { chatId: channelId, chatType: 'dm' } }
   }
@@ -48,7 +48,7 @@ export function channelContextOf(data: JsonRecord, known: Channel | undefined): 
     ...common,
     kind: 'thread',
     configIds: [channelId, parentId],
-    ...(known.ownerId === undefined ? {} : { ownerId: known.ownerId }),
+    ownerId: known.ownerId,
     source: { chatId: parentId, chatType: 'thread', threadId: channelId, parentChatId: parentId, ...names },
   }
 }

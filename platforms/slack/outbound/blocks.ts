@@ -35,7 +35,7 @@ function buttonElement({ id, label, style }: Button): JsonRecord {
     action_id: id,
     value: id,
     text: { type: 'plain_text', text: truncate(label, maxButtonChars), emoji: true },
-    ...(style === undefined ? {} : { style }),
+    style,
   }
 }
 

@@ -52,8 +52,8 @@ function pageRequest(
     channel,
     limit: pageSize,
     include_all_metadata: true,
-    ...(since === undefined ? {} : { oldest: ((since - clockSkewMs) / 1_000).toFixed(6) }),
-    ...(cursor === undefined ? {} : { cursor }),
+    oldest: since === undefined ? undefined : ((since - clockSkewMs) / 1_000).toFixed(6),
+    cursor,
   }
   return threadTs === undefined
     ? ['conversations.history', range]

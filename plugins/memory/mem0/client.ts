@@ -58,7 +58,7 @@ export function createMem0Client(
     const response = await send(`${base}${path}`, {
       method,
       headers: { ...credentials, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      body: body === undefined ? null : JSON.stringify(body),
       // A redirect could carry the key to another host.
       redirect: 'error',
       signal: AbortSignal.timeout(limitMs),
