@@ -225,7 +225,7 @@ function messageServices({ lifecycle, context, core, agentRuntime, runCommand, e
       reconfigured: plugins.reconfigured,
       async stop() {
         if (pluginRegistries.gatewayHooks.hasPreDispatchHooks()) lifecycle.refuseMessages()
-        // Not shortened by `force`: plugins are notified of the end of interrupted turns (seed 001).
+        // `force` does not shorten it: plugins are notified of the end of interrupted turns (seed 001).
         await plugins.stop(shutdownHooksTimeoutMs)
       },
     },

@@ -13,7 +13,7 @@ interface Import {
   readonly from: string
   /** A path from the root for our own files, else the bare name of the package. */
   readonly to: string
-  /** Not loaded at run time; the layers and the cycle checks count it all the same. */
+  /** Type imports are not loaded at run time; the layers and the cycle checks count it all the same. */
   readonly typeOnly: boolean
   /** Loaded when it is needed. */
   readonly isDynamic: boolean

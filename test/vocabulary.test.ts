@@ -48,8 +48,11 @@ function commentsIn(text: string): readonly { readonly line: number; readonly wo
   }))
 }
 
-/** A comment is a sentence: one that begins with these words mostly has neither a subject nor a verb. */
-const beginsFragment = /^(?:Of|Those|Also|As)\b/
+/**
+ * A comment is a sentence: one that begins with these words mostly has neither a subject nor a verb. "Not all of them" is a
+ * subject, and "Null when …" describes a value as "Undefined when …" does.
+ */
+const beginsFragment = /^(?:(?:Of|Those|Also|As|Who|Whose|Woken)\b|Not (?!all\b|each\b|even\b|every\b)|Null: )/
 
 /** `path:line: sentence` for each fragment in a comment. */
 function fragmentsIn(path: string, text: string): string[] {
@@ -106,15 +109,18 @@ describe('the vocabulary', () => {
 
   test('a planted fragment is found, alone, after a sentence and in a comment of several lines', () => {
     const text =
-      '/** Of a file. */\n// It is read. Those of others\n// are not.\nconst a = 1 // As typed.\n/**\n * Also\n * read.\n */'
+      '/** Of a file. */\n// It is read. Those of others\n// are not.\nconst a = 1 // As typed.\n/**\n * Also\n * read.\n */\n// Who writes. Not read. Null: none.'
     assert.deepEqual(fragmentsIn('planted.ts', text), [
       'planted.ts:1: Of a file.',
       'planted.ts:2: Those of others are not.',
       'planted.ts:4: As typed.',
       'planted.ts:5: Also read.',
+      'planted.ts:9: Who writes.',
+      'planted.ts:9: Not read.',
+      'planted.ts:9: Null: none.',
     ])
     assert.deepEqual(
-      fragmentsIn('planted.ts', '// The size of a file. It is as it was, like those.\nconst a = "Of"'),
+      fragmentsIn('planted.ts', '// The size of a file. It is as it was, like those. Not all are.\nconst a = "Of"'),
       [],
     )
   })

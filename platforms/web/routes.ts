@@ -159,7 +159,7 @@ export function createRoutes(context: PlatformContext, hub: Hub, files: PageFile
       text,
       messageType: parseCommand({ text }) === null ? 'text' : 'command',
       timestamp: context.clock(),
-      // Who uses the page sees what waits. `/busy` chooses otherwise.
+      // A person at the page sees what waits. `/busy` chooses otherwise.
       metadata: { busy: 'queue' },
       ...(messageId === undefined ? {} : { messageId }),
     }

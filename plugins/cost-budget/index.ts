@@ -33,7 +33,7 @@ export async function register(ctx: PluginContext): Promise<void> {
     log.error({ event: 'cost_budget.save_failed', err: error }, `the ledger cannot be stored: ${messageOf(error)}`)
   const ledger = await createLedger(ctx.state, () => current().timeZone, reportUnsaved)
   const budgets = createBudgets(current, ledger, log)
-  /** Who pays by session id, because `pre_llm_call` contains only the session id. */
+  /** The payer by session id, because `pre_llm_call` contains only the session id. */
   const subjectBySession = createLruCache<BudgetSubject>(5_000)
 
   ctx.registerGuardrail('budget', 'model', ({ request, fields }) => {

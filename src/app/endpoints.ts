@@ -215,7 +215,7 @@ function adapterServicesOf(
       automation: () => automation(platform),
     }),
     async press(press) {
-      // Who may answer depends on the role.
+      // The role decides who may answer.
       if (accountDirectory.access(press).allowed) await accountDirectory.lookUpAuthority(press.source)
       return await core.approvals.questions.press(press)
     },

@@ -27,7 +27,7 @@ export interface Question {
   readonly timeoutMs: number
   /** The platform's id of the message that caused the question. */
   readonly replyTo?: string | undefined
-  /** Who may answer a question about a command; without it `source`, or any user of a shared session. */
+  /** The person who may answer a question about a command; without it `source`, or any user of a shared session. */
   readonly approver?: Approver | undefined
   /** The turn that waits for the answer; by default that of `about`. The question is cancelled when it ends. */
   readonly turnId?: string | undefined

@@ -42,7 +42,7 @@ export function deniedUnattended({ info, needs }: ToolApprovalRequest): string {
   return `A user must allow ${info.toolName} first${why}, and no user can be asked here. It was not run.`
 }
 
-/** Who may answer, or why no one here could: a private chat has no other person. */
+/** The person who may answer, or why no one here could: a private chat has no other person. */
 export function askedOf(
   needs: readonly ApprovalNeed[],
   configured: 'requester' | 'owner' | 'other_owner',

@@ -17,7 +17,7 @@ export interface ConversationChoices {
   configured(): ConfiguredChoices
   /** What a conversation shows of a turn, with what people have chosen for it. */
   display(source: SessionSource, chosen: Chosen): ConversationDisplay
-  /** Who hears and speaks in a chat. */
+  /** The services that hear and speak in a chat. */
   voices(source: SessionSource): Promise<Voices>
 }
 

@@ -11,7 +11,7 @@ import type { TypedMessage } from './busy.ts'
 
 export interface CommandContext {
   readonly source: SessionSource
-  /** Whose command it is. */
+  /** The person who gave the command, and what that person may cause. */
   readonly authority: Authority
   readonly sessionKey: SessionKey
   /** The canonical name. */

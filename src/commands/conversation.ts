@@ -12,7 +12,7 @@ import type { TypedMessage } from './busy.ts'
 import type { ModelConversation } from './model.ts'
 import type { SessionStatus } from './session.ts'
 
-/** Who asks, and where. */
+/** The person who asks, and the chat. */
 export interface ConversationCaller {
   readonly sessionKey: SessionKey
   readonly source: SessionSource

@@ -3,7 +3,7 @@
  */
 import type { CommandContext } from './command.ts'
 
-/** Whose command it is. */
+/** The person who gave the command, and the chat. */
 type Requester = Pick<CommandContext, 'source' | 'authority' | 'message'>
 
 export interface TaskServices {

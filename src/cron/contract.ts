@@ -33,7 +33,7 @@ export interface JobRequest {
   readonly workdir?: string | undefined
 }
 
-/** Who makes or changes a job, and the chat in which that happens; null for none. */
+/** The person who makes or changes a job, and the chat in which that happens; null for none. */
 export interface JobMaker {
   readonly authority: Authority
   readonly origin: (Target & { readonly chatName?: string | undefined }) | null

@@ -145,7 +145,7 @@ function isAuthority(value: unknown): value is Authority {
   )
 }
 
-/** Who made a job; '' for one without an id. */
+/** The person who made a job; '' for one without an id. */
 export function makerOf({ platform, userId }: Authority): string {
   return userId === undefined ? '' : `${platform}:${userId}`
 }

@@ -77,7 +77,7 @@ export function createHookHealth(): HookHealth {
       }
       failures += 1
       failureStreak += 1
-      // Not an error of the handler: it lasts until the files change.
+      // It is no error of the handler: it lasts until the files change.
       if (result.kind === 'unloadable') loadFailure = result.message
       else lastError = { at: now, event, text: result.message }
       if (!result.countsAgainstHook) return

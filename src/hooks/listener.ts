@@ -21,7 +21,7 @@ export interface ListenerDeps {
    * off, or block the calls of all users. False if omitted.
    */
   readonly neverTrips?: boolean
-  /** The result when the hook cannot be called or fails; `undefined` if omitted. Not used while a user has paused it. */
+  /** The result when the hook cannot be called or fails; `undefined` if omitted. It is not used while a user has paused the hook. */
   fallback?(context: unknown): unknown
   /** Called with the total number of crashes when the hook has crashed its host. */
   onCrash?(crashes: number): void

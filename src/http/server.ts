@@ -29,7 +29,7 @@ import { createRouteTable, type RouteTable } from './route-table.ts'
 
 export interface HttpServerDeps {
   readonly settings: Pick<HttpSettings, 'host' | 'port' | 'max_body_mb'>
-  /** Who may send requests. Called for every request, because the configuration may change. */
+  /** The addresses that may send requests. Called for every request, because the configuration may change. */
   readonly allowed: () => Pick<HttpSettings, 'allowed_hosts' | 'allowed_origins'>
   /** Called for every request with a token. */
   readonly token: () => string

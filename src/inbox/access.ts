@@ -131,7 +131,7 @@ function deny(rule: AccessRule, reason: string): RuleDecision {
   return { allowed: false, rule, reason }
 }
 
-/** Who is owner, member or guest on one account of a platform. */
+/** The rules that say who is owner, member or guest on one account of a platform. */
 export interface RoleRules {
   /** User ids of this platform, from `roles.owners`. */
   readonly owners: readonly string[]

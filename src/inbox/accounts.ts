@@ -11,7 +11,7 @@ export interface Accounts {
   /** Whether the person may talk to the agent in this chat (contract §3.10). */
   access(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
   /**
-   * Whose message it is, by the lists of the configuration and the platform roles that are known now. The lowest possible
+   * Decides whose message it is, by the lists of the configuration and the platform roles that are known now. The lowest possible
    * role otherwise, and for an account that is not configured.
    */
   authorityOf(source: SessionSource): Authority

@@ -277,7 +277,7 @@ export function findSecretRanges(text: string): TextRange[] {
   return ranges
 }
 
-/** Not a regular expression: it would search the rest of the text again for each beginning. */
+/** Without a regular expression: it would search the rest of the text again for each beginning. */
 function findPrivateKeys(text: string): TextRange[] {
   const ranges: TextRange[] = []
   if (!text.includes('-----BEGIN ')) return ranges

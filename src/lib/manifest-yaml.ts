@@ -1,5 +1,5 @@
 /**
- * Parses the YAML of manifests. Those that come with the gateway are parsed at the installation (`src/packages/write-manifest-values.ts`):
+ * Parses the YAML of manifests. The bundled ones are parsed at the installation (`src/packages/write-manifest-values.ts`):
  * parsing two dozen of them takes a cold process 50 to 70 ms of processor time, also each command of the terminal.
  */
 import { hash } from 'node:crypto'
@@ -25,7 +25,7 @@ const readValues = lazy((): Readonly<Record<string, unknown>> => {
   }
 })
 
-/** As `parseYaml`. Never throws. The value is the same object each time, and must not be changed. */
+/** Returns what `parseYaml` does. Never throws. The value is the same object each time, and must not be changed. */
 export function parseManifestYaml(text: string, file: string): ParsedYaml {
   const values = readValues()
   const key = manifestKey(text)

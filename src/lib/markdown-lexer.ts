@@ -201,7 +201,7 @@ function mathOptions(tokenizer: ModelTokenizer): MarkedOptions {
       block: [
         (src) => {
           const raw = matchMathBlock(src)
-          // Not a paragraph, because `marked` may append the next line to one.
+          // It is no paragraph, because `marked` may append the next line to one.
           return raw === undefined ? undefined : { type: 'escape', raw, text: raw.trim() }
         },
       ],

@@ -111,5 +111,5 @@ export const mediaConfig = {
 } as const
 
 export type MediaConfig = ConfigOf<typeof mediaConfig>
-/** Who transcribes, speaks and draws. */
+/** The services that transcribe, speak and draw. */
 export type MediaToolsConfig = Omit<MediaConfig, 'media'>

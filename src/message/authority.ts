@@ -1,5 +1,5 @@
 /**
- * Whose turn it is: the person who caused it, and what that person may cause. It is decided when a message is accepted, is
+ * The authority of a turn: the person who caused it, and what that person may cause. It is decided when a message is accepted, is
  * stored with the message, and stays the same for everything that the message causes: resumed turns, background tasks,
  * scheduled turns and sub-agents.
  */

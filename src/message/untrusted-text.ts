@@ -63,7 +63,7 @@ function quoteHeadings(text: string, heading: RegExp): string {
   return text.replace(heading, '$<start>$<blank>> ')
 }
 
-/** How the lines begin that the gateway writes. Not made by `createLineFilter`: most messages need none of these functions. */
+/** How the lines begin that the gateway writes. `createLineFilter` does not make them: most messages need none of these functions. */
 const gatewayLines = [
   'In reply to:',
   'Attached (?:photo|video|audio|voice|document|sticker)',

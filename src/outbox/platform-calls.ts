@@ -109,7 +109,7 @@ async function refreshTyping(
     // A user learns more from any other call in flight than from the indicator.
     const permit = type === undefined ? undefined : context.rateLimiter.tryAcquire(chat, 'typing')
     try {
-      // Not aborted at the end of the turn: the reply waits for this call, so that no indicator appears after it.
+      // The end of the turn does not abort it: the reply waits for this call, so that no indicator appears after it.
       if (type !== undefined && permit !== undefined) {
         permit.record(
           await callWithTimeout(context.drainSignal, (callSignal) => type(target, callSignal), typingTimeoutMs),

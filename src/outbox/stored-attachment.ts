@@ -11,7 +11,7 @@ const attachmentSchema = z.object({
   fileName: z.string(),
   mimeType: z.string(),
   caption: z.string(),
-  /** Whose turn named the file. Absent: rows of older versions, and files of plugins. */
+  /** The authority of the turn that named the file. Absent: rows of older versions, and files of plugins. */
   authority: z
     .object({
       role: z.enum(['owner', 'member', 'guest']),

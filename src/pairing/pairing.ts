@@ -272,7 +272,7 @@ function toRequest(value: unknown): StoredRequest | undefined {
   return { hash, salt, user_id, user_name: textOf(user_name), created_at }
 }
 
-/** Not older than the limit, and not from the future. */
+/** Whether it is not older than the limit, and not from the future. */
 function isWithin(ageSeconds: number, limitSeconds: number): boolean {
   return ageSeconds <= limitSeconds && ageSeconds >= -clockToleranceSeconds
 }

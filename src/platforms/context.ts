@@ -247,7 +247,7 @@ export interface OpenQuestion {
 }
 
 export interface QuestionAnswer {
-  /** Who answers, and the chat of the question. */
+  /** The person who answers, and the chat of the question. */
   readonly source: SessionSource
   readonly id: string
   /** The answer to an approval is one of its choices. Without it `text` answers a question of the agent. */

@@ -12,7 +12,7 @@ type Json = Readonly<Record<string, unknown>>
 
 /** Keys of all payloads. */
 export interface HookEnvelope {
-  /** Not in `gateway_platform_event`. */
+  /** Absent in `gateway_platform_event`. */
   readonly telemetry_schema_version: 'hermes.observer.v1'
   /** `<platform>_<chat_type>`; '' on the command line (seed 003). */
   readonly route: string

@@ -57,15 +57,15 @@ export type SessionSetting =
   /** JSON: `{provider, model, context_length}` (flows/conversation-model.ts). */
   | 'model'
   | 'voice'
-  /** Not a choice: the tip about `/busy` was given. */
+  /** Unlike the others no choice: the tip about `/busy` was given. */
   | 'busy_tip'
-  /** Not a choice: where the next command of the conversation begins. A new session forgets it. */
+  /** Unlike the others no choice: where the next command of the conversation begins. A new session forgets it. */
   | 'directory'
   /** The folder in which the conversation works, absolute, in place of `terminal.cwd` (flows/workspaces.ts). */
   | 'workspace'
-  /** Who is asked before files are changed (approvals/settled-approvals.ts). Absent: no one. */
+  /** The person who is asked before files are changed (approvals/settled-approvals.ts). Absent: no one. */
   | 'edits'
-  /** Not a choice: the background commands whose end is to be reported, JSON (flows/command-reports.ts). */
+  /** Unlike the others no choice: the background commands whose end is to be reported, JSON (flows/command-reports.ts). */
   | 'commands'
 
 const selectSettings = query((db, p: { key: string }) =>

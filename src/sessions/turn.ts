@@ -15,7 +15,7 @@ export interface Turn {
   readonly sessionId: SessionId
   readonly fence: Fence
   readonly event: MessageEvent
-  /** Whose turn it is. */
+  /** The person who caused the turn, and what that person may cause. */
   readonly authority: Authority
   /** The first turn of its session. */
   readonly firstOfSession: boolean

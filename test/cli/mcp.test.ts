@@ -132,7 +132,7 @@ const noSandbox = (await sandboxSkip('landlock')) && (await sandboxSkip('bwrap')
 
 test('the test of a server that cannot start in its sandbox names the sandbox', { skip: noSandbox }, async (t) => {
   const script = 'echo "the notes file is missing" >&2; exit 1'
-  // Not in a folder for temporary files, which some kinds of sandbox show.
+  // It is not in a folder for temporary files, which some kinds of sandbox show.
   const root = mkdtempSync(join(import.meta.dirname, '../../.victim-'))
   t.after(() => removeFolder(root))
   const servers = { notes: { command: '/bin/sh', args: ['-c', script] } }

@@ -189,7 +189,7 @@ export function createTestContext(
   }
 }
 
-/** Runs a command inside this process, which is faster. Not for commands that handle signals. */
+/** Runs a command inside this process, which is faster. Commands that handle signals need a process. */
 export async function runInProcess(
   root: string,
   words: readonly string[],

@@ -1,5 +1,5 @@
 /**
- * Who may cause what, for every platform with allow lists, every kind of chat and every role: access, tools and commands.
+ * The matrix of who may cause what, for every platform with allow lists, every kind of chat and every role: access, tools and commands.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

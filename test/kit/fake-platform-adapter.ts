@@ -185,7 +185,7 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
       if (response.ok)
         return { success: true, ...(await jsonOf<{ messageId?: string; messageIds?: string[] }>(response)) }
       const error = await response.text()
-      // Not modified: the message already has the requested text.
+      // It is not modified: the message already has the requested text.
       if (response.status === 409) return { success: true }
       const problem = problemOf(response.status)
       const retryAfterMs = Number(response.headers.get('retry-after-ms') ?? 0)

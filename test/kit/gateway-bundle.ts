@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const builder = fileURLToPath(new URL('./build-gateway-bundle.mjs', import.meta.url))
-// Not below `node_modules`, where the packages of the gateway are resolved in another way.
+// It is not below `node_modules`, where the packages of the gateway are resolved in another way.
 const directory = join(root, 'dist', 'test-gateway')
 
 /** The sources that a process imports by name, or the gateway by a computed name. */

@@ -12,7 +12,7 @@ async function leader(
   const shell = spawn('/bin/sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
   const { pid, stdout } = shell
   assert.ok(pid !== undefined)
-  // Not `exit`: child processes of the shell keep the pipe open.
+  // The event is not `exit`: child processes of the shell keep the pipe open.
   const ended = once(shell, 'close')
   t.after(() => shell.exitCode === null && shell.signalCode === null && signalProcessGroup(pid, 'SIGKILL'))
   await once(stdout, 'data')

@@ -1,5 +1,5 @@
 /**
- * Who may call the gateway: every address of the HTTP server, for programs and other agents as well as for the page.
+ * Shows who may call the gateway: every address of the HTTP server, for programs and other agents as well as for the page.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -12,7 +12,7 @@ test('a message that crashes the process three times, the third time after a pau
   const gateway = await startTestGateway(t, { startNow: false })
   const crashing = createCrashGateway(gateway.home.root)
   t.after(crashing.dispose)
-  // Not awaited: the process may be killed before the acknowledgement.
+  // It is not awaited: the process may be killed before the acknowledgement.
   void gateway.platform.say('poison')
   for (let start = 1; start <= 2; start++) {
     crashing.start(point)

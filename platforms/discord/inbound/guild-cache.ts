@@ -33,7 +33,7 @@ export interface Channel {
   readonly guildId?: string
   /** The channel of a thread, or the category of a channel. */
   readonly parentId?: string
-  /** Who opened the thread. */
+  /** The user who opened the thread. */
   readonly ownerId?: string
   /** The bot is a member of the thread. */
   readonly joined?: boolean

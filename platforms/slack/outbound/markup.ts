@@ -184,7 +184,7 @@ function renderCode(text: string): InlinePart {
   return { text: `\`${escapeText(text.replaceAll('`', 'ˋ'))}\``, hasMarkers: true }
 }
 
-/** The text without formatting. Not escaped. */
+/** The text without formatting, not escaped. */
 function plainText(tokens: readonly MarkedToken[]): string {
   return tokens
     .map((token) => {

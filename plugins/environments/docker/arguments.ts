@@ -28,7 +28,7 @@ export const dockerSettings = z.object({
 
 export type DockerSettings = z.output<typeof dockerSettings>
 
-/** Whose container it is. */
+/** The home and the conversation to which a container belongs. */
 export interface ContainerOwner {
   /** Names the home of the gateway, on whichever machine. */
   readonly home: string

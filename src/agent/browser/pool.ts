@@ -1,6 +1,6 @@
 /**
- * Who has pages in the browser. The browser starts with the first page and ends when no conversation has any; the pages of a conversation
- * are closed when it has not used them for a while.
+ * The conversations that have pages in the browser. The browser starts with the first page and ends when no conversation
+ * has any; the pages of a conversation are closed when it has not used them for a while.
  */
 import type { BrowserContext } from 'playwright-core'
 import type { Logger } from '../../lib/log.ts'

@@ -124,7 +124,7 @@ function writeDenial(path: string, home: string, userHome: string): string | und
 
 function isSecret(path: string, home: string): boolean {
   const name = relativeTo(path, home)
-  // Who may know what the agent remembers is decided elsewhere, by the person and the chat.
+  // Access to what the agent remembers is decided elsewhere, by the person and the chat.
   if (name !== undefined && isWithin(path, join(home, memoryDirectory))) return true
   if (secretDirectories.some((directory) => isWithin(path, join(home, directory)))) return true
   return processDirectory.test(path) || secretFiles.some((file) => file === name)

@@ -21,7 +21,7 @@ function pattern(id: string, scope: ScanScope, ...parts: readonly RegExp[]): Sca
 }
 
 const secretFiles = String.raw`(?:\.env\b(?!\.(?:example|sample|template|dist))|credentials\b|\.netrc|\.pgpass|\.npmrc|\.pypirc)`
-/** Not the header of a documented request. */
+/** A variable, except in the header of a documented request. */
 const secretVariable = /(?<!(?:bearer|basic|token|bot|key:) ?)\$\{?\w{0,40}(?:key|token|secret|passw|credential)/
 /** The address of an image with a place for a text in its query. `!` is left out, so that no two images overlap. */
 const addressWithText =
@@ -123,7 +123,7 @@ export const scanPatterns: readonly ScanPattern[] = [
   pattern(
     'read_secrets',
     'all',
-    // Not a rule against it, nor a row of a table that says what happens to the command.
+    // A command, and neither a rule against it nor a row of a table that says what happens to the command.
     /\b(?:cat|less|more|head|tail|base64|xxd|strings) (?<!\b(?:never|not|don.t|cannot|no) (?:(?!mind\b)[a-z]{1,20} ){0,2}[a-z0-9]{3,7} )(?![^|\n]{0,80}\| (?:needs approval|is refused|refused|blocked|denied|forbidden)\b)/,
     new RegExp(secretFiles),
   ),

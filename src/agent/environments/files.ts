@@ -3,7 +3,7 @@
  */
 import type { ReadOptions } from '../support/files.ts'
 
-/** Who reads or writes. The rules of the environment decide what this caller may do. */
+/** The caller who reads or writes. The rules of the environment decide what this caller may do. */
 export interface FileAccess {
   readonly signal: AbortSignal
   /** An owner causes the call; others write no file that becomes a part of prompts. Default: true. */

@@ -1,5 +1,5 @@
 /**
- * Who reads and who changes which memory. The notes and the profile are the owner's: what one conversation writes, all later
+ * Decides who reads and who changes which memory. The notes and the profile are the owner's: what one conversation writes, all later
  * ones read.
  */
 import type { Authority } from '../../message/authority.ts'

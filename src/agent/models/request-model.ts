@@ -45,7 +45,7 @@ export interface RequestModelOptions {
   onTrouble?(): ModelTrouble
   /**
    * Receives the text so far, and '' before a retry. `isProvisional`: a wrapper of the call may still replace the text.
-   * Not called while a hook may change the text, nor before the end of a call whose wrapper declares that it replaces the text.
+   * It is not called while a hook may change the text, nor before the end of a call whose wrapper declares that it replaces the text.
    */
   onText(textSoFar: string, isProvisional: boolean): void
 }

@@ -25,7 +25,7 @@ export interface TurnInfo {
   readonly senderId: string
   /** The role of the person who caused the turn. */
   readonly role: Role
-  /** Who caused the turn, also a turn in the background: `<platform>:<user id>`. Absent for the gateway itself. */
+  /** The person who caused the turn, also a turn in the background: `<platform>:<user id>`. Absent for the gateway itself. */
   readonly causedBy?: string
   /** The turn for which a sub-agent works. Absent for a turn that is no sub-agent. */
   readonly rootTurnId?: string
@@ -91,7 +91,7 @@ export interface AgentHooks {
   outputMayChange(): boolean
   /** `pre_tool_list_finalized`: gets the tool objects of this request in the wire format. */
   filterTools(turn: TurnInfo, tools: readonly JsonObject[]): Promise<readonly JsonObject[]>
-  /** `pre_api_request_mutable`. Not called for the request of a reissue, which a plugin wrote. */
+  /** `pre_api_request_mutable`. It is not called for the request of a reissue, which a plugin wrote. */
   rewriteRequest(info: RequestInfo, request: ModelRequest): Promise<ModelRequest>
   /** `pre_api_request`. */
   onRequestStart(info: RequestInfo, request: ModelRequest, trace: RewriteTrace): void

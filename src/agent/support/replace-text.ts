@@ -22,7 +22,7 @@ export type ReplaceTextResult =
 
 export interface Replacement {
   readonly text: string
-  /** Not empty. Its line breaks, and those of `replacement`, become those of the text. */
+  /** A text that is not empty. Its line breaks, and those of `replacement`, become those of the text. */
   readonly search: string
   readonly replacement: string
   readonly all: boolean

@@ -175,7 +175,7 @@ export interface ToolFacts {
   /** The toolset by which configuration disables it: `terminal`, `file`, `todo` … */
   readonly toolset: string
   /**
-   * Whether calls may run at the same time as others of this kind; absent: each runs alone. Not for a tool with `approval`: two
+   * Whether calls may run at the same time as others of this kind; absent: each runs alone. A tool with `approval` has it not: two
    * questions would confuse.
    */
   readonly runsInParallel?: boolean | FileUse | undefined
@@ -226,7 +226,7 @@ export interface ToolCode<Schema extends z.ZodType = z.ZodType> extends Pick<Too
   label?(args: z.output<Schema>): string
   /**
    * What came of the call, for the user, in a few words: `exit 1, 12 lines`. `result` is the parsed object that `run` returned, or
-   * what a plugin made of it. Not called for errors. Must be fast; when it throws or returns '', the gateway writes a line itself.
+   * what a plugin made of it. It is not called for errors. Must be fast; when it throws or returns '', the gateway writes a line itself.
    */
   summarize?(result: JsonObject, args: z.output<Schema>): string
   /**

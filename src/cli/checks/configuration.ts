@@ -25,7 +25,7 @@ export function readAccounts(
   return platformAccounts(installed, { platforms, gateway, roles, unusable: config.unusableSettings() })
 }
 
-/** Who is an owner, and where people are let in who are not known. */
+/** Tells who is an owner, and where people are let in who are not known. */
 export const checkRoles: Check = ({ settings: { config, catalogue } }) => {
   const accounts = readAccounts(config, catalogue).filter(
     ({ blocked, access }) => blocked === undefined && access.access === 'allowlist',

@@ -37,7 +37,7 @@ export async function mediaProblems(context: CliContext, settings: Settings): Pr
   return results.filter(({ state }) => state !== 'ok').map(({ text, advice = '' }) => `${text}. ${advice}`)
 }
 
-/** Who does the task. */
+/** The service that does the task. */
 export function endpointOf({ home }: CliContext, settings: Settings, task: MediaTask): Endpoint {
   const keys = openKeys(settings, home.authFile, { needsFile: false })
   return chooseEndpoint({

@@ -46,7 +46,7 @@ const secretNames = [
 /** The same, inside of a shared folder. */
 const secretFolders = new Set(['platforms/pairing', 'cron/output'])
 const listKeys: ReadonlySet<string> = new Set(['allow_from', 'group_allow_from', 'allowed_users'])
-/** Not part of a profile, wherever they are. */
+/** Names that are no part of a profile, wherever they are. */
 const skippedNames = new Set(['node_modules', '.git', '__pycache__'])
 
 /** Throws `cli/not-found`, `cli/usage` for an existing file, `cli/failed` when it cannot be written. */

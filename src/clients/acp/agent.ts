@@ -29,7 +29,7 @@ export interface AcpAgent {
   close(): Promise<void>
 }
 
-/** Not part of the stable protocol, and offered as Hermes does. */
+/** The stable protocol has no such method; it is offered as Hermes does. */
 const sessionFork = 'session/fork'
 const forkRequest = z.looseObject({
   sessionId: z.string(),

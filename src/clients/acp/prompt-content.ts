@@ -110,7 +110,7 @@ function decode(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {
-    // Not encoded, so it is the path itself.
+    // It is not encoded, so it is the path itself.
     return path
   }
 }

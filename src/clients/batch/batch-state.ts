@@ -57,7 +57,7 @@ function openState(results: string): Omit<BatchState, 'release'> {
       hint: `Name another file with --out. A batch keeps ${basename(path)} beside its results.`,
     })
   }
-  // Who deletes the results wants new answers.
+  // A person who deletes the results wants new answers.
   const isContinued = stored !== undefined && existsSync(results)
   const { batch, attempts } = isContinued ? stored : { batch: randomBytes(8).toString('hex'), attempts: [] }
   const attemptById = new Map(attempts)

@@ -43,7 +43,7 @@ export async function connectGateway({ store, fetch, signal, connect }: Connecti
     import('./stored-conversations.ts'),
     import('./live-conversations.ts'),
   ])
-  // Who has left already needs no gateway.
+  // A person who has left already needs no gateway.
   signal.throwIfAborted()
   const { url, token, model, degraded, plugins, toolsets, checkpoints = false, chat } = await connect()
   const connection = { url, token, fetch }

@@ -36,7 +36,7 @@ export interface ApprovedPerson {
   readonly user_name: string
   /** What has not worked; absent if all has. */
   readonly problem?: string | undefined
-  /** Who was written into `roles.owners`, because the person would otherwise be taken for an owner; absent if none. */
+  /** The people who were written into `roles.owners`, because the person would otherwise be taken for an owner; absent if none. */
   readonly owners_named?: readonly string[] | undefined
 }
 

@@ -46,7 +46,7 @@ export function createAcknowledgements({ outbox, settings, clock }: Pick<BusyDep
   function isWanted({ key, event, decision, open }: Acknowledged, now: number): boolean {
     const { display } = settings()
     if (!display.busy_ack_enabled || open === undefined || !hasWaitingUser(event)) return false
-    // Who has set the old key to `queue` wants to hear nothing.
+    // An operator who has set the old key to `queue` wants to hear nothing.
     if (display.busy_text_mode === 'queue' && event.busyMode === undefined) return false
     if (decision.steers && !display.busy_steer_ack_enabled) return false
     const last = sentAt.get(key)

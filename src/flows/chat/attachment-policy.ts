@@ -47,7 +47,7 @@ export function createAttachmentPolicy(
     return privateTmp !== undefined && path.startsWith(`${privateTmp}/`) ? `/tmp${path.slice(privateTmp.length)}` : path
   }
 
-  /** Who may not read the disk is sent only what the agent has written, and media. */
+  /** A person who may not read the disk is sent only what the agent has written, and media. */
   async function isOutOfReach(path: string, authority: Authority): Promise<boolean> {
     const [{ permitsTool }, { toolListOf }] = await Promise.all([
       import('../../agent/loop/role-ceiling.ts'),

@@ -15,7 +15,7 @@ export interface DeliveryContent {
   readonly kind: Reply['kind']
   /** Paths or addresses of files. */
   readonly media?: readonly string[]
-  /** Who causes it; may be sent only files that this person may read. */
+  /** The person who causes it, and who may be sent only files that this person may read. */
   readonly authority?: Authority | undefined
   readonly sessionKey?: string | undefined
 }

@@ -36,7 +36,7 @@ export interface AgentModelsDeps {
   readonly auxiliaryCalls: AuxiliaryCalls
   /** Absent: platforms and chats have no models of their own. */
   policyOf?(source: SessionSource): Pick<AccountPolicy, 'models'>
-  /** Absent: nobody is told that another model answers. */
+  /** Absent: no one is told that another model answers. */
   readonly notices?: ModelNotices | undefined
   readonly log: Logger
 }

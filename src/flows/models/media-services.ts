@@ -48,7 +48,7 @@ export interface MadeFile {
 
 /** Each method rejects with `MediaProviderError`, with a system error, or with the reason of the signal. */
 export interface MediaServices {
-  /** Who does it; `none` says why it cannot be done. */
+  /** The service that does it; `none` says why it cannot be done. */
   endpoint(task: MediaTask): Promise<Endpoint>
   /** What is said in a recording. */
   transcribe(recording: { readonly path: string; readonly mimeType: string }, signal: AbortSignal): Promise<string>

@@ -63,7 +63,7 @@ export function createHookServices(
 }
 
 /**
- * Whose event a hook handles, so that a hook that passes on the text of a person gives this person no more rights. The payload
+ * Remembers whose event a hook handles, so that a hook that passes on the text of a person gives this person no more rights. The payload
  * names no account: the lowest role of the person on the platform counts. A person without access is a guest.
  */
 async function authorityOf(

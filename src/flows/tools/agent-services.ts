@@ -98,7 +98,7 @@ export interface AgentServices {
   readonly tools: ToolOffers
   readonly environments: AgentEnvironments
   readonly prompt: EphemeralTexts
-  /** Who transcribes, speaks and draws. Loaded with the first call. */
+  /** The services that transcribe, speak and draw. Loaded with the first call. */
   media(): Promise<MediaServices>
   /** The configuration has changed: the next turn reads it. */
   reconfigured(): void

@@ -34,7 +34,7 @@ export interface ToolRuntimeParts {
   sandbox(workspace?: string): Promise<Sandbox | undefined>
   /** Opens the browser. */
   openBrowser(): Promise<BrowserAccess>
-  /** Who speaks and draws. */
+  /** The services that speak and draw. */
   media(): Promise<MediaServices>
   /** Tells the people of a session what its command waits for. */
   announce(sessionId: string, text: string): void

@@ -68,7 +68,7 @@ function stepsOf<Known>(run: TurnSteps<Known>['run']): TurnSteps<Known> {
   }
 }
 
-/** Whose turn it is: where its model, its tools and its prompt come from. */
+/** The role of a turn: where its model, its tools and its prompt come from. */
 export interface TurnRole {
   model(turn: Turn): Promise<ChosenModel>
   tools(turn: Turn): Promise<AgentTools>

@@ -58,7 +58,7 @@ function writeCache(path, text) {
   }
 }
 
-/** Not `recursive`, which does not terminate where a directory cannot be created, as in /proc. */
+/** Without `recursive`, which does not terminate where a directory cannot be created, as in /proc. */
 function ensureDirectory(path) {
   try {
     mkdirSync(path, { mode: 0o700 })

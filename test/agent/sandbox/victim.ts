@@ -70,7 +70,7 @@ export async function createVictim({
   forwarderOf,
   ...options
 }: VictimOptions = {}): Promise<Victim> {
-  // Not below /tmp, which the sandbox replaces.
+  // It is not below /tmp, which the sandbox replaces.
   const root = await realpath(await mkdtemp(join(import.meta.dirname, '../../../.victim-')))
   const userHome = join(root, 'me')
   const home = join(userHome, '.hermes')

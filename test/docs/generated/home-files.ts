@@ -7,7 +7,7 @@ import { table } from './table.ts'
 
 type LayoutEntry = Exclude<keyof HomeLayout, 'root'>
 
-/** Who writes the file, and what it contains. */
+/** The writer of the file, and what it contains. */
 const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]>> = {
   configFile: ['you', 'The configuration. Every key has a default.'],
   envFile: [

@@ -35,7 +35,7 @@ export interface ModelServer {
 export interface ModelServerOptions {
   readonly replies?: readonly ModelReply[] | undefined
   readonly defaultReply?: ((request: RecordedRequest) => ModelReply) | undefined
-  /** The list of models, read for each request. Absent: the server has no list. Not recorded. */
+  /** The list of models, read for each request. Absent: the server has no list. They are not recorded. */
   readonly models?: () => readonly JsonObject[]
   /** False keeps nothing, for long runs. */
   readonly record?: boolean

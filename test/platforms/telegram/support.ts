@@ -1,5 +1,5 @@
 /**
- * The real adapter in front of the local Bot API, with a gateway that only remembers. Not connected yet.
+ * The real adapter in front of the local Bot API, with a gateway that only remembers. A test connects it.
  */
 import type { TestContext } from 'node:test'
 import { createAdapter } from '../../../platforms/telegram/adapter.ts'

@@ -64,7 +64,7 @@ export interface Step {
   readonly behaviour: string
   readonly level: (typeof levels)[number]
   readonly priority: number
-  /** Null: the default of its family. */
+  /** Null for the default of its family. */
   readonly fails: FailureMode | null
   readonly breakChain: boolean
   /** Unique. The order of names is not the order of registration. */
@@ -86,7 +86,7 @@ export interface Case {
   readonly ticks: number
   readonly inScope: boolean
   readonly observed: boolean
-  /** Null: no signal. A number: ticks of the microtask queue until it aborts. */
+  /** Null without a signal. A number: ticks of the microtask queue until it aborts. */
   readonly signal: null | 'quiet' | number
 }
 

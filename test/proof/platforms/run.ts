@@ -220,7 +220,7 @@ async function runSharedOutage(system: TestSystem, scenario: string, during: () 
 }
 
 /**
- * Not among the random faults: faults whose end depends on a running daemon, and events whose order changes when they
+ * These are not among the random faults: faults whose end depends on a running daemon, and events whose order changes when they
  * are fetched later.
  */
 const needsDaemon: ReadonlySet<string> = new Set(['chat gone', '401', 'reordered events'])

@@ -101,7 +101,7 @@ function isProblem(line: string): boolean {
     const { level } = logSchema.parse(JSON.parse(line))
     return typeof level === 'number' ? level >= 40 : level !== 'info' && level !== 'debug'
   } catch {
-    // Not a log line, so it is unexpected output.
+    // It is no log line, so it is unexpected output.
     return line.trim() !== ''
   }
 }

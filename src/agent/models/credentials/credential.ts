@@ -27,7 +27,7 @@ export interface Credential {
 export interface CredentialHealth {
   /** `dead`: the provider has revoked it for good. */
   readonly status: 'ok' | 'exhausted' | 'dead'
-  /** Not used before, ms; 0 for none. */
+  /** The credential is not used before this time, ms; 0 for none. */
   readonly cooldownUntil: number
   /** The HTTP status of the last failure; 0 for none. */
   readonly errorCode: number

@@ -1,5 +1,5 @@
 /**
- * Who may talk to the agent on a channel of OpenClaw, in the terms of this gateway. No person gets access who had none. Where a rule
+ * Reads who may talk to the agent on a channel of OpenClaw, in the terms of this gateway. No person gets access who had none. Where a rule
  * cannot be expressed, the stricter one is taken and the report says so.
  */
 import { asArray, asRecord, asString, isRecord, type JsonObject } from '../../../lib/json.ts'
@@ -94,7 +94,7 @@ export function readIds(value: unknown, context: IdContext): string[] {
 interface Places {
   /** Ids of chats in which every member may write. */
   readonly open: readonly string[]
-  /** Who is named in single chats. */
+  /** The people who are named in single chats. */
   readonly people: readonly string[]
   /** The bot answers in the named chats only. */
   readonly isLimited: boolean

@@ -158,7 +158,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     pending.timer = setTimeout(() => again(pending), redeliverMs)
   }
 
-  /** Not acknowledged in time, or its socket has gone. */
+  /** For an envelope that was not acknowledged in time, or whose socket has gone. */
   function again(pending: PendingEnvelope): void {
     clearTimeout(pending.timer)
     pending.tries += 1

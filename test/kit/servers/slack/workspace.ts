@@ -16,7 +16,7 @@ export interface Channel {
 
 export interface Message {
   readonly ts: string
-  /** Who wrote it; absent for a message of another app without a user. */
+  /** The user who wrote it; absent for a message of another app without a user. */
   readonly user?: string
   readonly bot_id?: string
   readonly thread_ts?: string

@@ -22,7 +22,7 @@ export interface BotSetup {
   readonly hasDrafts?: boolean
 }
 
-/** Who writes, and where. */
+/** The person who writes, and the chat. */
 export interface UserMessage {
   readonly chat?: number
   readonly from?: Person
