@@ -184,7 +184,7 @@ function composeCommandReports(
 /** Loaded with the first result that is too long, or when there are files of earlier ones. */
 function composeResultFiles({ options, store, log }: AppContext): ResultFiles {
   const directory = options.home.results
-  const load = async () => (await import('../flows/tools/result-files.ts')).createResultFiles({ directory, store, log })
+  const load = async () => (await import('../flows/tools/result-files.ts')).createResultFiles(directory, { store, log })
   return {
     shorten: async (call, result, maxChars) => (await load()).shorten(call, result, maxChars),
     of: async (turnId) => (existsSync(directory) ? (await load()).of(turnId) : []),

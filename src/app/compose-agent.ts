@@ -2,7 +2,7 @@
  * Composes what runs the turns of a session: the model and its tools, prompts, attachments, compression and plugins.
  */
 import { createAgent } from '../agent/agent.ts'
-import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
+import type { RunningSubagent } from '../agent/support/agent-hooks.ts'
 import type { AgentOfApi } from '../api/services.ts'
 import { createSkillAccess, type SkillAccess } from '../flows/commands/skill-access.ts'
 import type { CompressionPolicy } from '../flows/compression/compression-policy.ts'

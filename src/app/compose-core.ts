@@ -114,7 +114,7 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
       lastSession = key
     },
   })
-  const backgroundTasks = createBackgroundTasks({ store, inbox, turnResults, clock, log })
+  const backgroundTasks = createBackgroundTasks(context, inbox, turnResults)
 
   return {
     events,

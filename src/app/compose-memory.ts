@@ -13,28 +13,29 @@ export function composeOwnMemory(
   context: AppContext,
   memory: Pick<PluginMemory, 'memoryWritten'>,
 ): () => Promise<OwnMemory> {
-  const { options, settings, secrets, problems, accountDirectory, clock, log, failpoint } = context
+  const { options, settings, secrets, problems, accountDirectory } = context
   const redactAll = createRedactor({ secrets: secrets.distinctive })
   const load = async () => {
     const { createOwnMemory } = await import('../flows/prompt/own-memory.ts')
-    return createOwnMemory({
+    const { clock, log, failpoint } = context
+    const files = {
       directory: options.home.memories,
       settings: () => settings().memory,
       redact: secrets.redactKnown,
-      holdsSecret: (text) => redactAll(text) !== text,
+      holdsSecret: (text: string) => redactAll(text) !== text,
       onScanned: problems.fileScanned,
       onRead: problems.fileRead,
-      isShared: accountDirectory.isShared,
-      onWritten(change, { sessionId, authority: { role }, event }) {
+    }
+    return createOwnMemory(
+      { ...files, clock, log, failpoint },
+      accountDirectory.isShared,
+      (change, { sessionId, authority: { role }, event }) => {
         if (event === undefined || event.task !== undefined) return
         const { platform, chatType, userId = '' } = event.source
         const sessionKey = accountDirectory.sessionKey(event.source)
         memory.memoryWritten(change, { sessionId, sessionKey, platform, chatType, userId, role })
       },
-      clock,
-      log,
-      failpoint,
-    })
+    )
   }
   return lazy(load)
 }

@@ -32,7 +32,7 @@ export function composeTurnJournal(
   const { sessionReplaced } = sessionServices
   async function openReset() {
     const { createResetIfDue } = await import('../flows/turn/automatic-reset.ts')
-    return createResetIfDue({ settings, outbox, hasRunningCommand, sessionReplaced })
+    return createResetIfDue(settings, outbox, hasRunningCommand, sessionReplaced)
   }
   return createTurnJournal({
     store,
@@ -199,7 +199,7 @@ export function composeTurnRunner(context: AppContext, core: Core, parts: TurnPa
   const { models, tools, media } = agentServices
   const { isDraining } = lifecycle
   const { adapter } = platforms
-  const outages = createModelOutages({ store, notices, settings, clock, sleep, log })
+  const outages = createModelOutages(context, notices, settings)
   return createTurnRunner({
     queue: createTurnQueue({
       ...{ store, engine, running, notices, isDraining, clock },

@@ -4,21 +4,11 @@
 
 import type { JsonObject } from '../../lib/json.ts'
 import type { ToolCall, Usage } from '../../message/transcript.ts'
-import type { Auxiliary } from '../models/auxiliary.ts'
-import type { ModelError, Provider } from '../models/provider.ts'
-import type { SubagentInfo, TurnInfo } from '../support/agent-hooks.ts'
+import type { ModelError } from '../models/provider.ts'
+import type { TurnInfo } from '../support/agent-hooks.ts'
 import type { SubagentResult, SubagentRole } from '../support/subagent-result.ts'
 import type { ConversationPicture, SubagentTask, ToolContext } from '../tools/tool.ts'
-import type { FallbackModel, LoopDeps, LoopInput, LoopResult } from './loop.ts'
-
-export interface AgentDeps extends LoopDeps {
-  /** Summarises the work of sub-agents. */
-  readonly auxiliary: Auxiliary
-  /** The configured model of sub-agents; undefined for that of their turn. Rejects `config/…`. */
-  subagentModel?(): Promise<{ readonly provider: Provider; readonly model: string } | undefined>
-  /** The sub-agents that run now, by their ids for people. */
-  readonly runningSubagents?: Map<string, RunningSubagent>
-}
+import type { AgentDeps, FallbackModel, LoopInput, LoopResult } from './loop.ts'
 
 export interface AgentTurnInput extends LoopInput {
   /** The text that the user wrote. */
@@ -66,20 +56,6 @@ export interface SubagentWork {
   readonly id: string
   readonly parent: TurnInfo
   readonly outputSchema?: JsonObject | undefined
-}
-
-export interface RunningSubagent {
-  readonly id: string
-  readonly info: SubagentInfo
-  readonly turn: TurnInfo
-  /** ms */
-  readonly startedAt: number
-  /** The tool that runs now; undefined while the model works. */
-  tool(): string | undefined
-  /** The usage of its model calls and of its sub-agents. */
-  usage(): Usage
-  /** Ends it together with its sub-agents. Its parent goes on. */
-  stop(): void
 }
 
 export interface SubagentWorkspace {

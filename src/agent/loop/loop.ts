@@ -14,12 +14,13 @@ import {
   type Usage,
 } from '../../message/transcript.ts'
 import type { AgentConfig } from '../config.ts'
+import type { Auxiliary } from '../models/auxiliary.ts'
 import { withoutItems } from '../models/normalize-messages.ts'
 import { ModelError, type ModelOutput, type Provider, type RequestInput } from '../models/provider.ts'
 import { type RequestModelResult, requestModel } from '../models/request-model.ts'
 import { retryRulesOf, unattendedLocalRefusalWindowMs } from '../models/retry-policy.ts'
 import type { ModelCallDeps } from '../models/run-model-call.ts'
-import type { TurnInfo } from '../support/agent-hooks.ts'
+import type { RunningSubagent, TurnInfo } from '../support/agent-hooks.ts'
 import type { ToolContext } from '../tools/tool.ts'
 import type { AgentTools } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'
@@ -40,11 +41,18 @@ import { stripPartialThinking, stripThinking, thinkingIn } from './strip-thinkin
 import type { ApproveTool } from './tool-approval.ts'
 import { runToolBatch } from './tool-batch.ts'
 
-export interface LoopDeps extends ModelCallDeps {
+/** What the turns of the agent and of its sub-agents need. */
+export interface AgentDeps extends ModelCallDeps {
   readonly approve: ApproveTool
   readonly settings: () => AgentConfig
   /** The turn splits into branches. Each of them calls the returned function once, when it ends. */
   fork(turn: TurnInfo, branches: number): () => void
+  /** Summarises the work of sub-agents. */
+  readonly auxiliary: Auxiliary
+  /** The configured model of sub-agents; undefined for that of their turn. Rejects `config/…`. */
+  subagentModel?(): Promise<{ readonly provider: Provider; readonly model: string } | undefined>
+  /** The sub-agents that run now, by their ids for people. */
+  readonly runningSubagents?: Map<string, RunningSubagent>
 }
 
 export interface LoopInput {
@@ -135,7 +143,7 @@ export interface LoopResult {
  * Rejects with `ModelError`, also `ModelOutage`, with errors of guardrails and plugins, with `store/fenced`, or with the signal's reason.
  * @param context added to the user's message of this turn, only in requests
  */
-export async function runAgentLoop(deps: LoopDeps, input: LoopInput, context: string): Promise<LoopResult> {
+export async function runAgentLoop(deps: AgentDeps, input: LoopInput, context: string): Promise<LoopResult> {
   const state = restoreLoopState(input)
   state.tokens = input.usedTokens ?? 0
   const { max_iterations, agent } = deps.settings()
@@ -184,7 +192,7 @@ async function withFallback(input: LoopInput, state: LoopState, error: unknown):
 
 /** Ends the turn with a notice. All tool calls have results, and the texts of the turn stay in the conversation. */
 function endRunaway(
-  { log }: LoopDeps,
+  { log }: AgentDeps,
   { turn, takeSubagentUsage }: LoopInput,
   { messages, iteration: iterations }: LoopState,
   { reason: finishReason, notice: text }: Runaway,
@@ -196,7 +204,7 @@ function endRunaway(
 
 /** One model call and the tool calls in its response. Undefined when another iteration follows. */
 async function runIteration(
-  deps: LoopDeps,
+  deps: AgentDeps,
   input: LoopInput,
   state: LoopState,
   iterationLimit: number,
@@ -230,7 +238,7 @@ async function runIteration(
 }
 
 /** The messages of a request before the limit stay the same bytes, so that the vendor's cache keeps them. */
-async function compressIfLong({ failpoint }: LoopDeps, input: LoopInput, state: LoopState): Promise<void> {
+async function compressIfLong({ failpoint }: AgentDeps, input: LoopInput, state: LoopState): Promise<void> {
   const { messages, counted } = state
   const tokens = input.excess?.(messages, counted) ?? null
   if (tokens === null) return
@@ -252,7 +260,12 @@ function replaceMessages(state: LoopState, compressed: readonly ChatMessage[]): 
   messages[at] = { ...last, content: last.content + notice }
 }
 
-async function runToolCalls(deps: LoopDeps, input: LoopInput, state: LoopState, iterationLimit: number): Promise<void> {
+async function runToolCalls(
+  deps: AgentDeps,
+  input: LoopInput,
+  state: LoopState,
+  iterationLimit: number,
+): Promise<void> {
   const { middleware, agentHooks, approve, log, clock, failpoint } = deps
   const { turn, tools, journal, listener, toolContextFor, signal } = input
   const { apiRequestId, pendingCalls } = state
@@ -305,7 +318,7 @@ const finalAnswerRequest: ChatMessage = {
 }
 
 async function requestIteration(
-  deps: LoopDeps,
+  deps: AgentDeps,
   input: LoopInput,
   state: LoopState,
   isFinal: boolean,
@@ -392,7 +405,7 @@ function addContext(
 
 /** Compresses a conversation that the model rejected as too long, and repeats the request once. */
 async function retryCompressed(
-  deps: LoopDeps,
+  deps: AgentDeps,
   input: LoopInput,
   state: LoopState,
   isFinal: boolean,

@@ -7,7 +7,8 @@ import { linkAbortSignal, sleep } from '../../lib/timers.ts'
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../../message/transcript.ts'
 import type { SubagentInfo, SubagentToolCall } from '../support/agent-hooks.ts'
 import type { SubagentResult } from '../support/subagent-result.ts'
-import type { AgentDeps, AgentResult, AgentTurnInput, RunAgentTurn, SubagentWork } from './agent-turn.ts'
+import type { AgentResult, AgentTurnInput, RunAgentTurn, SubagentWork } from './agent-turn.ts'
+import type { AgentDeps } from './loop.ts'
 import { checkedResult, correctionMessage, createOutputCheck, type OutputCheck } from './output-schema.ts'
 
 /** Model calls of the turn that corrects an answer. */

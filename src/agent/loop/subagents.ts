@@ -19,9 +19,9 @@ import {
   type StartedSubagent,
   type SubagentTask,
 } from '../tools/tool.ts'
-import type { AgentDeps, AgentTurnInput, AttachSubagents, PlannedSubagent, RunAgentTurn } from './agent-turn.ts'
+import type { AgentTurnInput, AttachSubagents, PlannedSubagent, RunAgentTurn } from './agent-turn.ts'
 import type { Journal, ProgressListener } from './journal.ts'
-import type { FallbackModel, LoopInput } from './loop.ts'
+import type { AgentDeps, FallbackModel, LoopInput } from './loop.ts'
 import { createOutputCheck, schemaRequest } from './output-schema.ts'
 import { onlyTools, toolNamesFor } from './subagent-tools.ts'
 import type { ApproveTool } from './tool-approval.ts'

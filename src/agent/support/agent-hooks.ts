@@ -7,6 +7,7 @@
 
 import type { JsonObject } from '../../lib/json.ts'
 import type { Role } from '../../message/authority.ts'
+import type { Usage } from '../../message/transcript.ts'
 import type { RewriteTrace } from '../../middleware/managed-call.ts'
 import type { ModelRequest } from './model-request.ts'
 import type { SubagentResult, SubagentRole } from './subagent-result.ts'
@@ -127,6 +128,20 @@ export interface SubagentInfo {
   readonly goal: string
   /** 1 for a sub-agent of a turn, 2 for a sub-agent of that one ... */
   readonly depth: number
+}
+
+export interface RunningSubagent {
+  readonly id: string
+  readonly info: SubagentInfo
+  readonly turn: TurnInfo
+  /** ms */
+  readonly startedAt: number
+  /** The tool that runs now; undefined while the model works. */
+  tool(): string | undefined
+  /** The usage of its model calls and of its sub-agents. */
+  usage(): Usage
+  /** Ends it together with its sub-agents. Its parent goes on. */
+  stop(): void
 }
 
 export interface SubagentEndInfo extends SubagentResult {

@@ -11,21 +11,22 @@ import type { SessionSource } from '../../message/source.ts'
 import type { ToolTurn } from '../tools/agent-services.ts'
 import type { PromptFacts } from './session-prompt.ts'
 
-export interface OwnMemoryDeps extends MemoryDeps {
-  /** Several people write in the session of this source. */
-  isShared(source: SessionSource): boolean
-  /** Called after each change that is on disk. Must not throw. */
-  onWritten(change: MemoryChange, turn: ToolTurn): void
-}
-
 export interface OwnMemory {
   /** The blocks for a new session; '' for none. Never rejects. */
   prompt(facts: PromptFacts): Promise<string>
   accessOf(turn: ToolTurn): MemoryAccess
 }
 
-export function createOwnMemory(deps: OwnMemoryDeps): OwnMemory {
-  const { settings, isShared, onWritten } = deps
+/**
+ * @param isShared whether several people write in the session of a source
+ * @param onWritten called after each change that is on disk; must not throw
+ */
+export function createOwnMemory(
+  deps: MemoryDeps,
+  isShared: (source: SessionSource) => boolean,
+  onWritten: (change: MemoryChange, turn: ToolTurn) => void,
+): OwnMemory {
+  const { settings } = deps
   const store = createMemoryStore(deps)
   const isSharedEvent = (event: MessageEvent | undefined) => event !== undefined && isShared(event.source)
   return {

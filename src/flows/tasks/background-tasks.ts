@@ -9,22 +9,13 @@ import type { Inbox } from '../../inbox/inbox.ts'
 import { findEventPayload, listOpenEventsOfPlatform } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { brand, sessionIdAt } from '../../lib/ids.ts'
-import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { Attachment, BackgroundDelegation, BackgroundTask, MessageEvent } from '../../message/event.ts'
 import type { EventKey } from '../../message/ids.ts'
 import { backgroundPlatform, type Target } from '../../message/source.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
-import type { Store } from '../../store/store.ts'
-
-export interface BackgroundTasksDeps {
-  readonly store: Store
-  readonly inbox: Pick<Inbox, 'accept'>
-  readonly turnResults: Pick<EventResults, 'wait'>
-  readonly clock: () => number
-  readonly log: Logger
-}
+import type { Runtime } from '../../store/runtime.ts'
 
 export interface TaskRequest extends Pick<BackgroundTask, 'deliver' | 'delegation'> {
   readonly prompt: string
@@ -76,7 +67,11 @@ export interface BackgroundTasks {
   details(): readonly OpenTaskDetails[]
 }
 
-export function createBackgroundTasks({ store, inbox, turnResults, clock, log }: BackgroundTasksDeps): BackgroundTasks {
+export function createBackgroundTasks(
+  { store, clock, log }: Pick<Runtime, 'store' | 'clock' | 'log'>,
+  inbox: Pick<Inbox, 'accept'>,
+  turnResults: Pick<EventResults, 'wait'>,
+): BackgroundTasks {
   const open = new Map<string, Omit<OpenTaskDetails, 'id' | 'ageMs'> & { readonly since: number }>()
   /** A task is tracked as long as this process lives. */
   const never = new AbortController().signal

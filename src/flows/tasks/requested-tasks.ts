@@ -2,7 +2,7 @@
  * Background tasks that people request in a chat (contract §3.12), and sub-agents: their limit, and who may see and stop them.
  */
 
-import type { RunningSubagent } from '../../agent/loop/agent-turn.ts'
+import type { RunningSubagent } from '../../agent/support/agent-hooks.ts'
 import type { RequestedTask, TaskServices } from '../../commands/tasks.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { type SessionSource, type Target, targetOf } from '../../message/source.ts'

@@ -9,18 +9,8 @@ import { toResultJson, truncateMiddle } from '../../agent/support/result-json.ts
 import { systemCode } from '../../lib/errors.ts'
 import { listNames } from '../../lib/files.ts'
 import { isRecord, parseJson } from '../../lib/json.ts'
-import type { Logger } from '../../lib/log.ts'
 import { turnsOfSameConversation } from '../../sessions/conversation-turns.ts'
-import type { Store } from '../../store/store.ts'
-
-export interface ResultFilesDeps {
-  /** `cache/results` in the home. It may be missing. */
-  readonly directory: string
-  readonly store: Store
-  readonly log: Logger
-  /** Limits all files together; the oldest are removed first. Default: 256 MiB. */
-  readonly maxTotalBytes?: number | undefined
-}
+import type { Runtime } from '../../store/runtime.ts'
 
 export interface ResultFiles {
   /** Stores a result without secrets, and returns what the model gets: at most `maxChars` characters. Never rejects. */
@@ -35,12 +25,15 @@ const maxListed = 50
 /** A result with several long parts is stored as a whole. */
 const minShareOfText = 0.8
 
-export function createResultFiles({
-  directory,
-  store,
-  log,
+/**
+ * @param directory `cache/results` in the home. It may be missing.
+ * @param maxTotalBytes limits all files together; the oldest are removed first
+ */
+export function createResultFiles(
+  directory: string,
+  { store, log }: Pick<Runtime, 'store' | 'log'>,
   maxTotalBytes = defaultMaxTotalBytes,
-}: ResultFilesDeps): ResultFiles {
+): ResultFiles {
   /** The size of all files; undefined until they are read once. */
   let totalBytes: number | undefined
 

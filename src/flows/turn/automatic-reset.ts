@@ -14,15 +14,6 @@ import type { Transaction } from '../../store/query.ts'
 import { afterCommit, enlist } from '../../store/transaction-part.ts'
 import type { ReplacedSession } from '../sessions/session-services.ts'
 
-export interface AutomaticResetDeps {
-  readonly settings: () => SessionsConfig
-  readonly outbox: Pick<Outbox, 'prepare'>
-  /** Whether a command of the session runs in the background. */
-  hasRunningCommand(sessionId: string): boolean
-  /** Notifies hooks and plugins after the new session is stored. */
-  sessionReplaced(replaced: ReplacedSession): void
-}
-
 /** Begins the session `newSessionId` when it was due as the message was written. `acceptedAt`: when it arrived, ms. */
 export type ResetIfDue = (
   key: SessionKey,
@@ -38,22 +29,31 @@ export interface AppliedReset {
   readonly note: string
 }
 
-export function createResetIfDue(deps: AutomaticResetDeps): ResetIfDue {
+/**
+ * @param hasRunningCommand whether a command of the session runs in the background
+ * @param sessionReplaced notifies hooks and plugins after the new session is stored
+ */
+export function createResetIfDue(
+  settings: () => SessionsConfig,
+  outbox: Pick<Outbox, 'prepare'>,
+  hasRunningCommand: (sessionId: string) => boolean,
+  sessionReplaced: (replaced: ReplacedSession) => void,
+): ResetIfDue {
   return function* (sessionKey, event, newSessionId, acceptedAt, now) {
     // A task has one session for its whole life.
     if (event.task !== undefined) return null
     const { source } = event
-    const policy = resetPolicyFor(deps.settings(), source)
+    const policy = resetPolicyFor(settings(), source)
     if (policy.mode === 'none') return null
     const writtenAt = timeOfWriting(event, acceptedAt)
     const activity = yield* findSessionActivity(sessionKey)
     const reason = activity === undefined ? null : dueReset(policy, activity.lastAt, writtenAt)
-    if (activity === undefined || reason === null || deps.hasRunningCommand(activity.sessionId)) return null
+    if (activity === undefined || reason === null || hasRunningCommand(activity.sessionId)) return null
     const { sessionId: oldSessionId, lastAt } = activity
     const { platform, userId = '' } = source
     const options = { key: sessionKey, source: JSON.stringify(source), platform, userId, newSessionId, now }
     yield* startNewSession(options, '', reason)
-    yield* afterCommit(() => deps.sessionReplaced({ sessionKey, source, oldSessionId, newSessionId, reason }))
+    yield* afterCommit(() => sessionReplaced({ sessionKey, source, oldSessionId, newSessionId, reason }))
     const pause = formatDuration(writtenAt - lastAt)
     if (policy.notify && !policy.notify_exclude_platforms.includes(platform) && hasWaitingUser(event)) {
       const why = reason === 'idle' ? `the last one ended ${pause} ago` : 'a new day has begun'
@@ -65,7 +65,7 @@ export function createResetIfDue(deps: AutomaticResetDeps): ResetIfDue {
         kind: 'notice',
         text,
       } as const
-      yield* enlist(deps.outbox.prepare(notice), now)
+      yield* enlist(outbox.prepare(notice), now)
     }
     const note = `[Note of the gateway: a new conversation began automatically (reason: ${reason}; last activity ${pause} ago). You cannot see the earlier one.]`
     return { reason, note }

@@ -10,22 +10,13 @@ import { noticeDelayMs, retryRulesOf } from '../../agent/models/retry-policy.ts'
 import { postponeAttempt } from '../../inbox/attempts.ts'
 import { formatDuration } from '../../lib/duration.ts'
 import { messageOf } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/log.ts'
+import { sleep as timerSleep } from '../../lib/timers.ts'
 import { hasWaitingUser } from '../../message/event.ts'
 import { checkFence } from '../../sessions/session-state.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import { beginOutage } from '../../sessions/turns.ts'
-import type { Store } from '../../store/store.ts'
+import type { Runtime } from '../../store/runtime.ts'
 import type { TurnNotices } from './turn-notices.ts'
-
-export interface ModelOutagesDeps {
-  readonly store: Store
-  readonly notices: Pick<TurnNotices, 'waitingForModel'>
-  readonly settings: () => Pick<AgentConfig, 'agent'>
-  readonly clock: () => number
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
-  readonly log: Logger
-}
 
 export interface ModelOutages {
   /** Watches the model requests of one attempt of a turn. */
@@ -44,9 +35,12 @@ export interface TroubleWatch {
   close(): void
 }
 
-export function createModelOutages(deps: ModelOutagesDeps): ModelOutages {
-  const { store, notices, settings, clock, log } = deps
-
+export function createModelOutages(
+  { store, clock, log }: Pick<Runtime, 'store' | 'clock' | 'log'>,
+  notices: Pick<TurnNotices, 'waitingForModel'>,
+  settings: () => Pick<AgentConfig, 'agent'>,
+  sleep: (ms: number, signal: AbortSignal) => Promise<void> = timerSleep,
+): ModelOutages {
   async function notify(turn: Turn, reason: string): Promise<void> {
     try {
       await notices.waitingForModel(turn.event, turn.id, reason)
@@ -62,7 +56,11 @@ export function createModelOutages(deps: ModelOutagesDeps): ModelOutages {
     watch(turn) {
       const closed = new AbortController()
       return {
-        begin: () => startTrouble(deps, closed.signal, (reason) => notify(turn, reason)),
+        begin() {
+          const noticeAt = clock() + noticeDelayMs(retryRulesOf(settings().agent))
+          const untilNotice = (signal: AbortSignal) => sleep(Math.max(0, noticeAt - clock()), signal)
+          return startTrouble(clock, untilNotice, closed.signal, (reason) => notify(turn, reason))
+        },
         close: () => closed.abort('the attempt has ended'),
       }
     },
@@ -89,17 +87,17 @@ export function createModelOutages(deps: ModelOutagesDeps): ModelOutages {
 
 /** Sends the notice when calls still fail some time after the first failure. */
 function startTrouble(
-  { settings, clock, sleep }: ModelOutagesDeps,
+  clock: () => number,
+  untilNotice: (signal: AbortSignal) => Promise<void>,
   closed: AbortSignal,
   notify: (reason: string) => Promise<void>,
 ): ModelTrouble {
-  const noticeAt = clock() + noticeDelayMs(retryRulesOf(settings().agent))
   let reason = ''
   let waiting: AbortController | undefined
 
   async function notifyLater(stop: AbortController): Promise<void> {
     const signal = AbortSignal.any([closed, stop.signal])
-    await sleep(Math.max(0, noticeAt - clock()), signal)
+    await untilNotice(signal)
     if (!signal.aborted) await notify(reason)
   }
 

@@ -209,7 +209,7 @@ function createStatus(deps: TurnProgressDeps, turn: Turn, target: Target, ended:
       const settings = displayOf(deps, turn)
       if (settings.toolProgress === 'off' && !settings.longRunningNotifications) return
       loading ??= import('./turn-status.ts').then(({ createTurnStatusDisplay }) =>
-        createTurnStatusDisplay({ outbox, settings, target, turnId: turn.id, redact, log }),
+        createTurnStatusDisplay(outbox, redact, log, { turnId: turn.id, target, settings }),
       )
       status.update(change)
     },

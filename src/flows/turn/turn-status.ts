@@ -10,14 +10,11 @@ import type { Outbox, StatusMessage, StatusOptions } from '../../outbox/outbox.t
 import type { DisplaySettings } from './config.ts'
 import { createToolLines, formatCode, formatTool, type StartedTool, type ToolLines } from './tool-lines.ts'
 
-export interface TurnStatusDeps {
-  readonly outbox: Pick<Outbox, 'openStatus' | 'leftStatuses'>
-  readonly settings: Pick<DisplaySettings, 'toolProgress' | 'grouping' | 'previewLength' | 'cleansUp'>
-  readonly target: Target
+/** The turn that is shown, and how. */
+export interface ShownTurn {
   readonly turnId: string
-  /** Takes secrets out of a text. */
-  readonly redact: (text: string) => string
-  readonly log: Logger
+  readonly target: Target
+  readonly settings: Pick<DisplaySettings, 'toolProgress' | 'grouping' | 'previewLength' | 'cleansUp'>
 }
 
 /** Its functions return at once and do not throw. */
@@ -36,17 +33,26 @@ export interface TurnStatusDisplay {
 const toolDelayMs = 500
 const maxActivityChars = 100
 
-/** Removes what an earlier attempt of the turn has left in the chat, or marks it as ended. */
-export function createTurnStatusDisplay(deps: TurnStatusDeps): TurnStatusDisplay {
-  const { outbox, settings, target, turnId, redact } = deps
+/**
+ * Removes what an earlier attempt of the turn has left in the chat, or marks it as ended.
+ * @param redact takes secrets out of a text
+ */
+export function createTurnStatusDisplay(
+  outbox: Pick<Outbox, 'openStatus' | 'leftStatuses'>,
+  redact: (text: string) => string,
+  log: Logger,
+  { turnId, target, settings }: ShownTurn,
+): TurnStatusDisplay {
   const left = outbox.leftStatuses(turnId)
   for (const index of left)
-    createMessage(deps, { target, turnId, index, delayMs: 0 }).end('↻ The gateway restarted here.', { remove: true })
+    createMessage(outbox, log, { target, turnId, index, delayMs: 0 }).end('↻ The gateway restarted here.', {
+      remove: true,
+    })
   let nextIndex = Math.max(-1, ...left) + 1
   const open = (delayMs: number) => {
     const index = nextIndex
     nextIndex += 1
-    return createMessage(deps, { target, turnId, index, delayMs })
+    return createMessage(outbox, log, { target, turnId, index, delayMs })
   }
 
   const tools = createToolMessages(settings, redact, () => open(toolDelayMs))
@@ -93,7 +99,7 @@ interface ToolMessage {
 
 /** Undefined where tools are not shown. */
 function createToolMessages(
-  { toolProgress: mode, grouping, previewLength, cleansUp }: TurnStatusDeps['settings'],
+  { toolProgress: mode, grouping, previewLength, cleansUp }: ShownTurn['settings'],
   redact: (text: string) => string,
   open: () => LazyStatus,
 ) {
@@ -142,7 +148,7 @@ interface LazyStatus {
   end(text: string, options: { readonly remove: boolean }): void
 }
 
-function createMessage({ outbox, log }: TurnStatusDeps, options: StatusOptions): LazyStatus {
+function createMessage(outbox: Pick<Outbox, 'openStatus'>, log: Logger, options: StatusOptions): LazyStatus {
   let canChange: boolean | undefined
   const opening = outbox.openStatus(options).then((message) => {
     canChange = message.canChange

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { RunningSubagent } from '../../../src/agent/loop/agent-turn.ts'
+import type { RunningSubagent } from '../../../src/agent/support/agent-hooks.ts'
 import { createBackgroundTasks } from '../../../src/flows/tasks/background-tasks.ts'
 import { createRequestedTasks } from '../../../src/flows/tasks/requested-tasks.ts'
 import { createEventResults } from '../../../src/inbox/event-results.ts'
@@ -14,14 +14,14 @@ import { ownerAuthority } from '../../kit/authority.ts'
 
 function tasksOn(t: TestContext) {
   const { inbox, store, stored } = inboxFor(t)
-  const deps = { store, inbox, turnResults: createEventResults(store), clock: Date.now, log: silentLog }
+  const runtime = { store, clock: Date.now, log: silentLog }
   const stopped: number[] = []
   const stopEvent = async (seq: number) => void stopped.push(seq)
   /** The sub-agents of a new process. */
   const running = new Map<string, RunningSubagent>()
   const create = () =>
     createRequestedTasks({
-      tasks: createBackgroundTasks(deps),
+      tasks: createBackgroundTasks(runtime, inbox, createEventResults(store)),
       stopEvent,
       running,
       handInUnstarted: async () => undefined,

@@ -23,12 +23,7 @@ const insertTurn = query((db, { id, key: session_key }: { id: string; key: strin
 function open(t: TestContext, maxTotalBytes?: number) {
   const { store } = openStore(t)
   const directory = join(tempHome(t), 'results')
-  const files = createResultFiles({
-    directory,
-    store,
-    log: silentLog,
-    maxTotalBytes,
-  })
+  const files = createResultFiles(directory, { store, log: silentLog }, maxTotalBytes)
   const shorten = async (turnId: string, callId: string, result: string): Promise<Record<string, unknown>> =>
     JSON.parse(await files.shorten({ turnId, callId }, result, 2_000))
   const addTurn = (id: string, key: string) =>

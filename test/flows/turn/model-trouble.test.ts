@@ -37,14 +37,12 @@ function watchTurn(t: TestContext) {
   const notices: string[] = []
   const timers = new Set<{ at: number; signal: AbortSignal; wake: () => void }>()
   let now = 0
-  const outages = createModelOutages({
-    store,
-    notices: { waitingForModel: async (_event, _turnId, reason) => void notices.push(reason) },
-    settings: () => ({ agent: settingsWith().agent }),
-    clock: () => now,
-    sleep: (ms, signal) => new Promise((wake) => timers.add({ at: now + ms, signal, wake })),
-    log: silentLog,
-  })
+  const outages = createModelOutages(
+    { store, clock: () => now, log: silentLog },
+    { waitingForModel: async (_event, _turnId, reason) => void notices.push(reason) },
+    () => ({ agent: settingsWith().agent }),
+    (ms, signal) => new Promise((wake) => timers.add({ at: now + ms, signal, wake })),
+  )
   const watch = outages.watch(turn)
   return {
     watch,

@@ -12,13 +12,10 @@ const redact = (text: string) => text.replaceAll('hunter2', '***')
 
 function openDisplay(t: TestContext, settings: Partial<DisplaySettings> = {}, capabilities: Capabilities = {}) {
   const bench = openOutbox(t, capabilities)
-  const display = createTurnStatusDisplay({
-    outbox: bench.outbox,
-    settings: { toolProgress: 'all', grouping: 'accumulate', previewLength: 0, cleansUp: false, ...settings },
-    target,
+  const display = createTurnStatusDisplay(bench.outbox, redact, silentLog, {
     turnId: 'turn-1',
-    redact,
-    log: silentLog,
+    target,
+    settings: { toolProgress: 'all', grouping: 'accumulate', previewLength: 0, cleansUp: false, ...settings },
   })
   const advance = async (ms: number) => {
     await flushEventLoop()
@@ -125,13 +122,10 @@ test('a resumed turn ends the messages of the attempt before it', async (t) => {
   first.crash()
   const later = openOutbox(t, { path: first.path, time: first.time, sender: first.sender })
   await later.outbox.recover()
-  const display = createTurnStatusDisplay({
-    outbox: later.outbox,
-    settings: { toolProgress: 'all', grouping: 'accumulate', previewLength: 0, cleansUp: false },
-    target,
+  const display = createTurnStatusDisplay(later.outbox, redact, silentLog, {
     turnId: 'turn-1',
-    redact,
-    log: silentLog,
+    target,
+    settings: { toolProgress: 'all', grouping: 'accumulate', previewLength: 0, cleansUp: false },
   })
   display.toolStarted(call('2'))
   for (let turn = 0; turn < 4; turn += 1) await first.advance(1_000)
