@@ -1,21 +1,13 @@
 /**
  * Composes the loader of Python plugins with the host processes that run them. Their code is imported with the first one.
  */
-import type { Config } from '../config/load.ts'
-import type { HomeLayout } from '../lib/home.ts'
+import { sleep } from '../lib/timers.ts'
 import type { LoadPython } from '../plugins/load-plugin.ts'
-import type { GatewayShapes } from './config.ts'
+import type { AppContext } from './context.ts'
 
-export interface PythonPluginsDeps {
-  readonly home: HomeLayout
-  readonly config: Config<GatewayShapes>
-  readonly clock: () => number
-  readonly random: () => number
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
-}
+type PythonContext = Pick<AppContext, 'home' | 'config' | 'clock' | 'random'>
 
-export function createPythonLoader(deps: PythonPluginsDeps): LoadPython {
-  const { home, config, clock, random, sleep } = deps
+export function createPythonLoader({ home, config, clock, random }: PythonContext): LoadPython {
   return async (plugin, context, turn) => {
     const [{ createPythonPlugins }, { createHost }, { baseEnvironment }] = await Promise.all([
       import('../plugins/python/python-plugins.ts'),

@@ -52,7 +52,7 @@ export async function gatewayRun(
     // Loaded after the handlers were installed, because a signal may arrive during the load.
     const [{ startGateway }, { pluginDirectories }] = await Promise.all([
       import('../gateway.ts'),
-      import('../app/compose-plugins.ts'),
+      import('../app/plugin-directories.ts'),
     ])
     errorHandlers = installProcessErrorHandlers({
       source: process,

@@ -3,7 +3,7 @@
  */
 import { callRoute } from '../../api/client.ts'
 import { listPlugins } from '../../api/routes/extensions.ts'
-import { pluginDirectories } from '../../app/compose-plugins.ts'
+import { pluginDirectories } from '../../app/plugin-directories.ts'
 import { cataloguePlugins } from '../../plugins/catalogue.ts'
 import { createPluginReports, emptyRuntimeState, pluginFailures } from '../../plugins/plugin-report.ts'
 import type { Daemon } from '../kit/daemon.ts'

@@ -3,7 +3,7 @@
  * end, on a port of its own, and logs to the file.
  */
 import { Console } from 'node:console'
-import { pluginDirectories } from '../../app/compose-plugins.ts'
+import { pluginDirectories } from '../../app/plugin-directories.ts'
 import { startGateway } from '../../gateway.ts'
 import { HermesError } from '../../lib/errors.ts'
 import type { CliContext } from './context.ts'

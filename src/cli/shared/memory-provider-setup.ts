@@ -2,14 +2,14 @@
  * Asks for the settings of a memory provider, as the provider describes them (`get_config_schema` of Hermes). Secrets go to
  * `.env`, everything else to the provider.
  */
-import { pluginDirectories } from '../../app/compose-plugins.ts'
+import { pluginDirectories } from '../../app/plugin-directories.ts'
 import { createPythonLoader } from '../../app/python-plugins.ts'
 import { setVariable } from '../../config/edit-dotenv.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { ensureDirectory } from '../../lib/files.ts'
 import { isRecord } from '../../lib/json.ts'
 import { silentLog } from '../../lib/log.ts'
-import { sleep, withTimeout } from '../../lib/timers.ts'
+import { withTimeout } from '../../lib/timers.ts'
 import { toSingleLine } from '../../lib/visible-text.ts'
 import type { Registration } from '../../middleware/contract.ts'
 import type { PluginServices } from '../../plugins/context.ts'
@@ -63,7 +63,7 @@ async function loadProvider(
     }),
     environment: () => config.environment().values,
     services: inertServices(home.root, (provider) => providers.push(provider)),
-    loadPython: createPythonLoader({ home, config, clock: Date.now, random: Math.random, sleep }),
+    loadPython: createPythonLoader({ home, config, clock: Date.now, random: Math.random }),
     clock: Date.now,
     log: silentLog,
   })
