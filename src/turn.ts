@@ -94,35 +94,45 @@ export function createTurnRunner(deps: TurnDeps): (key: SessionKey, signal: Abor
       if (claim === null) return
       if (claim.kind === 'postponed') return await queue.postpone(key, claim)
       if (claim.kind === 'unprepared') await queue.prepare(key, claim, signal)
-      else await runTurn(deps, story, claim, signal)
+      else {
+        const hasEnded = await runTurn(deps, story, claim, signal)
+        if (hasEnded && claim.kind === 'model' && claim.isLast) return
+      }
       if (queue.yieldTurn(key)) return
     }
   }
 }
 
+/** Resolves with whether the end of the turn is stored. Rejects when the turn must be retried. */
 async function runTurn(
   deps: TurnDeps,
   story: Story,
   claim: ModelTurn | TurnWithoutModel,
   stopSignal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   deps.failpoint('turn:claimed')
   const attempt = beginAttempt(deps, claim.turn, stopSignal)
   const { running, progress, log } = attempt
   try {
     const result =
       claim.kind === 'model' ? await answer(deps, story, attempt) : await withoutModel(deps, claim, attempt)
-    if (result === 'postponed') return await progress.closeDraft()
-    await commit(deps, story, attempt, result, stopSignal)
-    log.info({ event: 'turn.ended', state: result.state, iterations: result.iterations }, 'turn ended')
+    if (result === 'postponed') await progress.closeDraft()
+    else {
+      await commit(deps, story, attempt, result, stopSignal)
+      log.info({ event: 'turn.ended', state: result.state, iterations: result.iterations }, 'turn ended')
+    }
+    return result !== 'postponed'
   } catch (error) {
     const reason = messageOf(error)
-    if (stopSignal.aborted || (running.signal.aborted && deps.queue.isDraining()))
-      return log.info({ event: 'turn.interrupted', reason }, 'turn interrupted by the stop of the gateway')
-    if (isHermesError(error, 'store/fenced'))
-      return log.info({ event: 'turn.superseded' }, 'turn superseded by a newer one; its result is discarded')
-    await recordFailure(deps, attempt, error)
-    throw error
+    const isStopped = stopSignal.aborted || (running.signal.aborted && deps.queue.isDraining())
+    if (isStopped) log.info({ event: 'turn.interrupted', reason }, 'turn interrupted by the stop of the gateway')
+    else if (isHermesError(error, 'store/fenced'))
+      log.info({ event: 'turn.superseded' }, 'turn superseded by a newer one; its result is discarded')
+    else {
+      await recordFailure(deps, attempt, error)
+      throw error
+    }
+    return false
   } finally {
     progress.close()
     running.finish()

@@ -133,12 +133,14 @@ export interface QueueHead {
   readonly accepted_at: number
   /** The next event belongs to the same turn. */
   readonly isJoined: boolean
+  /** No other event of the queue waits. */
+  readonly isLast: boolean
 }
 
 /** The oldest open event of a queue. */
 export function* findQueueHead(sessionKey: string, lane: QueueKind): Transaction<QueueHead | undefined> {
   const [head, next] = yield* rows(selectQueueHead, { session_key: sessionKey, lane, from: 0 })
-  return head === undefined ? undefined : { ...head, isJoined: next?.joins === 1 }
+  return head === undefined ? undefined : { ...head, isJoined: next?.joins === 1, isLast: next === undefined }
 }
 
 /** The kind of control events that are taken before the others of their queue, such as `/stop`. */
@@ -178,7 +180,7 @@ export function* findCommand(sessionKey: string): Transaction<QueueHead | undefi
   const urgent = yield* row(selectUrgent, { session_key: sessionKey })
   const from = urgent?.seq ?? 0
   const [head] = yield* rows(selectQueueHead, { session_key: sessionKey, lane: 'control', from })
-  return head === undefined ? undefined : { ...head, isJoined: false }
+  return head === undefined ? undefined : { ...head, isJoined: false, isLast: false }
 }
 
 const markClaimed = query((db, p: { seq: number; turn_id: string | null }) =>

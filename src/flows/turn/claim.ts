@@ -31,6 +31,8 @@ import type { AppliedReset, ResetIfDue } from './automatic-reset.ts'
 export interface ModelTurn {
   readonly kind: 'model'
   readonly turn: Turn
+  /** No other message waited. What arrives later wakes the queue again. */
+  readonly isLast: boolean
 }
 
 /** The gateway itself replies; flows/turn/without-model.ts says what. */
@@ -186,7 +188,8 @@ export function* claimNextTurn(
     return { kind: 'attempts-exhausted', turn: yield* buildTurn(opened), reason: head.reason ?? unknownEnd }
   if (nonModelTask !== null) return { ...nonModelTask, turn: yield* buildTurn(opened) }
 
-  return yield* claimForModel(opened, rules.isShared(source), reset, now)
+  const turn = yield* turnForModel(opened, rules.isShared(source), reset, now)
+  return { kind: 'model', turn, isLast: head.isLast }
 }
 
 /** Whether files of the message are still to be downloaded or transcribed. */
@@ -196,12 +199,12 @@ export function hasUnpreparedFiles({ transcribes }: Pick<ClaimRules, 'transcribe
 }
 
 /** Stores the message in the transcript. */
-function* claimForModel(
+function* turnForModel(
   opened: TurnParts,
   isShared: boolean,
   reset: AppliedReset | null,
   now: number,
-): Transaction<ModelTurn> {
+): Transaction<Turn> {
   const { id, event, state, entries } = opened
   const text = formatUserText(event, isShared)
   const images = event.attachments === undefined ? [] : shownImages(event)
@@ -213,7 +216,7 @@ function* claimForModel(
   const ord = yield* nextOrdinal(state.session_id)
   yield* appendMessage({ sessionId: state.session_id, turnId: id, ord, message }, now)
   const turn = yield* buildTurn({ ...opened, entries: [...entries, { ord, turnId: id, message }] })
-  return { kind: 'model', turn: reset === null ? turn : { ...turn, resetReason: reset.reason } }
+  return reset === null ? turn : { ...turn, resetReason: reset.reason }
 }
 
 /** The oldest message, merged with those that join it. */
@@ -277,7 +280,7 @@ function* claimInterruptedTurn(
   if (attemptsExhausted(openTurn)) return { kind: 'attempts-exhausted', turn, reason: openTurn.reason ?? unknownEnd }
   yield* claimEvent(openTurn.seq, openTurn.id)
   if (nonModelTask !== null) return { ...nonModelTask, turn }
-  return { kind: 'model', turn }
+  return { kind: 'model', turn, isLast: false }
 }
 
 const unknownEnd = 'the gateway ended during the turn'
