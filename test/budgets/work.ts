@@ -18,8 +18,10 @@ export interface Work {
 }
 
 const root = new URL('../../', import.meta.url).href
-const sourcePattern = new RegExp(`${root.replaceAll('.', '\\.')}((?:src|platforms|plugins|hooks)/[^):]+:\\d+)`)
+const sourcePattern = new RegExp(`${root.replaceAll('.', '\\.')}((?:src|platforms|plugins|hooks)/[^):]+:\\d+)`, 'g')
 const statementMethods = ['all', 'get', 'run', 'iterate'] as const
+/** The frame of a transaction, and what a test asks. */
+const notStatements = /^(?:(?:commit|savepoint|release)\b|\/\*)/
 const changesRows = /^\s*(?:with[\s\S]*\)\s*)?(?:insert|update|delete|replace)\b/i
 
 /** Counts from now on. `stop` returns what was counted and restores what was replaced. */
@@ -47,7 +49,7 @@ export function countWork(): { stop(): Work } {
     replaceMethod(statements, name, (statement) => {
       const sql = String(Reflect.get(Object(statement), 'sourceSQL'))
       if (sql.startsWith('begin')) transactions.push([])
-      else if (!/^(?:commit|savepoint|release)\b/.test(sql)) transactions.at(-1)?.push(sql)
+      else if (!notStatements.test(sql)) transactions.at(-1)?.push(sql)
     })
   for (const [target, prefix] of [
     [fs, ''],
@@ -82,8 +84,16 @@ export function countWork(): { stop(): Work } {
   }
 }
 
-/** `src/outbox/worker.ts:10`; undefined for a call that does not come from the sources. */
+/** The work of the process itself: the log, whose level decides, the files of the database that each commit checks, and polling. */
+const uncounted = ['src/lib/rotating-file.ts', 'src/store/sqlite/store.ts', 'src/lib/watch-files.ts']
+
+/**
+ * The line that made a call, such as `src/outbox/worker.ts:10`: the first one outside of `src/lib`. Undefined for a call that is
+ * not counted, or does not come from the sources: tests use `src/lib` as well.
+ */
 function callingLine(): string | undefined {
   const { stack = '' } = new Error('to read the stack')
-  return sourcePattern.exec(stack)?.[1]
+  const lines = [...stack.matchAll(sourcePattern)].map(([, line = '']) => line)
+  if (lines.some((line) => uncounted.some((file) => line.startsWith(file)))) return undefined
+  return lines.find((line) => !line.startsWith('src/lib/'))
 }
