@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
+import { builtInBackends } from './kinds.ts'
 import { sshConfig } from './ssh-config.ts'
 
 const seconds = z.number().positive()
@@ -19,7 +20,7 @@ const variableName = z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of an 
 
 /** One or two letters away from a name of the gateway. Other names may be those of plugins. */
 function isMisspelled(name: string): boolean {
-  const known = ['local', 'bwrap', 'docker', 'ssh', 'singularity', 'none', 'modal', 'daytona']
+  const known = [...builtInBackends, 'modal', 'daytona']
   return !known.includes(name) && findClosestMatch(name, known) !== null
 }
 

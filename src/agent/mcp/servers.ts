@@ -88,7 +88,7 @@ const maxRetryMs = 600_000
 const maxTries = 10
 
 export function createMcpServers(deps: McpServersDeps): McpServers {
-  const { cache, log } = deps
+  const { version, cache, clock, random, log } = deps
   const entries = new Map<string, Entry>()
   const stopping = new AbortController()
   /** Closing connections of former settings. */
@@ -112,7 +112,10 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
       discovery: undefined,
       isDiscovering: false,
       connection: lazyConnection({
-        ...deps,
+        version,
+        clock,
+        random,
+        log,
         name: server,
         settings,
         open: (onErrorLine) => deps.openTransport(server, settings, onErrorLine),

@@ -7,7 +7,6 @@ import { HermesError } from '../../lib/errors.ts'
 import { createAnthropicProvider } from './anthropic/anthropic-provider.ts'
 import { catalogue, isSeeingModel } from './catalogue.ts'
 import { createDemoProvider, DEMO_MODEL } from './demo/demo-provider.ts'
-import type { FetchFunction } from './http-fetch.ts'
 import type { ProviderMonitor } from './model-call-monitor.ts'
 import { createOpenAiChatProvider, createOpenAiResponsesProvider } from './openai/openai-providers.ts'
 import { pricesAt } from './prices.ts'
@@ -27,8 +26,6 @@ export interface ProviderSettings extends ProviderSelection, Partial<StreamLimit
 export interface ProviderDeps {
   /** Delays the chunks of the demonstration. Without it all chunks are sent at once. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
-  readonly fetch?: FetchFunction
-  readonly now?: () => number
   readonly monitor?: ProviderMonitor
   /** The folder of pictures. Without it, no model is shown any. */
   readonly picturesFolder?: string
@@ -55,7 +52,7 @@ function createProviderWithKey(
   { name, apiMode, baseUrl, quirks, isOfficial, server }: ProviderChoice,
   apiKey: string,
   settings: ProviderSettings,
-  { fetch, now, monitor, picturesFolder: folder }: ProviderDeps,
+  { monitor, picturesFolder: folder }: ProviderDeps,
 ): Provider {
   const { idleTimeoutMs, totalTimeoutMs, maxChars, modelPrices } = settings
   const limits = { idleTimeoutMs, totalTimeoutMs, maxChars }
@@ -69,7 +66,7 @@ function createProviderWithKey(
           onRefused: (model: string) => monitor?.pictureRefusals?.add(baseUrl, model),
         }
   const about = { name, apiKey, baseUrl, quirks, server }
-  const options = createProviderOptions({ ...about, ...limits, fetch, now, monitor, pictures })
+  const options = createProviderOptions({ ...about, ...limits, monitor, pictures })
   const create = {
     chat_completions: createOpenAiChatProvider,
     codex_responses: createOpenAiResponsesProvider,

@@ -2,7 +2,6 @@
  * The options of a provider that calls a vendor, and their defaults.
  */
 import type { ProviderQuirks } from './catalogue.ts'
-import { type FetchFunction, httpFetch } from './http-fetch.ts'
 import type { ProviderErrorContext } from './map-provider-error.ts'
 import type { ProviderMonitor } from './model-call-monitor.ts'
 import type { ServerRequestSettings } from './server-request.ts'
@@ -33,9 +32,6 @@ export interface ProviderOptions {
   /** Its entry of `providers`, with what each request to it has. */
   readonly server: ServerRequestSettings | undefined
   readonly limits: StreamLimits
-  readonly fetch: FetchFunction
-  /** Milliseconds since 1970, to read dates in `retry-after`. */
-  readonly now: () => number
   /** Undefined when nothing watches the calls. */
   readonly monitor: ProviderMonitor | undefined
   /** Undefined: no model of it is shown any picture. */
@@ -52,20 +48,10 @@ export interface PictureOptions {
   onRefused(model: string): void
 }
 
-export interface ProviderOverrides {
-  readonly name: string
-  readonly quirks?: ProviderQuirks
-  readonly apiKey: string
-  readonly baseUrl: string
-  readonly server?: ServerRequestSettings | undefined
-  readonly idleTimeoutMs?: number | undefined
-  readonly totalTimeoutMs?: number | undefined
-  readonly maxChars?: number | undefined
-  readonly fetch?: FetchFunction | undefined
-  readonly now?: (() => number) | undefined
-  readonly monitor?: ProviderOptions['monitor']
-  readonly pictures?: PictureOptions | undefined
-}
+type Optional<Fields> = { readonly [Key in keyof Fields]?: Fields[Key] | undefined }
+
+export type ProviderOverrides = Pick<ProviderOptions, 'name' | 'apiKey' | 'baseUrl'> &
+  Optional<Omit<ProviderOptions, 'limits'> & StreamLimits>
 
 export function createProviderOptions({
   name,
@@ -76,15 +62,13 @@ export function createProviderOptions({
   idleTimeoutMs = defaultStreamLimits.idleTimeoutMs,
   totalTimeoutMs = defaultStreamLimits.totalTimeoutMs,
   maxChars = defaultStreamLimits.maxChars,
-  fetch = httpFetch,
-  now = Date.now,
   monitor,
   pictures,
 }: ProviderOverrides): ProviderOptions {
   const limits = { idleTimeoutMs, totalTimeoutMs, maxChars }
-  return { name, quirks, apiKey, baseUrl, server, limits, fetch, now, monitor, pictures }
+  return { name, quirks, apiKey, baseUrl, server, limits, monitor, pictures }
 }
 
-export function providerErrorContext({ baseUrl, apiKey, now }: ProviderOptions): ProviderErrorContext {
-  return { host: new URL(baseUrl).host, secrets: [apiKey], now }
+export function providerErrorContext({ baseUrl, apiKey }: ProviderOptions): ProviderErrorContext {
+  return { host: new URL(baseUrl).host, secrets: [apiKey], now: Date.now }
 }

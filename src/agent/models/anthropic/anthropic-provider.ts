@@ -1,7 +1,7 @@
 /**
  * The provider for Anthropic's Messages API and for compatible servers.
  */
-import { limitErrorBody } from '../http-fetch.ts'
+import { httpFetch, limitErrorBody } from '../http-fetch.ts'
 import type { Provider } from '../provider.ts'
 import type { ProviderOptions } from '../provider-options.ts'
 import { createSdkTransport } from '../sdk-transport.ts'
@@ -31,7 +31,7 @@ export function createAnthropicProvider(options: ProviderOptions): Provider {
   return createStreamingProvider(messagesFormat, transport, options)
 }
 
-async function loadClient({ apiKey, baseUrl, fetch }: ProviderOptions) {
+async function loadClient({ apiKey, baseUrl }: ProviderOptions) {
   const { Anthropic } = await import('@anthropic-ai/sdk')
   return new Anthropic({
     // Without a key the SDK would search the environment and files for one; then no header is sent.
@@ -42,7 +42,7 @@ async function loadClient({ apiKey, baseUrl, fetch }: ProviderOptions) {
     baseURL: baseUrl,
     logLevel: 'off',
     maxRetries: 0,
-    fetch: limitErrorBody(fetch),
+    fetch: limitErrorBody(httpFetch),
     defaultHeaders: authenticationHeaders(apiKey, baseUrl),
   })
 }

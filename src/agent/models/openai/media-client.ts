@@ -8,7 +8,7 @@ import type { FetchFunction } from '../http-fetch.ts'
 import { mapProviderError } from '../map-provider-error.ts'
 import { ModelError } from '../provider.ts'
 import { uploadFetch } from '../upload-fetch.ts'
-import { createClientOptions } from './client-options.ts'
+import { createClientOptions } from './openai-providers.ts'
 
 export interface MediaServer {
   /** Without a trailing slash. */

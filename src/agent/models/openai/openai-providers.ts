@@ -1,12 +1,13 @@
 /**
  * The providers for OpenAI's two APIs and for compatible servers.
  */
+import type { ClientOptions } from 'openai'
+import { type FetchFunction, httpFetch, limitErrorBody } from '../http-fetch.ts'
 import type { Provider } from '../provider.ts'
 import type { ProviderOptions } from '../provider-options.ts'
 import { createSdkTransport } from '../sdk-transport.ts'
 import { createStreamingProvider } from '../streaming-provider.ts'
 import { createChatFormat } from './chat-completions.ts'
-import { createClientOptions } from './client-options.ts'
 import { responsesFormat } from './responses.ts'
 
 export function createOpenAiChatProvider(options: ProviderOptions): Provider {
@@ -19,7 +20,30 @@ export function createOpenAiResponsesProvider(options: ProviderOptions): Provide
   return createStreamingProvider(responsesFormat, transport, options)
 }
 
-async function loadClient({ apiKey, baseUrl, fetch }: ProviderOptions) {
+async function loadClient({ apiKey, baseUrl }: ProviderOptions) {
   const { OpenAI } = await import('openai')
-  return new OpenAI(createClientOptions(baseUrl, apiKey, fetch))
+  return new OpenAI(createClientOptions(baseUrl, apiKey, httpFetch))
+}
+
+/**
+ * The options of all clients of the SDK.
+ *
+ * @param apiKey '' for a server without authentication
+ */
+export function createClientOptions(baseURL: string, apiKey: string, fetch: FetchFunction): ClientOptions {
+  return {
+    baseURL,
+    // The SDK requires a key. A local server often has none; then no header is sent.
+    apiKey: apiKey || 'none',
+    defaultHeaders: apiKey === '' ? { Authorization: null } : undefined,
+    // When omitted, these are read from the process environment.
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    adminAPIKey: null,
+    logLevel: 'off',
+    // The caller repeats a call, perhaps with another key.
+    maxRetries: 0,
+    fetch: limitErrorBody(fetch),
+  }
 }
