@@ -1,8 +1,7 @@
 /**
  * The routes of the API. Loaded with the first request, so that a gateway without API clients does not hold it in memory.
  */
-import type { PlatformContext } from '#sdk'
-import { handleCompletion } from './completions.ts'
+import { handleCompletion, modelOf } from './completions.ts'
 import { ApiError, errorResponse, toApiError } from './errors.ts'
 import { modelEntry, modelList } from './format-response.ts'
 import type { ApiServer } from './server.ts'
@@ -38,11 +37,6 @@ export async function serve(name: keyof typeof handlers, server: ApiServer, requ
     if (known === null) throw error
     return errorResponse(known)
   }
-}
-
-function modelOf(context: PlatformContext): string {
-  const { model, provider } = context.gateway.info()
-  return model || provider
 }
 
 function findModel(request: Request, model: string, created: number): unknown {

@@ -1,8 +1,8 @@
 /**
  * OpenAI's Responses API: a response is a stored message and the result of its turn. Loaded with the first request.
  */
-import { streamResult } from './completions.ts'
-import { ApiError, errorResponse, toApiError } from './errors.ts'
+import { answerTurn } from './answer-turn.ts'
+import { ApiError } from './errors.ts'
 import {
   discardExchange,
   type Exchange,
@@ -16,55 +16,24 @@ import { parseExchangeRequest } from './parse-response-request.ts'
 import { createResponseStream } from './response-stream.ts'
 import type { ApiServer } from './server.ts'
 import type { InboundMessage } from './to-event.ts'
-import { sessionHeaders, streamHeaders } from './turn-requests.ts'
 
 /** `POST /v1/responses`. Throws `ApiError` and errors of the gateway. */
 export async function createResponse(server: ApiServer, request: Request): Promise<Response> {
-  const { context, waiting, turns, options } = server
+  const { context, turns, options } = server
   const asked = parseExchangeRequest('response', await request.bytes(), request.headers)
   turns.admit()
   const files = await turns.storeFiles(asked, request.signal)
   const { exchange, message } = await openExchange(context, 'response', asked, files)
-  const headers = sessionHeaders(message.event)
   // Before the message is stored, so that the stream has the first text of its turn.
-  const answer = asked.stream ? createResponseStream({ exchange, keepAliveMs: options.keepAliveMs }) : undefined
-  const release = waiting.add({
-    chatId: exchange.chatId,
-    messageId: message.key,
-    onText: (text) => answer?.setText(text),
-    onInterimText: (text) => answer?.endText(text),
-    onToolProgress: (progress) => answer?.sendToolProgress(progress),
+  const stream = asked.stream ? createResponseStream({ exchange, keepAliveMs: options.keepAliveMs }) : undefined
+  return await answerTurn(server, {
+    message,
+    sessionId: asked.sessionId,
+    signal: request.signal,
+    accept: () => acceptExchange(server, exchange, message),
+    stream: () => stream,
+    body: (result) => responseObject(exchange, result),
   })
-  const end = turns.begin()
-  const done = () => {
-    end()
-    release()
-  }
-  let isStreaming = false
-  try {
-    const seq = await acceptExchange(server, exchange, message)
-    const outcome = turns.resultOf({
-      seq,
-      signal: request.signal,
-      onDisconnect() {
-        release()
-        return asked.sessionId === undefined && !waiting.has(message.key)
-      },
-    })
-    if (answer === undefined) return Response.json(responseObject(exchange, await outcome), { headers })
-    isStreaming = true
-    void streamResult(context, answer, outcome).finally(done)
-    return new Response(answer.body, { headers: { ...headers, ...streamHeaders } })
-  } catch (error) {
-    const known = toApiError(error)
-    if (known === null) throw error
-    return errorResponse(known, headers)
-  } finally {
-    if (!isStreaming) {
-      done()
-      await answer?.body.cancel()
-    }
-  }
 }
 
 /** A request that the gateway refuses leaves no record. */

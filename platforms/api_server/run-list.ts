@@ -60,6 +60,7 @@ function readLimit(text: string | null): number {
 
 function readCursor(text: string): string {
   const position = Buffer.from(text, 'base64url').toString()
-  if (!/^\d{12} run_[0-9a-f]{32}$/.test(position)) throw invalidParam('cursor', 'expected the next_cursor of another page')
+  if (!/^\d{12} run_[0-9a-f]{32}$/.test(position))
+    throw invalidParam('cursor', 'expected the next_cursor of another page')
   return `${prefix}${position}`
 }
