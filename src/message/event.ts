@@ -99,17 +99,17 @@ export interface BackgroundTask {
   /** Further chats that get the reply. */
   readonly alsoDeliver?: readonly Target[]
   /** Maximum number of model calls, within the limit of the configuration. */
-  readonly maxIterations?: number
+  readonly maxIterations?: number | undefined
   /** A label for the kind of turn, passed to plugins. */
   readonly route: string
   /** A person asked for it in the chat of `deliver`: its reply names the task. */
-  readonly isRequested?: true
+  readonly isRequested?: true | undefined
   /** What was chosen with `/model` in the conversation that asked for it, as it is stored there. */
-  readonly model?: string
+  readonly model?: string | undefined
   /** The directory in which its commands begin; absolute. */
   readonly directory?: string
   /** Present for a sub-agent: a conversation gets its result as a message. */
-  readonly delegation?: BackgroundDelegation
+  readonly delegation?: BackgroundDelegation | undefined
 }
 
 /** A sub-agent that goes on after the turn that started it. */
@@ -126,8 +126,8 @@ export interface BackgroundDelegation {
   readonly goal: string
   /** The names of its tools. */
   readonly tools: readonly string[]
-  readonly model?: string
-  readonly outputSchema?: Readonly<Record<string, unknown>>
+  readonly model?: string | undefined
+  readonly outputSchema?: Readonly<Record<string, unknown>> | undefined
   /** From 1: how many results in a row have led to it, since a message of a person. */
   readonly round: number
 }

@@ -35,7 +35,7 @@ export interface DraftOptions {
   /** The number of texts of the turn that were shown before. Each has a draft of its own. Default: 0. */
   readonly part?: number
   /** The platform's id of the message that is being answered. */
-  readonly replyTo?: string
+  readonly replyTo?: string | undefined
   /** The turn began before a restart: it may have a draft whose address was not stored. */
   readonly resumed?: boolean
 }

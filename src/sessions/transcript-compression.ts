@@ -11,7 +11,7 @@ import { appendMessage, readTranscript, type TranscriptEntry } from './transcrip
 export interface CompressionEdits {
   readonly clearedResults: readonly { readonly at: number; readonly message: ChatMessage }[]
   /** Replaces the entries from `from` (inclusive) to `to` (exclusive) at the ordinal of the last one. */
-  readonly summary?: { readonly from: number; readonly to: number; readonly message: ChatMessage }
+  readonly summary?: { readonly from: number; readonly to: number; readonly message: ChatMessage } | undefined
   /** The turn that leaves the conversation together with the summary; null for none. */
   readonly turnOfSummary?: string | null
   /** The tokens that the summary used. */

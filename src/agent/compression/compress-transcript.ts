@@ -28,7 +28,7 @@ export interface CompressionResult {
   /** Tool results whose content is replaced. */
   readonly clearedResults: readonly { readonly at: number; readonly message: ChatMessage }[]
   /** The message that replaces a range. It takes the ordinal of the last message in the range. */
-  readonly summary?: { readonly from: number; readonly to: number; readonly message: ChatMessage }
+  readonly summary?: { readonly from: number; readonly to: number; readonly message: ChatMessage } | undefined
   /** The token usage of the summary. */
   readonly usage: Usage
   readonly tokensBefore: number
@@ -75,7 +75,7 @@ export async function compressTranscript(
   })
   return {
     clearedResults,
-    ...(summary === undefined ? {} : { summary: { from: summary.from, to: summary.to, message: summary.message } }),
+    summary: summary && { from: summary.from, to: summary.to, message: summary.message },
     usage: summary?.usage ?? noUsage,
     tokensBefore: estimateTokens(before),
     tokensAfter: estimateTokens(after),

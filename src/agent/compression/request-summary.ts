@@ -68,9 +68,8 @@ export function createSummaryRequest(
 ): RequestSummary {
   return async ({ system, messages }) => {
     const { max_output_tokens: maxOutputTokens } = settings()
-    const length = maxOutputTokens === undefined ? {} : { maxOutputTokens }
     return await auxiliary('compression').complete({
-      input: { system, messages, tools: [], ...length },
+      input: { system, messages, tools: [], maxOutputTokens },
       turn,
       main,
       storesUsage: true,

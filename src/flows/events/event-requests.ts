@@ -17,8 +17,7 @@ export async function answerEvents(
   request: Request,
   stopping: AbortSignal,
 ): Promise<Response> {
-  const from = cursor === undefined ? {} : { after: cursor }
-  const query = { ...from, ...(session === undefined ? {} : { session }), types, limit }
+  const query = { after: cursor, session, types, limit }
   if (request.headers.get('accept')?.includes('text/event-stream') === true) {
     const last = request.headers.get('last-event-id') ?? ''
     const after = last === '' ? cursor : parseInput(lastEventHeader, { 'Last-Event-ID': last })['Last-Event-ID']

@@ -92,8 +92,8 @@ function delegationOf(
   return {
     ...{ round: roundOf(turn), sessionKey, source: event.source, sessionId, turnId, subagentId, role, depth, goal },
     tools: [...tools],
-    ...(model === undefined ? {} : { model }),
-    ...(outputSchema === undefined ? {} : { outputSchema }),
+    model,
+    outputSchema,
   }
 }
 

@@ -164,10 +164,10 @@ function taskEvent(order: TaskRequest, now: number): MessageEvent & { readonly t
     ...(attachments.length === 0 ? {} : { attachments }),
     task: {
       ...{ id, deliver, route },
-      ...(maxIterations === undefined ? {} : { maxIterations }),
-      ...(isRequested === undefined ? {} : { isRequested }),
-      ...(model === undefined ? {} : { model }),
-      ...(delegation === undefined ? {} : { delegation }),
+      maxIterations,
+      isRequested,
+      model,
+      delegation,
     },
   }
 }

@@ -86,7 +86,7 @@ export type Claim = ModelTurn | TurnWithoutModel | UnpreparedMessage | Postponed
 export interface MergedMessage {
   readonly event: MessageEvent
   /** A message whose files must be downloaded or transcribed first. */
-  readonly unprepared?: Omit<UnpreparedMessage, 'kind'>
+  readonly unprepared?: Omit<UnpreparedMessage, 'kind'> | undefined
   /** Binds the joined messages to their turn. */
   bind(turnId: string): Transaction<void>
 }

@@ -34,7 +34,7 @@ export function createMerge(rules: AuthorityRules): MergeFollowing {
     const joined = group.slice(1)
     return {
       event,
-      ...(unprepared === undefined ? {} : { unprepared: { ...unprepared, joined: othersOf(group, unprepared) } }),
+      unprepared: unprepared && { ...unprepared, joined: othersOf(group, unprepared) },
       *bind(turnId) {
         if (joined.length === 0) return
         // A later attempt, and a dead letter, must have the whole text.

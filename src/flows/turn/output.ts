@@ -78,14 +78,13 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   const target = targetOf(source)
   const turnId = turn.id
   const typing = linkAbortSignal(signal)
-  const replyTo = messageId === undefined ? {} : { replyTo: messageId }
   const showsInterim = () => turn.event.task === undefined && displayOf(deps, turn).interimMessages
   const earlier = ownTexts(turn)
   /** The number of texts that were sent as messages of their own. Each text has a draft of its own. */
   let part = earlier.length > 0 && showsInterim() ? earlier.length : 0
   /** The ordinal of the newest text before tool calls. */
   let lastOrd = earlier.at(-1)?.ord
-  let draft = outbox.openDraft({ target, turnId, part, resumed: turn.resumed, ...replyTo })
+  let draft = outbox.openDraft({ target, turnId, part, resumed: turn.resumed, replyTo: messageId })
   const answered = messageId === undefined ? {} : { messageId }
   let trouble: TroubleWatch | undefined
   const withhold = withholdingBy(deps)
@@ -145,7 +144,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
           text = ''
           lastOrd = ord
           part += 1
-          draft = outbox.openDraft({ target, turnId, part, ...replyTo })
+          draft = outbox.openDraft({ target, turnId, part, replyTo: messageId })
         },
       }
     },

@@ -42,8 +42,14 @@ export async function speakAnswer(deps: SpeakDeps, turn: Turn, answer: string, s
     if (spoken === undefined) return
     const { id, sessionKey, authority, event } = turn
     const { source, messageId } = event
-    const replyTo = messageId === undefined ? {} : { replyTo: messageId }
-    const common = { target: targetOf(source), turnId: id, sessionKey, authority, isContinuation: true, ...replyTo }
+    const common = {
+      target: targetOf(source),
+      turnId: id,
+      sessionKey,
+      authority,
+      isContinuation: true,
+      replyTo: messageId,
+    }
     await store.commit(outbox.prepare({ ...common, ...spoken }), clock)
   } catch (error) {
     log.warn({ event: 'tts.not_stored', turn: turn.id, err: error }, 'the voice of an answer could not be sent')

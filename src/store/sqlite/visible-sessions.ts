@@ -32,7 +32,7 @@ export type ThreadRequest = { readonly database: string } & (
   | (Omit<VisibleSessionsRequest, 'words'> & {
       readonly kind: 'rows'
       /** An FTS5 expression. */
-      readonly match?: string
+      readonly match?: string | undefined
     })
   | (InsightsRequest & { readonly kind: 'insights' })
 )
@@ -74,10 +74,7 @@ export function createVisibleSessions(database: string): VisibleSessions {
       signal.throwIfAborted()
       const match = words === undefined ? undefined : toMatchExpression(words)
       if (match === '') return []
-      const answer = await ask(
-        { ...request, database, kind: 'rows', ...(match === undefined ? {} : { match }) },
-        signal,
-      )
+      const answer = await ask({ ...request, database, kind: 'rows', match }, signal)
       return rowsShape.parse(answer)
     },
     insights: async (request, signal) =>
