@@ -10,7 +10,7 @@ test('every file and folder that the sources name in the home is in the table of
   const named = filesOf('src')
     .filter((path) => path.endsWith('.ts'))
     .flatMap((path) =>
-      [...textOf(path).matchAll(/\bjoin\((?:home\.root|home), '([^']+)'/g)].map(([, name = '']) => name),
+      [...textOf(path).matchAll(/\bjoin\((?:\w+\.)*home(?:\.root)?, '([^']+)'/g)].map(([, name = '']) => name),
     )
   const table = homeFiles()
   const missing = [...new Set(named)].filter(
