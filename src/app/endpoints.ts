@@ -15,7 +15,7 @@ import type { PlatformAccount } from '../platforms/accounts.ts'
 import type { PlatformAutomation } from '../platforms/automation.ts'
 import type { CommandEntry, PlatformMenu } from '../platforms/context.ts'
 import type { HttpRoute } from '../platforms/http-route.ts'
-import { loadPlatform } from '../platforms/registry.ts'
+import { type InstalledPlatform, loadPlatform } from '../platforms/registry.ts'
 import { createSupervisor, type Supervisor } from '../platforms/supervisor.ts'
 import { lockHome } from '../store/sqlite/lock.ts'
 import type { CommandGateway, ModelAccess } from './built-in-commands.ts'
@@ -55,9 +55,8 @@ export function composeEndpoints(
   const files = composeFiles(context)
   const http = composeHttp(context, core, agentRuntime, { token, status, files, isConnecting: () => isConnecting })
   const adapterServices = adapterServicesOf(context, core, agentRuntime, { http, files, models })
-  const supervisor = createSupervisor({
-    accounts: accountDirectory.list(),
-    load: (platform) => loadPlatform(platform, log.child({ platform: platform.name })),
+  const load = (platform: InstalledPlatform) => loadPlatform(platform, log.child({ platform: platform.name }))
+  const supervisor = createSupervisor(accountDirectory.list(), load, {
     createContext: (account, lifecycle) => createPlatformContext(context, core, adapterServices, account, lifecycle),
     lockCredentials: (account) => lockAccount(options, account, log),
     clock,

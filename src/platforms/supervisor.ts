@@ -9,13 +9,6 @@ import type { PlatformAdapter, PlatformModule } from './adapter.ts'
 import { type Connection, type ConnectionDeps, type ConnectionHealth, createConnection } from './connection.ts'
 import type { InstalledPlatform } from './registry.ts'
 
-export interface SupervisorDeps extends ConnectionDeps {
-  /** Every account; those that are off have the state `disabled`. */
-  readonly accounts: readonly PlatformAccount[]
-  /** `loadPlatform`. */
-  load(platform: InstalledPlatform): Promise<PlatformModule>
-}
-
 interface AccountHealth extends ConnectionHealth {
   readonly platform: string
   readonly account: string
@@ -43,14 +36,22 @@ const initialConnectsTimeoutMs = 10_000
 /** An import that takes longer fails, so that it does not block the others. */
 const importTimeoutMs = 30_000
 
-export function createSupervisor(deps: SupervisorDeps): Supervisor {
+/**
+ * @param initialAccounts every account; those that are off have the state `disabled`
+ * @param load imports the adapter of a platform
+ */
+export function createSupervisor(
+  initialAccounts: readonly PlatformAccount[],
+  load: (platform: InstalledPlatform) => Promise<PlatformModule>,
+  deps: ConnectionDeps,
+): Supervisor {
   const connections = new Map<string, Connection>()
   const settled = Promise.withResolvers<void>()
   let imports: Promise<void> = Promise.resolve()
   let applying: Promise<void> = Promise.resolve()
   let started = false
   let stopped: Promise<void> | undefined
-  for (const account of deps.accounts) add(account)
+  for (const account of initialAccounts) add(account)
 
   return {
     start() {
@@ -99,7 +100,7 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     const limit = new AbortController()
     try {
       const module = await Promise.race([
-        deps.load(connection.account.platform),
+        load(connection.account.platform),
         deps.sleep(importTimeoutMs, limit.signal).then(() => undefined),
       ])
       if (module === undefined) connection.fail(`the adapter was not imported within ${importTimeoutMs / 1000} s`)

@@ -7,10 +7,10 @@ import { HermesError } from '../../src/lib/errors.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { PlatformAccount } from '../../src/platforms/accounts.ts'
 import type { PlatformAdapter, PlatformModule } from '../../src/platforms/adapter.ts'
-import type { AdapterLifecycle } from '../../src/platforms/connection.ts'
+import type { AdapterLifecycle, ConnectionDeps } from '../../src/platforms/connection.ts'
 import { parseManifest } from '../../src/platforms/manifest.ts'
 import { discoverPlatforms, type InstalledPlatform, loadPlatform } from '../../src/platforms/registry.ts'
-import { createSupervisor, type SupervisorDeps } from '../../src/platforms/supervisor.ts'
+import { createSupervisor } from '../../src/platforms/supervisor.ts'
 import { recordingLog } from '../http/support.ts'
 import { createRecordingContext } from '../kit/recording-context.ts'
 import { createVirtualTime } from './virtual-time.ts'
@@ -60,7 +60,7 @@ function supervise(
   t: TestContext,
   accounts: readonly PlatformAccount[],
   scripts: Record<string, AdapterScript>,
-  deps: Partial<SupervisorDeps> = {},
+  { load, ...deps }: Partial<ConnectionDeps> & { readonly load?: Parameters<typeof createSupervisor>[1] } = {},
 ) {
   const time = createVirtualTime()
   const events: string[] = []
@@ -69,12 +69,11 @@ function supervise(
   const { log, lines } = recordingLog()
   const nameOf = ({ platform, account }: PlatformAccount) =>
     account === 'default' ? platform.name : `${platform.name}/${account}`
-  const supervisor = createSupervisor({
-    accounts,
-    load: async ({ name }) => {
-      events.push(`import ${name}`)
-      return moduleOf(name)
-    },
+  const loadScripted = async ({ name }: InstalledPlatform) => {
+    events.push(`import ${name}`)
+    return moduleOf(name)
+  }
+  const supervisor = createSupervisor(accounts, load ?? loadScripted, {
     createContext: (account, life) => {
       lives.push(life)
       events.push(`options of ${nameOf(account)}: ${JSON.stringify(account.options)}`)
