@@ -21,6 +21,8 @@ export interface HostOutputOptions {
   /** Lines that handlers print have no event. */
   readonly log: Logger<LogFields>
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  /** ms, never set back */
+  readonly now?: (() => number) | undefined
 }
 
 export interface HostOutput {
@@ -34,7 +36,7 @@ export interface HostOutput {
   close(): void
 }
 
-export function createHostOutput({ log, sleep }: HostOutputOptions): HostOutput {
+export function createHostOutput({ log, sleep, now = () => performance.now() }: HostOutputOptions): HostOutput {
   const closeController = new AbortController()
   let windowOpen = false
   const stderrLines: string[] = []
@@ -87,7 +89,7 @@ export function createHostOutput({ log, sleep }: HostOutputOptions): HostOutput 
       logLine(level, { stream: name }, text)
     }
     const reader = createLineReader(maxLineChars * 4, logText, (beginning) => logText(`${beginning} …`))
-    const throttle = createReadThrottle(stream, sleep, closeController.signal)
+    const throttle = createReadThrottle(stream, { sleep, now }, closeController.signal)
     /** Whether the beginning of the current line was dropped. */
     let midLine = false
     stream.on('data', (chunk: Buffer) => {
@@ -161,16 +163,16 @@ function appendToTail(lines: string[], text: string): void {
 /** Pauses the stream when more than the limit was read within one window. */
 function createReadThrottle(
   stream: Readable,
-  sleep: HostOutputOptions['sleep'],
+  { sleep, now }: { readonly sleep: HostOutputOptions['sleep']; now(): number },
   signal: AbortSignal,
 ): (bytes: number) => void {
   let read = 0
-  let windowStart = performance.now()
+  let windowStart = now()
   return (bytes) => {
-    const now = performance.now()
-    if (now - windowStart > readWindowMs) {
+    const time = now()
+    if (time - windowStart > readWindowMs) {
       read = 0
-      windowStart = now
+      windowStart = time
     }
     read += bytes
     if (read <= maxBytesPerReadWindow) return

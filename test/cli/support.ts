@@ -18,6 +18,7 @@ import type { ErrorCode } from '../../src/lib/error-catalogue.ts'
 import { createHomeLayout, type HomeLayout } from '../../src/lib/home.ts'
 import { withTimeout } from '../../src/lib/timers.ts'
 import { tempHome } from '../kit/temp-home.ts'
+import { waitLimitMs } from '../kit/wait-limit.ts'
 
 export const mainFile = fileURLToPath(new URL('../../src/main.mjs', import.meta.url))
 /** The version of `package.json`, which a daemon reports. */
@@ -67,7 +68,6 @@ export function assertFailed(
 }
 
 /** Long enough for a loaded machine; ends a test that would hang. */
-const timeoutMs = 20_000
 
 export interface RunningProcess {
   readonly child: ChildProcess
@@ -126,7 +126,7 @@ export function startHermes(t: CleanupOwner, words: readonly string[], start: St
         looks.add(look)
         look()
       })
-      const found = await withTimeout(Promise.race([seen, exited.then(() => text().includes(wanted))]), timeoutMs)
+      const found = await withTimeout(Promise.race([seen, exited.then(() => text().includes(wanted))]), waitLimitMs())
       assert.ok(found.done && found.value, `it did not say ${JSON.stringify(wanted)}:\n${text()}`)
     },
   }

@@ -16,6 +16,7 @@ import { type HookEvents, hookEventNames } from '../../src/message/hook-events.t
 import { createRecordingLog, type Files, path, python, type RecordingLog, writeFiles } from '../hosts/support.ts'
 import { strippedTypesDirectory } from '../kit/compile-cache.ts'
 import { tempHome } from '../kit/temp-home.ts'
+import { waitLimitMs } from '../kit/wait-limit.ts'
 
 export { path, python, withoutPython } from '../hosts/support.ts'
 
@@ -51,16 +52,15 @@ export interface HooksUnderTest {
   readonly settings: { hooks: HooksConfig; environment: Record<string, string> }
   /** Processes that were made for hooks, started or not. */
   readonly hosts: readonly HostOptions[]
-  /** Resolves when this many messages were sent; rejects after ten seconds. */
+  /** Resolves when this many messages were sent; rejects when that takes too long. */
   waitForSent(count: number): Promise<readonly SentMessage[]>
-  /** Resolves when a message fits; rejects after ten seconds. */
+  /** Resolves when a message fits; rejects when that takes too long. */
   waitForMessage(fits: (sent: SentMessage) => boolean): Promise<SentMessage>
   write(files: Files): void
   remove(name: string): void
   status(name: string): HookStatus
 }
 
-const timeoutMs = 10_000
 export const commands: Readonly<Record<string, string>> = { new: 'new', reset: 'new', stop: 'stop', status: 'status' }
 
 /** Ends with the test. Nothing is discovered yet. */
@@ -148,9 +148,9 @@ export function createTestHooks(t: TestContext, setup: HooksSetup = {}): HooksUn
   }
 }
 
-/** Rejects after ten seconds, with what was waited for. */
+/** Rejects when that takes too long, with what was waited for. */
 export async function withDeadline<T>(work: Promise<T>, what: () => string): Promise<T> {
-  const result = await withTimeout(work, timeoutMs)
+  const result = await withTimeout(work, waitLimitMs())
   if (result.done) return result.value
   throw new Error(`waited in vain for ${what()}`)
 }

@@ -12,7 +12,7 @@ function createTestOutput() {
       pauses.push({ ms, go: resolve })
       signal?.addEventListener('abort', () => resolve())
     })
-  const output = createHostOutput({ log, sleep })
+  const output = createHostOutput({ log, sleep, now: () => 0 })
   const stdout = new PassThrough()
   output.readStream('stdout', stdout)
   const print = async (text: string) => {

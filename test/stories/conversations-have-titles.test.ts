@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { waitLimitMs } from '../kit/wait-limit.ts'
 
 const titles = { auxiliary: { title_generation: { enabled: true, model: 'namer' } } }
 
@@ -27,7 +28,7 @@ async function startTitled(t: TestContext, title: () => ModelReply, config: Read
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  const signal = AbortSignal.timeout(20_000)
+  const signal = AbortSignal.timeout(waitLimitMs())
   while (!condition()) {
     signal.throwIfAborted()
     await new Promise((resolve) => setTimeout(resolve, 5))

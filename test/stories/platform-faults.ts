@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { withTimeout } from '../../src/lib/timers.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
+import { waitLimitMs } from '../kit/wait-limit.ts'
 import { countDeliveries, tokenOf } from '../proof/delivery-counts.ts'
 import { createMessageLog, type TrackedMessage } from '../proof/platforms/message-log.ts'
 import { draftThreshold, startProofModel } from '../proof/platforms/model.ts'
@@ -13,8 +14,6 @@ import { allChats, type TestPlatform } from '../proof/platforms/test-platform.ts
 
 /** The reply whose response was lost: found by asking the platform, or sent again with a label. */
 export type LostReceipt = 'found' | 'labelled'
-
-const timeoutMs = 20_000
 
 export async function testWithFaults(
   t: TestContext,
@@ -79,7 +78,7 @@ export async function testWithFaults(
   assert.equal(faults.earlyCalls(), 0, 'a call ignored the wait time')
 
   async function answered(asked: readonly TrackedMessage[]): Promise<void> {
-    const all = await withTimeout(Promise.all(asked.map((one) => one.answered)), timeoutMs)
+    const all = await withTimeout(Promise.all(asked.map((one) => one.answered)), waitLimitMs())
     const left = asked.filter(({ tookMs }) => tookMs === undefined).map(tokenOf)
     assert.ok(all.done, `no reply to ${left}; log:\n${world.log.slice(-20).join('')}`)
   }

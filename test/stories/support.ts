@@ -29,17 +29,17 @@ export function rowsIn(home: HomeLayout, sql: string): Record<string, unknown>[]
   }
 }
 
-/** The first question of a chat: an approval or a confirmation. Rejects after ten seconds. */
+/** The first question of a chat: an approval or a confirmation. Rejects when that takes too long. */
 export function waitForQuestion(gateway: TestGateway, chat?: string): Promise<ShownMessage> {
   return waitForKey(gateway, 'question:', '', chat)
 }
 
-/** The first answer to a command that contains the text. Rejects after ten seconds. */
+/** The first answer to a command that contains the text. Rejects when that takes too long. */
 export function waitForCommandReply(gateway: TestGateway, text = '', chat?: string): Promise<ShownMessage> {
   return waitForKey(gateway, 'command:', text, chat)
 }
 
-/** Sends a command and resolves with the text of its reply. Rejects after ten seconds. */
+/** Sends a command and resolves with the text of its reply. Rejects when that takes too long. */
 export async function runCommand(gateway: TestGateway, text: string, options?: UserMessage): Promise<string> {
   const isReply = ({ key }: ShownMessage) => key.startsWith('command:')
   const earlier = new Set(

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { createChatClient } from '../../src/clients/chat/chat-client.ts'
 import { isRecord } from '../../src/lib/json.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { waitLimitMs } from '../kit/wait-limit.ts'
 import { hasResult, runCommand } from './support.ts'
 
 const room = { chat: 'room', chatType: 'group' as const }
@@ -52,7 +53,7 @@ test('`hermes chat --query` finds the other conversations of the terminal, and a
     },
   })
   const { url, token } = gateway.current()
-  const signal = AbortSignal.timeout(20_000)
+  const signal = AbortSignal.timeout(waitLimitMs())
   const ask = async (platform: 'cli' | 'batch', text: string, unattended: boolean) => {
     const client = createChatClient({ url, token: token(), fetch, platform })
     await client.waitForResult(await client.send(text, signal, unattended), signal)

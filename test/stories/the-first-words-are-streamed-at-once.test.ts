@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { waitLimitMs } from '../kit/wait-limit.ts'
 import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
 
 const wrapper = `ctx.registerIntercept('wrap', 'model_execution', (_call, next) => next(), { answers: 'unchanged' })`
@@ -24,7 +25,7 @@ const api: Client = {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ messages: [{ role: 'user', content: 'sure?' }], stream: true }),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(waitLimitMs()),
     }),
   firstWord: /"content":"Yes"/,
   end: /indeed[\s\S]*\[DONE\]/,
@@ -33,7 +34,7 @@ const api: Client = {
 const page: Client = {
   name: 'the page shows',
   async ask(gateway) {
-    const stream = await gateway.http('/web/stream?chat=main', { signal: AbortSignal.timeout(10_000) })
+    const stream = await gateway.http('/web/stream?chat=main', { signal: AbortSignal.timeout(waitLimitMs()) })
     await gateway.post('/web/messages', { chat: 'main', id: 'message-1', text: 'sure?' })
     return stream
   },
@@ -75,7 +76,7 @@ test('the reply on the page replaces its draft, also for a page that is opened l
   await (await page.ask(gateway)).body?.cancel()
   await gateway.waitForLog({ event: 'outbox.delivered' })
   assert.ok(!gateway.log.some((line) => line.includes('outbox.draft_missing')))
-  const later = await gateway.http('/web/stream?chat=main', { signal: AbortSignal.timeout(10_000) })
+  const later = await gateway.http('/web/stream?chat=main', { signal: AbortSignal.timeout(waitLimitMs()) })
   assert.ok(later.body !== null)
   let received = ''
   for await (const piece of later.body.pipeThrough(new TextDecoderStream())) {

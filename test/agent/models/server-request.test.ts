@@ -11,6 +11,7 @@ import { resolveProvider, serversOf } from '../../../src/agent/models/resolve-pr
 import { addServerSettings } from '../../../src/agent/models/server-request.ts'
 import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
 import { startTestGateway } from '../../kit/start-gateway.ts'
+import { waitLimitMs } from '../../kit/wait-limit.ts'
 
 const entry = {
   api_key: 'lab-key-0123',
@@ -55,7 +56,7 @@ test('what a request says takes precedence, and another address receives nothing
     assert.ok('provider' in choice)
     const request = choice.provider.buildRequest({ model: 'm', system: '', messages: [], tools: [] })
     const headers = { 'user-agent': 'of-the-request' }
-    const stream = choice.provider.stream({ ...request, extra_headers: headers }, AbortSignal.timeout(20_000))
+    const stream = choice.provider.stream({ ...request, extra_headers: headers }, AbortSignal.timeout(waitLimitMs()))
     while ((await stream.next()).done !== true);
   }
   await ask('')
@@ -81,7 +82,7 @@ test('the time without output is that of the model, or else that of its server',
   const choice = createProvider({ provider: 'lab', model: 'm', baseUrl: '', apiKey: '', variables: {}, providers })
   assert.ok('provider' in choice)
   const request = choice.provider.buildRequest({ model: 'm', system: '', messages: [], tools: [] })
-  await assert.rejects(choice.provider.stream(request, AbortSignal.timeout(20_000)).next(), { kind: 'timeout' })
+  await assert.rejects(choice.provider.stream(request, AbortSignal.timeout(waitLimitMs())).next(), { kind: 'timeout' })
 })
 
 test('the list of models is asked for with the headers of the entry', async () => {

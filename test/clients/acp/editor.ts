@@ -13,6 +13,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import { createAcpAgent } from '../../../src/clients/acp/agent.ts'
 import type { TestGateway } from '../../kit/start-gateway.ts'
+import { waitLimitMs } from '../../kit/wait-limit.ts'
 
 export interface TestEditor {
   readonly agent: ClientContext
@@ -21,7 +22,7 @@ export interface TestEditor {
   readonly warnings: string[]
   /** The permission requests so far. */
   readonly asked: RequestPermissionRequest[]
-  /** Resolves with the first update that matches, also a past one. Rejects after ten seconds. */
+  /** Resolves with the first update that matches, also a past one. Rejects when that takes too long. */
   until(matches: (update: SessionUpdate) => boolean): Promise<SessionUpdate>
   /** The text of the agent in a session so far. */
   text(sessionId: string): string
@@ -76,7 +77,7 @@ export async function openEditor(
     warnings,
     asked,
     async until(matches) {
-      const deadline = AbortSignal.timeout(10_000)
+      const deadline = AbortSignal.timeout(waitLimitMs())
       for (;;) {
         const found = updates.find(({ update }) => matches(update))
         if (found !== undefined) return found.update

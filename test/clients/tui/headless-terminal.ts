@@ -3,6 +3,7 @@
  */
 import { StdinBuffer, type Terminal } from '@earendil-works/pi-tui'
 import xterm from '@xterm/headless'
+import { waitLimitMs } from '../../kit/wait-limit.ts'
 
 export interface HeadlessTerminal extends Terminal {
   /** The rows of the screen, without spaces at their ends. */
@@ -19,7 +20,6 @@ export interface HeadlessTerminal extends Terminal {
 }
 
 /** Longer than any wait on a busy machine. */
-const timeoutMs = 20_000
 
 export function createHeadlessTerminal(columns = 80, rows = 24): HeadlessTerminal {
   const emulator = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 5_000 })
@@ -90,7 +90,7 @@ export function createHeadlessTerminal(columns = 80, rows = 24): HeadlessTermina
       return screenNow()
     },
     async until(pattern) {
-      const timeout = AbortSignal.timeout(timeoutMs)
+      const timeout = AbortSignal.timeout(waitLimitMs())
       for (;;) {
         await flushed()
         const text = screenNow().join('\n')

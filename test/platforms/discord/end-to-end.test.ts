@@ -10,6 +10,7 @@ import { type DiscordServer, type DiscordServerOptions, startDiscordServer } fro
 import type { Message } from '../../kit/servers/discord/world.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../kit/start-gateway.ts'
 import { tempHome } from '../../kit/temp-home.ts'
+import { waitLimitMs } from '../../kit/wait-limit.ts'
 import { addQuickCommands, at, hasResult } from '../../stories/support.ts'
 import { optionsFor, until } from './support.ts'
 
@@ -49,9 +50,9 @@ const hasText =
   ({ content }: Message) =>
     content.includes(text)
 
-/** The first matching message of a bot. Rejects after ten seconds, with the messages so far. */
+/** The first matching message of a bot. Rejects when that takes too long, with the messages so far. */
 async function shown(discord: DiscordServer, fits: (message: Message) => boolean): Promise<Message> {
-  const found = await withTimeout(discord.until(fits), 10_000)
+  const found = await withTimeout(discord.until(fits), waitLimitMs())
   if (found.done) return found.value
   throw new Error(`waited in vain; shown: ${JSON.stringify(discord.sent().map(({ content }) => content))}`)
 }

@@ -11,12 +11,13 @@ import {
 } from '../../kit/servers/slack/slack-server.ts'
 import type { Message } from '../../kit/servers/slack/workspace.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../kit/start-gateway.ts'
+import { waitLimitMs } from '../../kit/wait-limit.ts'
 import { populateWorkspace, tokensOf } from './support.ts'
 
 export interface SlackGatewayTest {
   readonly server: SlackServer
   readonly gateway: TestGateway
-  /** A message of the bot with this text; rejects after ten seconds. */
+  /** A message of the bot with this text; rejects when that takes too long. */
   shown(chat: string, text: string | RegExp): Promise<Message>
   /** What the bot has said in a chat, as it reads now. */
   said(chat: string): string[]
@@ -59,7 +60,7 @@ export async function startSlackGateway(
       const fits = (post: Message) => (typeof text === 'string' ? displayed(post) === text : text.test(displayed(post)))
       const found = await withTimeout(
         server.until(() => server.posts(chat).find(fits)),
-        10_000,
+        waitLimitMs(),
       )
       if (found.done) return found.value
       const log = gateway.log.slice(-20).join('')

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import type { PressResult } from '#sdk'
+import { waitLimitMs } from '../../kit/wait-limit.ts'
 import { createTab, findChromium, type OpenOptions, startBrowser, type Tab } from './browser.ts'
 import { type Gateway, target, token } from './support.ts'
 
@@ -245,7 +246,7 @@ describe('the chat page', { skip }, () => {
     await say(page, 'Are you there?')
     await page.waitForSelector('.entry.user[data-state=waiting]')
     gateway.store('agent', 'half an answer and the rest', { turnId: 't1' })
-    await gateway.adapter.remove?.(target, 'd', AbortSignal.timeout(1_000))
+    await gateway.adapter.remove?.(target, 'd', AbortSignal.timeout(waitLimitMs()))
     turn(gateway, 'done')
     served.open()
     await page.evaluate("window.dispatchEvent(new Event('online'))")
@@ -666,8 +667,8 @@ describe('the chat page', { skip }, () => {
  * content security policy forbids.
  */
 async function waitUntil(page: Page, expression: string): Promise<void> {
-  for (const until = performance.now() + 10_000; !(await page.evaluate<boolean>(expression)); await pause(20)) {
-    if (performance.now() > until) assert.fail(`not true within ten seconds: ${expression}`)
+  for (const until = performance.now() + waitLimitMs(); !(await page.evaluate<boolean>(expression)); await pause(20)) {
+    if (performance.now() > until) assert.fail(`not true in time: ${expression}`)
   }
 }
 

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createHub } from '../../../platforms/web/hub.ts'
 import { silentLog } from '../../../src/lib/log.ts'
+import { waitLimitMs } from '../../kit/wait-limit.ts'
 import {
   createLineReader,
   fieldsOf,
@@ -77,7 +78,7 @@ test('a reply that is delivered twice is shown once', async () => {
   await lines.until('ready')
   await gateway.reply('once')
   const again = { deliveryId: 'x', target, text: 'once', kind: 'reply', turnId: 't1' } as const
-  assert.equal((await gateway.adapter.send(again, AbortSignal.timeout(1_000))).success, true)
+  assert.equal((await gateway.adapter.send(again, AbortSignal.timeout(waitLimitMs()))).success, true)
   await gateway.reply('twice')
   assert.match(JSON.stringify(await lines.next()), /"once"/)
   assert.match(JSON.stringify(await lines.next()), /"twice"/)
@@ -105,12 +106,17 @@ test('a draft grows by its new text and is replaced by the stored reply', async 
   await lines.until('ready')
   await gateway.draft('d', 'Good')
   const text = (text: string) => ({ deliveryId: 'd', target, text, kind: 'draft', turnId: 't1' }) as const
-  await gateway.adapter.edit?.('d', text('Good day'), false, AbortSignal.timeout(1_000))
-  await gateway.adapter.edit?.('d', text('Good day'), false, AbortSignal.timeout(1_000))
-  await gateway.adapter.edit?.('d', text('Good 😀'), false, AbortSignal.timeout(1_000))
-  await gateway.adapter.edit?.('d', text('Good 😁'), false, AbortSignal.timeout(1_000))
+  await gateway.adapter.edit?.('d', text('Good day'), false, AbortSignal.timeout(waitLimitMs()))
+  await gateway.adapter.edit?.('d', text('Good day'), false, AbortSignal.timeout(waitLimitMs()))
+  await gateway.adapter.edit?.('d', text('Good 😀'), false, AbortSignal.timeout(waitLimitMs()))
+  await gateway.adapter.edit?.('d', text('Good 😁'), false, AbortSignal.timeout(waitLimitMs()))
   gateway.store('agent', 'Good morning', { turnId: 't1' })
-  await gateway.adapter.edit?.('d', { ...text('Good morning'), kind: 'reply' }, true, AbortSignal.timeout(1_000))
+  await gateway.adapter.edit?.(
+    'd',
+    { ...text('Good morning'), kind: 'reply' },
+    true,
+    AbortSignal.timeout(waitLimitMs()),
+  )
 
   let shown = ''
   const grown = (event: Record<string, unknown>) => {
@@ -146,16 +152,16 @@ test('a page that is opened during a turn receives the live state', async () => 
   await lines.until('ready')
   gateway.adapter.activity?.(target, { kind: 'turn-ended', turnId: 't1', status: 'stopped' })
   assert.deepEqual(await lines.next(), { type: 'turn', turnId: 't1', state: 'stopped' })
-  assert.equal((await gateway.adapter.remove?.(target, 'd', AbortSignal.timeout(1_000)))?.success, true)
+  assert.equal((await gateway.adapter.remove?.(target, 'd', AbortSignal.timeout(waitLimitMs())))?.success, true)
   assert.deepEqual(await lines.next(), { type: 'draft-gone', id: 'd' })
-  await gateway.adapter.typing?.(target, AbortSignal.timeout(1_000))
+  await gateway.adapter.typing?.(target, AbortSignal.timeout(waitLimitMs()))
   assert.deepEqual(await lines.next(), { type: 'typing' })
   await lines.close()
 })
 
 test('stored entries cannot be removed from the page', async () => {
   const gateway = await startGateway()
-  const result = await gateway.adapter.remove?.(target, 'stored', AbortSignal.timeout(1_000))
+  const result = await gateway.adapter.remove?.(target, 'stored', AbortSignal.timeout(waitLimitMs()))
   assert.equal(result?.success === false && result.problem, 'rejected')
 })
 

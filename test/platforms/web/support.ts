@@ -24,6 +24,7 @@ import { statusOf } from '../../../src/http/json-response.ts'
 import { isHermesError } from '../../../src/lib/errors.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { createRecordingContext, type RecordingContext } from '../../kit/recording-context.ts'
+import { waitLimitMs } from '../../kit/wait-limit.ts'
 
 export const token = 'test-token-0123456789'
 export const target = { platform: 'web', account: 'default', chatId: 'main' }
@@ -184,7 +185,10 @@ export async function startGateway({ mediaFolder = '' } = {}): Promise<Gateway> 
     },
     async reply(text, turnId = 't1') {
       const entry = gateway.store('agent', text, { turnId })
-      await adapter.send({ deliveryId: entry.id, target, text, kind: 'reply', turnId }, AbortSignal.timeout(1_000))
+      await adapter.send(
+        { deliveryId: entry.id, target, text, kind: 'reply', turnId },
+        AbortSignal.timeout(waitLimitMs()),
+      )
     },
     async sendFile(fileName, mimeType, content, caption = '') {
       const deliveryId = `file-${history.length}`
@@ -193,7 +197,7 @@ export async function startGateway({ mediaFolder = '' } = {}): Promise<Gateway> 
       const source = { kind: 'file' as const, bytes: content.length, open: async () => new Blob([content]) }
       const attachment = { ...file, source }
       const message = { deliveryId, target, text: caption, kind: 'reply' as const, turnId: 't1', attachment }
-      await adapter.send(message, AbortSignal.timeout(1_000))
+      await adapter.send(message, AbortSignal.timeout(waitLimitMs()))
     },
     toolCalls: [],
     toolViews: new Map(),
@@ -209,7 +213,10 @@ export async function startGateway({ mediaFolder = '' } = {}): Promise<Gateway> 
       })
       const question = { id, state: 'open' as const, buttons }
       const entry = gateway.store('agent', text, { kind: 'notice', turnId: 't1', question })
-      await adapter.send({ deliveryId: entry.id, target, text, kind: 'notice', buttons }, AbortSignal.timeout(1_000))
+      await adapter.send(
+        { deliveryId: entry.id, target, text, kind: 'notice', buttons },
+        AbortSignal.timeout(waitLimitMs()),
+      )
     },
     async settle(id, result, state = 'accepted') {
       const asked = history.findIndex(({ question }) => question?.id === id)
@@ -221,10 +228,10 @@ export async function startGateway({ mediaFolder = '' } = {}): Promise<Gateway> 
       const shown = `${text}\n\n${result}`
       const closed = gateway.store('agent', shown, { kind: 'notice', turnId: 't1', question })
       const edit = { deliveryId: closed.id, target, text: shown, kind: 'notice' as const }
-      await adapter.edit?.(entry.id, edit, true, AbortSignal.timeout(1_000))
+      await adapter.edit?.(entry.id, edit, true, AbortSignal.timeout(waitLimitMs()))
     },
     async draft(id, text, turnId = 't1') {
-      await adapter.send({ deliveryId: id, target, text, kind: 'draft', turnId }, AbortSignal.timeout(1_000))
+      await adapter.send({ deliveryId: id, target, text, kind: 'draft', turnId }, AbortSignal.timeout(waitLimitMs()))
     },
     finish: (seq) => outcomes.get(seq)?.resolve(outcome),
     async ended(seq) {
@@ -244,7 +251,7 @@ export async function startGateway({ mediaFolder = '' } = {}): Promise<Gateway> 
       return route.handle(request)
     },
   }
-  await adapter.connect(AbortSignal.timeout(1_000))
+  await adapter.connect(AbortSignal.timeout(waitLimitMs()))
   routes.push(...approvalRoutes(gateway), ...uploadRoutes(recording.upload))
   return gateway
 }
