@@ -101,8 +101,10 @@ function arriveAt(
     withVendor('telegram', (vendor) =>
       open({ config: configOf([vendor]) }, (gateway) =>
         work(gateway, async (times) => {
+          // After a question, and after its answer, the turn goes on.
+          const pauseMs = texts.length > 1 ? 1_000 : 50
           for (let done = 0; done < times; done += 1)
-            for (const text of texts) await vendor.load({ chats: 1, turns: 1, pauseMs: 50, isContinued: true, text })
+            for (const text of texts) await vendor.load({ chats: 1, turns: 1, pauseMs, isContinued: true, text })
         }),
       ),
     )
