@@ -5,13 +5,11 @@
  * opens no connection itself: everything goes through a proxy of the gateway, which checks each address and connects to the address
  * that it has checked. A redirect, a part of a page, a WebSocket and a service worker take the same way.
  */
-
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
 import type { Browser, BrowserContext } from 'playwright-core'
 import { ensureDirectory } from '../../lib/files.ts'
-import { isLoopbackHost } from '../../lib/local-origin.ts'
 import { BrowserError, toBrowserError } from './browser-error.ts'
 
 export interface BrowserProcess {
@@ -131,7 +129,8 @@ async function connect(
 ): Promise<BrowserProcess> {
   const { chromium } = await import('playwright-core')
   const { hostname } = new URL(cdpUrl)
-  const isHere = isLoopbackHost(hostname)
+  // Where a browser of this machine listens. Any other address may lead elsewhere, as a tunnel does.
+  const isHere = ['127.0.0.1', 'localhost', '[::1]'].includes(hostname)
   const artifactsDir = await createProfile(directory)
   const removeFiles = () => rm(artifactsDir, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined)
   let browser: Browser
