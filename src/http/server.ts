@@ -123,7 +123,7 @@ function addAdmissionCheck(
   app.addHook('onRequest', (request, reply, done) => {
     const loading = loadRoutes(request.originalUrl)
     if (loading === undefined) admit(request, reply, done)
-    else loading.then(() => admit(request, reply, done), done)
+    else loading.then(() => admit(request, reply, done)).catch(done)
   })
   const admit = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     const { host, origin, authorization } = request.headers

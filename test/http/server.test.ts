@@ -550,6 +550,19 @@ describe('starting and stopping', () => {
   })
 })
 
+it('a token that cannot be read is answered with 500, also by the request that loads the routes', async (t) => {
+  const { port } = await runServer(t, {
+    token: () => {
+      throw new Error('the token cannot be read')
+    },
+    lazyRoutes: { prefix: '/api/', load: async () => [] },
+  })
+  for (const _ of ['first', 'second']) {
+    const { status } = await sendRequest(port, { path: '/api/late', headers: withToken() })
+    assert.equal(status, 500)
+  }
+})
+
 it('routes are loaded with the first request for one of them, and again when that failed', async (t) => {
   let loads = 0
   const { port } = await runServer(t, {
