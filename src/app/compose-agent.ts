@@ -82,7 +82,10 @@ export function composeAgent(context: AppContext, core: Core, runAgentCommand: R
     openShell: agentServices.environments.openShell,
     usualProvider: () => agentServices.models.describe().provider,
     skills,
-    knownTools,
+    knownTools: async () => [
+      ...(await knownTools()),
+      ...(await import('./provided-tools.ts')).providedTools(context.home),
+    ],
   })
   const compression = composeCompression(context, core, agentServices, ownMemory)
   const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
@@ -150,13 +153,14 @@ function noChat(platform: string): SessionSource {
 }
 
 function composeAgentCheck(
-  { mode, settings, log }: AppContext,
+  { home, mode, settings, log }: AppContext,
   { plugins, mcp }: Pick<AgentRuntime, 'plugins' | 'mcp'>,
   { prompt, environments }: AgentServices,
 ): ToolsetCheck {
   const ofServers = async () => [
     ...(await mcp.knownTools()),
     ...(await import('../agent/mcp/known-tools.ts')).toolsetsOfServers(settings()),
+    ...(await import('./provided-tools.ts')).providedTools(home),
   ]
   const toolsets = createToolsetCheck(settings, plugins.tools, ofServers)
   const problems = () => [

@@ -15,6 +15,7 @@ import {
 } from '../agent/toolsets/select-tools.ts'
 import { callRoute } from '../api/client.ts'
 import { listTools } from '../api/routes/extensions.ts'
+import { providedTools } from '../app/provided-tools.ts'
 import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
 import { knownTools } from '../flows/tools/known-tools.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
@@ -162,7 +163,7 @@ async function setEnabled(
   const known = await loadToolsets(context)
   const { custom_toolsets: custom } = known.settings.config.current()
   if (platform !== undefined) assertPlatformExists(platform, known.settings)
-  assertToolsetsExist(names, known.tools, custom)
+  assertToolsetsExist(names, [...known.tools, ...providedTools(context.home)], custom)
   const edits =
     platform === undefined ? commonEdits(known, names, action) : platformEdits(known, platform, names, action)
   editConfigLists(context.home, edits)

@@ -18,6 +18,8 @@ export interface PluginManifest {
   /** Environment variables that may be set. */
   readonly optionalEnv: readonly string[]
   readonly requiresPlugins: readonly PluginRequirement[]
+  /** The names of its tools, as far as the manifest says them. */
+  readonly providesTools: readonly string[]
   /** Undefined if the manifest does not say. */
   readonly providesHooks?: readonly string[]
   /** A version range of the plugin contract: `>=0.19`. */
@@ -169,6 +171,7 @@ function toManifest(file: ManifestFile, rules: ManifestDefaults): PluginManifest
     requiresEnv: file.requires_env ?? [],
     optionalEnv: file.optional_env ?? [],
     requiresPlugins: (file.requires_plugins ?? []).map(toRequirement),
+    providesTools: file.provides_tools ?? [],
     ...(file.provides_hooks === undefined ? {} : { providesHooks: file.provides_hooks }),
     ...(file.requires_hermes === undefined ? {} : { requiresHermes: file.requires_hermes }),
     configSchema: Object.fromEntries(

@@ -79,6 +79,13 @@ test('a composite toolset and a list of single toolsets are edited so that the r
   )
 })
 
+test('names of Hermes and of plugins that are not loaded may stand in lists', async (t) => {
+  const { root } = homeWith(t, '')
+  const { code, stderr } = await runInProcess(root, ['tools', 'disable', 'ha_call_service', 'mixture_of_agents'])
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.match(readFileSync(join(root, 'config.yaml'), 'utf8'), /ha_call_service[\s\S]*mixture_of_agents/)
+})
+
 test('a mistyped toolset or platform is refused with the most similar name', async (t) => {
   const { root } = homeWith(t, '')
   const before = readFileSync(join(root, 'config.yaml'), 'utf8')

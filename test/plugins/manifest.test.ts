@@ -44,6 +44,7 @@ config_schema:
     description: 'Sends hard questions to a large model',
     author: 'Ada',
     kind: 'backend',
+    providesTools: ['ask'],
     requiresEnv: ['API_KEY', 'OTHER_KEY'],
     optionalEnv: ['MORE'],
     providesHooks: ['pre_llm_call'],

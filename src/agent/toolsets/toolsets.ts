@@ -31,7 +31,7 @@ export const toolsets: Readonly<Record<string, Toolset>> = {
   search: toolset(['web_search']),
   // Hermes has them. Here a plugin may have the tools.
   homeassistant: toolset([]),
-  moa: toolset([]),
+  moa: toolset(['mixture_of_agents']),
 
   debugging: toolset(['terminal', 'process'], ['web', 'file']),
   safe: toolset([], ['web', 'vision', 'image_gen']),

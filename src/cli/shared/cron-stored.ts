@@ -4,6 +4,7 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { providedTools } from '../../app/provided-tools.ts'
 import type { JobMaker, Jobs } from '../../cron/contract.ts'
 import type { Job } from '../../cron/job.ts'
 import { type KnownNames, unknownToolsetProblem } from '../../flows/cron/check-request.ts'
@@ -12,6 +13,7 @@ import { openStoredJobs, timeZoneOf } from '../../flows/cron/stored-jobs.ts'
 import { knownTools } from '../../flows/tools/known-tools.ts'
 import { HermesError } from '../../lib/errors.ts'
 import { ensureDirectory } from '../../lib/files.ts'
+import type { HomeLayout } from '../../lib/home.ts'
 import { silentLog } from '../../lib/log.ts'
 import { readShape } from '../../lib/read-shape.ts'
 import { tokenAuthority } from '../../message/authority.ts'
@@ -55,7 +57,7 @@ async function withStoredJobs<Result>(context: CliContext, work: (jobs: Jobs) =>
       const runtime = { home, store, clock: Date.now, log: silentLog, settings: () => scheduleSettings(settings) }
       const names: KnownNames = {
         accounts: () => accountsOf(settings),
-        toolsetProblem: async (toolsets) => await toolsetProblem(toolsets, settings),
+        toolsetProblem: async (toolsets) => await toolsetProblem(toolsets, settings, context.home),
         // The owner may name every chat.
         targetProblem: async () => '',
         skills: () => openSkills(context),
@@ -87,7 +89,8 @@ function accountsOf({ config, catalogue }: Settings) {
 }
 
 /** Plugins are not loaded: they could have effects. */
-async function toolsetProblem(names: readonly string[], { config }: Settings): Promise<string> {
-  const problem = await unknownToolsetProblem(names, knownTools([], []), config.current().custom_toolsets)
+async function toolsetProblem(names: readonly string[], { config }: Settings, home: HomeLayout): Promise<string> {
+  const tools = [...knownTools([], []), ...providedTools(home)]
+  const problem = await unknownToolsetProblem(names, tools, config.current().custom_toolsets)
   return problem === '' ? '' : `${problem} Those of plugins are known while the gateway runs.`
 }
