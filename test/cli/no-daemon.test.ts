@@ -236,6 +236,9 @@ test('status shows whether a platform receives events, if the platform reports i
   const home = await homeWithDaemonResponse(t, JSON.stringify({ ...report, platforms }))
   const { stdout } = await runInProcess(home.root, ['status'])
   const doctor = await runInProcess(home.root, ['doctor', '--offline'])
+  // It answers every other route in another way.
+  assert.match(doctor.stdout, /^! Gateway: the running gateway is of another version$/m)
+  assert.doesNotMatch(doctor.stdout, /as a bug/)
   assert.deepEqual(
     doctor.stdout.split('\n').filter((line) => /^. Gateway: (?:chat|deaf|gone|torn|web) /.test(line)),
     ['! Gateway: gone failed: wrong token', '! Gateway: torn degraded: another program asks'],

@@ -1,7 +1,7 @@
 /**
  * The result of a check of `hermes doctor`.
  */
-import type { HermesError } from '../../lib/errors.ts'
+import { type HermesError, isHermesError } from '../../lib/errors.ts'
 import type { CliContext } from '../kit/context.ts'
 import type { Daemon } from '../kit/daemon.ts'
 import type { Settings } from '../kit/settings.ts'
@@ -38,6 +38,12 @@ export function ok(subject: string, text: string): CheckResult {
 
 export function note(subject: string, text: string, advice?: string): CheckResult {
   return { state: 'note', subject, text, advice }
+}
+
+/** What a check says when the running gateway answers as another version does. Throws any other error. */
+export function ofAnotherVersion(error: unknown): CheckResult[] {
+  if (!isHermesError(error, 'cli/incompatible-response')) throw error
+  return [note('Gateway', 'the running gateway is of another version', '`hermes restart` starts this one.')]
 }
 
 /** With the code of the error after its message. */

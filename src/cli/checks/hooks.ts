@@ -12,7 +12,7 @@ import { createEventValidator } from '../../hooks/event-names.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Daemon } from '../kit/daemon.ts'
 import { loadKnownHooks } from '../shared/known-hooks.ts'
-import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
+import { type Check, type CheckResult, note, ofAnotherVersion, ok, problem } from './check-result.ts'
 
 export const checkHooks: Check = async ({ context, settings: { config }, daemon }) => {
   const { home } = context
@@ -34,7 +34,7 @@ export const checkHooks: Check = async ({ context, settings: { config }, daemon 
   if (hooks.some(({ language }) => language === 'python')) {
     findings.push(...checkPython(config.current().hooks.python, config.environment().values['PATH']))
   }
-  if (daemon !== undefined) findings.push(...(await resultsOfDaemon(daemon)))
+  if (daemon !== undefined) findings.push(...(await resultsOfDaemon(daemon).catch(ofAnotherVersion)))
   else findings.push(...(await loadKnownHooks(context)).hooks.flatMap(consentNote))
   if (findings.length > 0) return findings
   const homeHooks = hooks.filter(({ origin }) => origin === 'home')

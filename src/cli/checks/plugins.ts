@@ -8,7 +8,7 @@ import { cataloguePlugins } from '../../plugins/catalogue.ts'
 import { createPluginReports, emptyRuntimeState, pluginFailures } from '../../plugins/plugin-report.ts'
 import type { Daemon } from '../kit/daemon.ts'
 import { withMissingPackages } from '../shared/known-plugins.ts'
-import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
+import { type Check, type CheckResult, note, ofAnotherVersion, ok, problem } from './check-result.ts'
 
 const subject = 'Plugins'
 
@@ -30,7 +30,7 @@ export const checkPlugins: Check = async ({ context: { home }, settings, daemon 
   ]
   if (daemon !== undefined) {
     const known = new Set(failures.map(({ id }) => id))
-    findings.push(...(await resultsOfDaemon(daemon, known)))
+    findings.push(...(await resultsOfDaemon(daemon, known).catch(ofAnotherVersion)))
   }
   if (findings.length > 0) return findings
   const enabled = reports.filter(({ state }) => state === 'enabled')
