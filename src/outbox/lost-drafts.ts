@@ -58,7 +58,7 @@ export async function replaceLostDraft(
     return { success: false, problem: 'rejected', error: 'no draft of the reply was found' }
   const { messageId } = draft
   const result = await callWithTimeout(signal, (until) => edit(messageId, reply, true, until))
-  return result.success ? { messageId, ...result } : result
+  return result.success ? { ...result, messageId: result.messageId ?? messageId } : result
 }
 
 /** Returns the platform id of the draft of a turn that ended without a text; undefined when none was found. */
