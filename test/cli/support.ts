@@ -67,8 +67,6 @@ export function assertFailed(
   }
 }
 
-/** Long enough for a loaded machine; ends a test that would hang. */
-
 export interface RunningProcess {
   readonly child: ChildProcess
   /** The output of the process so far. */

@@ -10,5 +10,5 @@ const maxMs = 50_000
 /** Milliseconds: more on a machine whose processors are busy. */
 export function waitLimitMs(): number {
   const processesPerCore = (loadavg()[0] ?? 0) / availableParallelism()
-  return Math.min(maxMs, calmMs * Math.max(1, processesPerCore))
+  return Math.round(Math.min(maxMs, calmMs * Math.max(1, processesPerCore)))
 }

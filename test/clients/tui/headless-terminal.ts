@@ -19,8 +19,6 @@ export interface HeadlessTerminal extends Terminal {
   readonly isStarted: boolean
 }
 
-/** Longer than any wait on a busy machine. */
-
 export function createHeadlessTerminal(columns = 80, rows = 24): HeadlessTerminal {
   const emulator = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 5_000 })
   const obeyed: string[] = []
