@@ -29,7 +29,7 @@ export interface ApiServices extends Pick<Runtime, 'store' | 'home' | 'clock' | 
   /** Takes secrets out of errors of handlers and plugins. */
   readonly redact: Redactor
   readonly settings: () => ApiSettings
-  readonly lifecycle: GatewayLifecycle
+  readonly lifecycle: GatewayControl
   readonly agent: AgentOfApi
   readonly accountDirectory: AccountDirectory
   readonly platforms: {
@@ -57,7 +57,7 @@ export interface ApiSettings extends DeliveryConfig {
 }
 
 /** The start, the pause and the stop of the gateway. */
-export interface GatewayLifecycle {
+export interface GatewayControl {
   /** The report of `hermes status`. */
   status(): GatewayStatusReport
   /** Aborts when the gateway stops. */

@@ -3,7 +3,7 @@
  */
 import { apiRoutes } from '../api/routes.ts'
 import { serveRoute } from '../api/serve-route.ts'
-import type { ApiServices, GatewayLifecycle } from '../api/services.ts'
+import type { ApiServices, GatewayControl } from '../api/services.ts'
 import type { FileServices } from '../flows/platform/platform-files.ts'
 import { HermesError } from '../lib/errors.ts'
 import { lazy } from '../lib/lazy.ts'
@@ -14,7 +14,7 @@ import type { AgentRuntime } from './compose-agent.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
-export interface ApiParts extends Pick<GatewayLifecycle, 'status'> {
+export interface ApiParts extends Pick<GatewayControl, 'status'> {
   readonly agent: Pick<AgentRuntime, 'knownTools' | 'previewPrompt' | 'mcp' | 'plugins' | 'cron'>
   readonly menu: PlatformMenu
   readonly files: () => Promise<FileServices>
@@ -52,7 +52,7 @@ export function composeApi(context: AppContext, core: Core, parts: ApiParts): Ht
   return apiRoutes.map((route) => serveRoute(route, services))
 }
 
-function lifecycleOf(context: AppContext, core: Core, { status, routes }: ApiParts): GatewayLifecycle {
+function lifecycleOf(context: AppContext, core: Core, { status, routes }: ApiParts): GatewayControl {
   const { options, mode, config, lifecycle } = context
   const openApi = lazy(async () => (await import('../api/describe-routes.ts')).createOpenApi(routes, options.version))
   return {

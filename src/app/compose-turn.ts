@@ -180,7 +180,7 @@ export function composeTitles(
   )
 }
 
-export interface TurnParts {
+export interface TurnComposition {
   readonly agent: Agent
   readonly agentServices: AgentServices
   readonly journal: TurnJournal
@@ -192,7 +192,7 @@ export interface TurnParts {
 }
 
 /** Composes what runs the turns of one session. */
-export function composeTurnRunner(context: AppContext, core: Core, parts: TurnParts) {
+export function composeTurnRunner(context: AppContext, core: Core, parts: TurnComposition) {
   const { settings, platforms, store, secrets, lifecycle, clock, random, log, failpoint } = context
   const { outbox, turnNotices: notices, runningTurns: running, events, approvals, engine } = core
   const { agent, agentServices, journal, compression, delegation, titles } = parts

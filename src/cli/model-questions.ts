@@ -17,7 +17,7 @@ import type { CliContext } from './kit/context.ts'
 import { createDisplay, type Display } from './kit/display.ts'
 import { openQuestions, type Questions } from './kit/questions.ts'
 import { readSettings } from './kit/settings.ts'
-import { type ModelAccess, openModels } from './models/model-access.ts'
+import { type ConfiguredModels, openModels } from './models/model-access.ts'
 import { describeCurrent, modelShow, printCheck, printEdited, probeModel } from './models/model-report.ts'
 import { sandboxProposal } from './shared/sandbox-proposal.ts'
 import { browserProposal, findUnusedBrowser } from './shared/unused-browser.ts'
@@ -87,7 +87,7 @@ function nothingChanged(display: Display): false {
 }
 
 interface Asking {
-  readonly access: ModelAccess
+  readonly access: ConfiguredModels
   readonly display: Display
   readonly questions: Questions
   readonly context: CliContext
@@ -120,7 +120,7 @@ async function askProvider(asking: Asking): Promise<string | undefined> {
 }
 
 /** Returns the providers with a key, local servers that run, all other vendors, and a server by its address. */
-async function offeredProviders(access: ModelAccess): Promise<OfferedProvider[]> {
+async function offeredProviders(access: ConfiguredModels): Promise<OfferedProvider[]> {
   const [ready, servers] = await Promise.all([access.providers(), access.localServers()])
   const vendors: readonly (readonly [string, ProviderEntry])[] = Object.entries(catalogue)
   const running = (name: string): LocalServer | undefined => servers.find((server) => server.name === name)

@@ -10,7 +10,7 @@ import { createRedactor } from '../lib/redact.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
 import type { CliContext } from './kit/context.ts'
 import { createDisplay, type Display, reportEmptyList } from './kit/display.ts'
-import { type ModelAccess, noProvider, openModels, requireFound, unknownProvider } from './models/model-access.ts'
+import { type ConfiguredModels, noProvider, openModels, requireFound, unknownProvider } from './models/model-access.ts'
 import { printCheck, printEdited, probeModel } from './models/model-report.ts'
 
 interface JsonOption {
@@ -54,7 +54,7 @@ export async function modelList(
   }
 }
 
-async function listAll(access: ModelAccess): Promise<ListedModels[]> {
+async function listAll(access: ConfiguredModels): Promise<ListedModels[]> {
   const [names, servers] = await Promise.all([access.providers(), access.localServers()])
   const lists = await Promise.all(names.map((name) => access.list(name)))
   const others = servers.filter(({ name }) => !names.includes(name))
@@ -64,7 +64,7 @@ async function listAll(access: ModelAccess): Promise<ListedModels[]> {
   ]
 }
 
-async function listOne(access: ModelAccess, provider: string): Promise<ListedModels> {
+async function listOne(access: ConfiguredModels, provider: string): Promise<ListedModels> {
   const models = await access.list(provider)
   if (models !== undefined) return models
   const model = await access.find('', provider, access.selection())
@@ -122,7 +122,10 @@ export async function modelProbe(context: CliContext, words: string | undefined,
 }
 
 /** `model` is '' where a provider is named without one. */
-async function targetOf(access: ModelAccess, words: string | undefined): Promise<{ provider: string; model: string }> {
+async function targetOf(
+  access: ConfiguredModels,
+  words: string | undefined,
+): Promise<{ provider: string; model: string }> {
   const current = access.selection()
   if (words === undefined) {
     const name = resolveProvider(current)?.name ?? ''
@@ -155,7 +158,7 @@ export async function modelSet(
     display.line('The provider lists no models, so the name was not checked: hermes model probe tries it.')
 }
 
-function uncheckedModel(access: ModelAccess, words: string, provider: string | undefined) {
+function uncheckedModel(access: ConfiguredModels, words: string, provider: string | undefined) {
   const current = access.selection()
   const named = provider === undefined ? splitProvider(words, current) : { provider, model: words }
   const { provider: name, model } = named ?? { provider: resolveProvider(current)?.name ?? '', model: words }

@@ -25,7 +25,7 @@ export interface KeptFolder {
   readonly isThere: boolean
 }
 
-export interface BeforeChange {
+export interface FolderChange {
   /** For people: `patch`, `terminal: rm -r old`. */
   readonly reason: string
   /** '' for none. */
@@ -65,7 +65,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
   const closing = new AbortController()
 
   /** Rejects with the reason of the signal alone. */
-  async function takeInTurn(folder: string, { reason, session }: BeforeChange, signal: AbortSignal): Promise<void> {
+  async function takeInTurn(folder: string, { reason, session }: FolderChange, signal: AbortSignal): Promise<void> {
     if ((pausedUntil.get(folder) ?? 0) > clock()) return
     const limited = AbortSignal.any([signal, AbortSignal.timeout(turnTimeoutMs)])
     let hasStarted = false
@@ -108,7 +108,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
 
   return {
     /** Takes one checkpoint a turn and folder. Never fails a turn: what goes wrong is logged. Rejects with the reason of the signal. */
-    async before(change: BeforeChange, signal: AbortSignal): Promise<void> {
+    async before(change: FolderChange, signal: AbortSignal): Promise<void> {
       if (gitProgram() === undefined) {
         if (!isMissingSaid)
           log.warn({ event: 'checkpoint.unavailable' }, 'no checkpoints are taken, because git is not installed')

@@ -33,7 +33,7 @@ export function toPathPattern(field: Field, cwd: string | undefined): PathPatter
 /** `/proc/self/root` is a link to `/`, and `/proc/self/cwd` a link to the working directory. */
 function isProcessLink(pattern: PathPattern, name: string): boolean {
   const process = pattern.length === 5 && componentMatches(pattern[2], 'task') ? 4 : 2
-  return pattern.length === process + 1 && isWithin(pattern, ['proc']) && componentMatches(pattern[process], name)
+  return pattern.length === process + 1 && isAtOrBelow(pattern, ['proc']) && componentMatches(pattern[process], name)
 }
 
 function splitAtSlashes(field: Field): Field[] {
@@ -67,11 +67,11 @@ export function componentMatches(component: Field | undefined, name: string): bo
 
 /** The pattern equals or matches exactly this path. */
 export function matchesPath(pattern: PathPattern, path: readonly string[]): boolean {
-  return pattern.length === path.length && isWithin(pattern, path)
+  return pattern.length === path.length && isAtOrBelow(pattern, path)
 }
 
 /** The pattern is this path or is below it. */
-export function isWithin(pattern: PathPattern, path: readonly string[]): boolean {
+export function isAtOrBelow(pattern: PathPattern, path: readonly string[]): boolean {
   return pattern.length >= path.length && path.every((name, index) => componentMatches(pattern[index], name))
 }
 

@@ -7,7 +7,7 @@ import { locateProfile } from '../../lib/profiles.ts'
 import type { Field } from './field.ts'
 import {
   componentMatches,
-  isWithin,
+  isAtOrBelow,
   knownPrefix,
   matchesAll,
   matchesPath,
@@ -112,7 +112,7 @@ export function createProtectedPaths(home: string, userHome: string): ProtectedP
   // The homes of other profiles: around the home of a profile, and below the root home.
   const otherHomes = pathComponents(rootHome === home ? createHomeLayout(home).profiles : rootHome)
   const isOfOtherProfile = (path: PathPattern) =>
-    isWithin(path, otherHomes) && !(rootHome !== home && isWithin(path, homePath))
+    isAtOrBelow(path, otherHomes) && !(rootHome !== home && isAtOrBelow(path, homePath))
   const protectedTrees = [['etc'], [...pathComponents(userHome), '.ssh'], ['root', '.ssh'], ...code, ...secretTrees]
   const protectedFiles = [...secrets, ...settingsFiles.map((file) => [...homePath, file])]
   return {
@@ -122,14 +122,14 @@ export function createProtectedPaths(home: string, userHome: string): ProtectedP
     isCritical: (path) =>
       critical.some((protectedPath) => matchesPath(path, protectedPath)) ||
       (matchesAll(path) && critical.some((protectedPath) => matchesPath(path.slice(0, -1), protectedPath))),
-    isSystem: (path) => path.length <= 1 || systemTrees.some((protectedPath) => isWithin(path, protectedPath)),
+    isSystem: (path) => path.length <= 1 || systemTrees.some((protectedPath) => isAtOrBelow(path, protectedPath)),
     isProtected: (path) =>
-      protectedTrees.some((protectedPath) => isWithin(path, protectedPath)) ||
+      protectedTrees.some((protectedPath) => isAtOrBelow(path, protectedPath)) ||
       protectedFiles.some((protectedPath) => matchesPath(path, protectedPath)) ||
       isOfOtherProfile(path),
     isSecret: (path) =>
       secrets.some((protectedPath) => matchesPath(path, protectedPath)) ||
-      secretTrees.some((tree) => isWithin(path, tree)) ||
+      secretTrees.some((tree) => isAtOrBelow(path, tree)) ||
       isProcessSecret(path) ||
       isOfOtherProfile(path),
     containsSecrets: (path) => matchesPath(path, homePath),
@@ -138,7 +138,7 @@ export function createProtectedPaths(home: string, userHome: string): ProtectedP
 
 /** The environment and the memory of a process. The environment of the gateway contains its keys. */
 function isProcessSecret(path: PathPattern): boolean {
-  if (!isWithin(path, ['proc'])) return false
+  if (!isAtOrBelow(path, ['proc'])) return false
   const [, process, folder] = path
   // The open files of another process count too; those of the command itself are its own redirections.
   if (componentMatches(folder, 'fd') && path.length > 3) return !componentMatches(process, 'self')
@@ -147,7 +147,7 @@ function isProcessSecret(path: PathPattern): boolean {
 
 /** A disk, a partition or memory. */
 export function isBlockDevice(path: PathPattern): boolean {
-  if (!isWithin(path, ['dev'])) return false
+  if (!isAtOrBelow(path, ['dev'])) return false
   return (
     blockDevice.test(knownPrefix(path).slice('/dev/'.length).split('/')[0] ?? '') ||
     deviceSamples.some((name) => matchesPath(path, ['dev', name]))
@@ -156,6 +156,6 @@ export function isBlockDevice(path: PathPattern): boolean {
 
 /** Everything below `/dev` except harmless devices such as `/dev/null`. */
 export function isDevice(path: PathPattern): boolean {
-  if (!isWithin(path, ['dev']) || path.length < 2) return false
+  if (!isAtOrBelow(path, ['dev']) || path.length < 2) return false
   return !harmlessDevice.test(knownPrefix(path.slice(1, 2)).slice(1))
 }

@@ -77,10 +77,10 @@ export function failedResult(
 ): ExecutedToolResult & { readonly errorMessage: string } {
   const errorMessage = origin === null ? messageOf(error) : `${origin} failed: ${messageOf(error)}`
   // The person in the chat learns what to do about an environment that cannot be reached.
-  const place = isHermesError(error) && error.code.startsWith('environment/') ? error : undefined
-  const text = place === undefined ? errorMessage : `${errorMessage} ${place.hint}`
+  const environmentError = isHermesError(error) && error.code.startsWith('environment/') ? error : undefined
+  const text = environmentError === undefined ? errorMessage : `${errorMessage} ${environmentError.hint}`
   return {
-    result: errorJson(hadEffect ? `${beginningOf(text, 1_500)} ${toolEffectNotice}` : text, place?.code),
+    result: errorJson(hadEffect ? `${beginningOf(text, 1_500)} ${toolEffectNotice}` : text, environmentError?.code),
     status: 'error',
     errorType: error instanceof Error && typeof error.name === 'string' ? error.name : 'Error',
     errorMessage,

@@ -11,7 +11,7 @@ import type { CliContext } from '../kit/context.ts'
 import { readSettings, type Settings } from '../kit/settings.ts'
 import { openKeys, selectionOf, withStoredKey } from '../shared/known-keys.ts'
 
-export interface ModelAccess extends ModelDirectory {
+export interface ConfiguredModels extends ModelDirectory {
   readonly settings: Settings
   /** The settings of the configured model. */
   selection(): ProviderSettings
@@ -24,7 +24,7 @@ export interface ModelAccess extends ModelDirectory {
 }
 
 /** Throws `home/unusable`, `auth/unusable`. */
-export async function openModels(context: CliContext): Promise<ModelAccess> {
+export async function openModels(context: CliContext): Promise<ConfiguredModels> {
   const settings = await readSettings(context)
   const known = openKeys(settings, context.home.authFile)
   const selection = () => selectionOf(settings, undefined)

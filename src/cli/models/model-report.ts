@@ -11,7 +11,7 @@ import { type CheckResult, note, ok, problem } from '../checks/check-result.ts'
 import { tryModel } from '../checks/model.ts'
 import type { CliContext } from '../kit/context.ts'
 import { createDisplay, type Display } from '../kit/display.ts'
-import { type ModelAccess, openModels } from './model-access.ts'
+import { type ConfiguredModels, openModels } from './model-access.ts'
 
 /** Shows the configured model. */
 export async function modelShow(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
@@ -25,7 +25,7 @@ export async function modelShow(context: CliContext, { json }: { readonly json: 
   display.fields(describeCurrent(access))
 }
 
-export function describeCurrent(access: ModelAccess): [string, string][] {
+export function describeCurrent(access: ConfiguredModels): [string, string][] {
   const { model } = access.selection()
   const choice = resolveProvider(access.selection())
   if (choice === undefined || choice.name === 'demo' || choice.name === 'none')
@@ -44,7 +44,7 @@ export function printCheck(display: Display, { state, subject, text, advice }: C
 }
 
 /** Whether the key, the address and the model work. Never rejects because of the provider. */
-export async function probeModel(access: ModelAccess, provider: string, model: string): Promise<CheckResult[]> {
+export async function probeModel(access: ConfiguredModels, provider: string, model: string): Promise<CheckResult[]> {
   const settings = access.settingsFor(provider, model || 'any')
   const created = createProvider(settings)
   if ('problem' in created)

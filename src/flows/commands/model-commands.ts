@@ -11,12 +11,12 @@ import type { AgentModels } from '../models/agent-models.ts'
 import { type ConversationModel, formatModelChoice } from '../models/conversation-model.ts'
 import type { FoundModel, ProviderModels } from '../models/model-directory.ts'
 
-interface ChoosingGateway extends Pick<Runtime, 'store' | 'home'> {
+interface ModelGateway extends Pick<Runtime, 'store' | 'home'> {
   readonly settings: () => { readonly context_length: number }
 }
 
 export function createModelServices(
-  gateway: ChoosingGateway,
+  gateway: ModelGateway,
   models: Pick<AgentModels, 'conversationModel' | 'selection' | 'describe' | 'withKey'>,
   withhold: (text: string) => string,
 ): ModelServices {
@@ -72,7 +72,7 @@ export function createModelServices(
 
 /** The file is read again in a moment. */
 function toGlobal(
-  { settings }: ChoosingGateway,
+  { settings }: ModelGateway,
   { provider, model, contextLength }: Extract<FoundModel, { kind: 'found' }>,
 ) {
   return {
@@ -84,7 +84,7 @@ function toGlobal(
 }
 
 function toCurrent(
-  { settings }: ChoosingGateway,
+  { settings }: ModelGateway,
   models: Pick<AgentModels, 'describe'>,
   model: ConversationModel,
 ): CurrentModel {

@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { type BeforeChange, createCheckpoints } from '../../../src/agent/checkpoints/checkpoints.ts'
+import { createCheckpoints, type FolderChange } from '../../../src/agent/checkpoints/checkpoints.ts'
 import { commandChangesFiles } from '../../../src/agent/checkpoints/command-changes-files.ts'
 import { checkpointsConfig } from '../../../src/agent/checkpoints/config.ts'
 import { folderOf } from '../../../src/agent/checkpoints/folder.ts'
@@ -51,7 +51,7 @@ async function setUp(changes: Partial<ReturnType<typeof checkpointsConfig.checkp
     log: { ...silentLog, warn: (fields: unknown) => void warnings.push(fields) },
   })
   let turn = 0
-  const before = (more: Partial<BeforeChange> = {}) => {
+  const before = (more: Partial<FolderChange> = {}) => {
     turn += 1
     now += 1_000
     const change = {

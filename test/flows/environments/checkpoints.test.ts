@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { BeforeChange } from '../../../src/agent/checkpoints/checkpoints.ts'
+import type { FolderChange } from '../../../src/agent/checkpoints/checkpoints.ts'
 import { createFileGuard } from '../../../src/agent/command-policy/file-guard.ts'
 import { createLocalEnvironment } from '../../../src/agent/environments/local-environment.ts'
 import { checkpointBefore } from '../../../src/flows/environments/checkpoints.ts'
@@ -31,7 +31,7 @@ test('a folder of keys, a read-only folder and a hidden one are not kept for any
     cwd: root,
     files: { ...local.files, check: async (path: string) => await guard.checkWrite(path, true) },
   }
-  const changes: BeforeChange[] = []
+  const changes: FolderChange[] = []
   await checkpointBefore(
     { before: async (change) => void changes.push(change) },
     { tool: 'terminal', paths: [root], command: 'rm a' },
