@@ -28,8 +28,8 @@ export const files: Figure = {
   about:
     'source files run by a message, without and with a tool call, by an approval, an event, a job and an editor; --list prints them',
   async measure(options) {
-    const message = { bar: 90, replies: [plain], arrival: arriveAt(platformsConfig, [undefined]) }
-    const toolCall = { bar: 120, replies: [command('true'), ended], arrival: arriveAt(platformsConfig, [undefined]) }
+    const message = { bar: 75, replies: [plain], arrival: arriveAt(platformsConfig, [undefined]) }
+    const toolCall = { bar: 95, replies: [command('true'), ended], arrival: arriveAt(platformsConfig, [undefined]) }
     const approval = {
       bar: 105,
       replies: [command("rm -r 'build'"), ended],
