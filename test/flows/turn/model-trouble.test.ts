@@ -3,33 +3,13 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as tick } from 'node:timers/promises'
 import { ModelError } from '../../../src/agent/models/provider.ts'
 import { createModelOutages } from '../../../src/flows/turn/model-outages.ts'
-import { brand } from '../../../src/lib/ids.ts'
 import { silentLog } from '../../../src/lib/log.ts'
-import type { SessionId, SessionKey, TurnId } from '../../../src/message/ids.ts'
-import type { Turn } from '../../../src/sessions/turn.ts'
 import { settingsWith } from '../../agent/in-memory-deps.ts'
-import { ownerAuthority } from '../../kit/authority.ts'
 import { openStore } from '../../kit/open-store.ts'
+import { sampleTurn } from './sample-turn.ts'
 
 const busy = new ModelError('overloaded', 'later')
-const sessionKey = brand<SessionKey>('k')
-const source = { platform: 'fake', account: 'default', chatId: 'chat', chatType: 'dm' as const, userId: 'ada' }
-const turn: Turn = {
-  id: brand<TurnId>('turn'),
-  seq: 1,
-  sessionKey,
-  sessionId: brand<SessionId>('session'),
-  fence: { sessionKey, epoch: 1 },
-  event: { source, text: 'hello', messageType: 'text', timestamp: 0 },
-  authority: ownerAuthority,
-  firstOfSession: false,
-  resumed: false,
-  hasFailedAttempts: false,
-  outageSince: null,
-  settings: {},
-  systemPrompt: '',
-  transcript: [],
-}
+const turn = sampleTurn()
 
 /** The trouble of one turn, at a clock that `pass` advances. */
 function watchTurn(t: TestContext) {

@@ -4,38 +4,14 @@ import { z } from 'zod'
 import { displayConfig } from '../../../src/flows/turn/config.ts'
 import { startTurnProgress, type TurnProgressDeps } from '../../../src/flows/turn/output.ts'
 import { interruptedResult } from '../../../src/flows/turn/without-answer.ts'
-import { brand } from '../../../src/lib/ids.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { sleep } from '../../../src/lib/timers.ts'
-import type { SessionId, SessionKey, TurnId } from '../../../src/message/ids.ts'
 import type { Target } from '../../../src/message/source.ts'
 import { noUsage } from '../../../src/message/transcript.ts'
 import type { TurnActivity } from '../../../src/platforms/adapter.ts'
 import type { Turn } from '../../../src/sessions/turn.ts'
-import { ownerAuthority } from '../../kit/authority.ts'
 import { flushEventLoop, type OutboxFixture, openOutbox } from '../../outbox/support.ts'
-
-function turnFor(messageId?: string): Turn {
-  const sessionKey = brand<SessionKey>('agent:main:fake:dm:chat')
-  const source = { platform: 'fake', account: 'default', chatId: 'chat', chatType: 'dm' as const, userId: 'ada' }
-  const message = { source, text: 'hello', messageType: 'text' as const, timestamp: 0 }
-  return {
-    id: brand<TurnId>('turn'),
-    seq: 1,
-    sessionKey,
-    sessionId: brand<SessionId>('session'),
-    fence: { sessionKey, epoch: 1 },
-    event: messageId === undefined ? message : { ...message, messageId },
-    authority: ownerAuthority,
-    firstOfSession: false,
-    resumed: false,
-    hasFailedAttempts: false,
-    outageSince: null,
-    settings: {},
-    systemPrompt: '',
-    transcript: [],
-  }
-}
+import { sampleTurn } from './sample-turn.ts'
 
 function settingsOf(display: object, gateway_notify_interval: number): ReturnType<TurnProgressDeps['settings']> {
   return {
@@ -77,14 +53,14 @@ function activitiesOf(t: TestContext, turn: Turn): TurnActivity[] {
 }
 
 test('the platform is notified of the start and the end of a turn, with the message that the turn answers', (t) => {
-  assert.deepEqual(activitiesOf(t, turnFor('m1')), [
+  assert.deepEqual(activitiesOf(t, sampleTurn('m1')), [
     { kind: 'turn-started', turnId: 'turn', messageId: 'm1' },
     { kind: 'turn-ended', turnId: 'turn', status: 'done', messageId: 'm1' },
   ])
 })
 
 test('the notifications of a turn without a platform message name none', (t) => {
-  assert.deepEqual(activitiesOf(t, turnFor()), [
+  assert.deepEqual(activitiesOf(t, sampleTurn()), [
     { kind: 'turn-started', turnId: 'turn' },
     { kind: 'turn-ended', turnId: 'turn', status: 'done' },
   ])
@@ -97,7 +73,7 @@ test('a platform that shows the tools gets one line without secrets, wherever a 
   for (let start = 0; start <= 200; start += 1) {
     const progress = startTurnProgress(
       depsFor(openOutbox(t).outbox, seen, { redact }),
-      turnFor('m1'),
+      sampleTurn('m1'),
       new AbortController().signal,
     )
     const call = { id: 'c1', name: 'terminal', arguments: '{}' }
@@ -122,7 +98,7 @@ test('a turn that takes long says what it does, but not while it waits for a per
     sleep: time.sleep,
     settings: () => settingsOf({ tool_progress: 'off' }, 180),
   })
-  const progress = startTurnProgress(deps, turnFor('m1'), new AbortController().signal)
+  const progress = startTurnProgress(deps, sampleTurn('m1'), new AbortController().signal)
   const advance = async (ms: number) => {
     await flushEventLoop()
     time.advance(ms)
@@ -146,7 +122,7 @@ test('a turn that takes long says what it does, but not while it waits for a per
 test('what a native draft has shown of an interrupted turn is sent, and nothing that no one saw', async (t) => {
   for (const shows of [true, false]) {
     const { outbox, sender, store } = openOutbox(t, { nativeDrafts: true })
-    const turn = turnFor('m1')
+    const turn = sampleTurn('m1')
     const progress = startTurnProgress(depsFor(outbox, []), turn, new AbortController().signal)
     if (shows) progress.listener.onText('One, two', false)
     await flushEventLoop()

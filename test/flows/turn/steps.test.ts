@@ -12,12 +12,10 @@ import {
   firstStep,
 } from '../../../src/flows/turn/steps.ts'
 import { HermesError } from '../../../src/lib/errors.ts'
-import { brand } from '../../../src/lib/ids.ts'
 import { silentLog } from '../../../src/lib/log.ts'
-import type { SessionId, SessionKey, TurnId } from '../../../src/message/ids.ts'
 import { noUsage } from '../../../src/message/transcript.ts'
 import { StopRequested, TurnInterrupted, TurnPaused } from '../../../src/sessions/running-turns.ts'
-import { ownerAuthority } from '../../kit/authority.ts'
+import { sampleTurn } from './sample-turn.ts'
 
 const unused = () => assert.fail('this step uses it not')
 const journal: TurnWrites = {
@@ -41,25 +39,8 @@ const progress: TurnProgress = {
 }
 
 function attemptOf(reason?: Error): TurnAttempt {
-  const sessionKey = brand<SessionKey>('agent:main:fake:dm:chat')
-  const source = { platform: 'fake', account: 'default', chatId: 'chat', chatType: 'dm' as const, userId: 'ada' }
   return {
-    turn: {
-      id: brand<TurnId>('turn'),
-      seq: 1,
-      sessionKey,
-      sessionId: brand<SessionId>('session'),
-      fence: { sessionKey, epoch: 1 },
-      event: { source, text: 'hello', messageType: 'text', timestamp: 0 },
-      authority: ownerAuthority,
-      firstOfSession: false,
-      resumed: false,
-      hasFailedAttempts: false,
-      outageSince: null,
-      settings: {},
-      systemPrompt: '',
-      transcript: [],
-    },
+    turn: sampleTurn(),
     journal,
     unreported: { ...noUsage, inputTokens: 7 },
     step: 'claim',
