@@ -39,6 +39,8 @@ export interface BenchOptions {
   readonly soakMinutes: number
   /** The commit or the folder of the checkout that `compare` measures beside this one. */
   readonly other: string | undefined
+  /** The file to which `profile` draws its picture. */
+  readonly drawTo: string | undefined
   /** Prints the items that a figure counts, too. */
   readonly list: boolean
   /** Reports the progress. */

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- figures… --full --soak=<minutes> --with=<commit or folder> --list --json]` prints every result with its bar and with the
+ * `npm run bench [-- figures… --full --soak=<minutes> --with=<commit or folder> --draw=<file> --list --json]` prints every result with its bar and with the
  * baseline that was measured in the same run. Absolute values depend on the machine; ratios are decisive. `--list`
  * also prints the source files that the figure `files` counts.
  */
@@ -25,6 +25,7 @@ import { loaded, memory, soak } from './figures/memory.ts'
 import { permissions } from './figures/permissions.ts'
 import { pictures } from './figures/pictures.ts'
 import { platforms } from './figures/platforms.ts'
+import { profile } from './figures/profile.ts'
 import { provider } from './figures/provider.ts'
 import { rate } from './figures/rate.ts'
 import { recall } from './figures/recall.ts'
@@ -54,6 +55,7 @@ const figures: readonly Figure[] = [
   scanFigure,
   mcpFigure,
   turn,
+  profile,
   load,
   rate,
   cron,
@@ -88,6 +90,7 @@ const figures: readonly Figure[] = [
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    draw: { type: 'string' },
     full: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
     json: { type: 'boolean', default: false },
@@ -120,6 +123,7 @@ for (const figure of chosen) {
     list: values.list,
     soakMinutes: Number(values.soak),
     other: values.with,
+    drawTo: values.draw,
     progress: (line: string) => process.stderr.write(`${figure.name}: ${line}\n`),
   }
   rows.push(...(await figure.measure(options)))

@@ -86,6 +86,18 @@ handleRequest('coverage:end', noParameters, async () => {
   return [...new Set(called.map(({ path }) => path))].sort()
 })
 
+handleRequest('profile:begin', noParameters, async () => {
+  inspector.connect()
+  await inspector.post('Profiler.enable')
+  await inspector.post('Profiler.setSamplingInterval', { interval: 100 })
+  await inspector.post('Profiler.start')
+})
+handleRequest('profile:end', noParameters, async () => {
+  const { profile } = await inspector.post('Profiler.stop')
+  inspector.disconnect()
+  return profile
+})
+
 /**
  * The functions of the project that were called, with the paths of their files from its root.
  * @param {import('node:inspector').Profiler.ScriptCoverage[]} coverage

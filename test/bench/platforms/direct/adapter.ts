@@ -1,6 +1,7 @@
 /**
  * A platform without a network. The benchmark requests its messages, and it measures the time until their replies.
  */
+import process from 'node:process'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
 import {
@@ -37,6 +38,8 @@ const rateSchema = z.object({
 /** The times of one turn, ms. */
 interface TurnTimes {
   readonly first: boolean
+  /** On the monotonic clock, as the profiler counts. */
+  readonly begun: number
   readonly accepted: number
   readonly answered: number
 }
@@ -53,10 +56,10 @@ export default definePlatform({
         waiting.set(chat, [...others, () => resolve(performance.now())])
       })
       number += 1
-      const begun = performance.now()
+      const [begun, monotonic] = [performance.now(), Number(process.hrtime.bigint()) / 1e6]
       await accept(eventOf(chat, number, account), [brand<EventKey>(`direct:${number}`)])
       const accepted = performance.now() - begun
-      return { first, accepted, answered: (await replied) - begun }
+      return { first, begun: monotonic, accepted, answered: (await replied) - begun }
     }
 
     handleRequest('turns', runSchema, async ({ run, chats, turns, perSession, pauseMs }) => {
