@@ -128,15 +128,15 @@ function composeHttp(
     settings: { ...settings().http, ...mode.address },
     token,
     log,
-    readiness: () => ({
-      status: lifecycle.phase(),
-      platforms: enabledPlatforms(platforms.health()),
-      degraded: [
+    readiness: {
+      status: lifecycle.phase,
+      isConnecting,
+      platforms: () => enabledPlatforms(platforms.health()),
+      degraded: () => [
         ...problems.degraded(),
         ...pluginWarnings(agent.plugins.failures()).map((text) => secrets.redact(text)),
       ],
-      connecting: isConnecting(),
-    }),
+    },
     adminRoutes: mcpRoutes({ version, log }, loadRoutes),
     lazyRoutes: { prefix: '/api/', load: loadRoutes },
   })

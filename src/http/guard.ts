@@ -21,7 +21,7 @@ export interface RequestHead {
 export interface GuardDeps {
   readonly addresses: AddressCheck
   readonly table: RouteTable
-  readonly readiness: () => Readiness
+  readonly readiness: Readiness
   /** Throws if the token cannot be read. */
   readonly isAuthorised: (authorization: string | undefined) => boolean
 }
@@ -48,10 +48,10 @@ export function guard(request: RequestHead, deps: GuardDeps): GuardDecision {
   if ((isHealth || isReadiness) && method !== 'GET') return denyMethod(request.method, ['GET'])
   if (isHealth) return { admitted: false, response: livenessResponse }
   if (isReadiness)
-    return { admitted: false, response: createReadinessResponse(readiness(), isAuthorised(request.authorization)) }
+    return { admitted: false, response: createReadinessResponse(readiness, isAuthorised(request.authorization)) }
 
   const methods = table.find(url.pathname)
-  if (methods === undefined && readiness().connecting === true) return denyWhileStarting()
+  if (methods === undefined && readiness.isConnecting()) return denyWhileStarting()
   const entry = methods?.get(method)
   const isPublic = methods !== undefined && [...methods.values()].some(({ route }) => route.access !== 'token')
   // Without a token, responses do not reveal which paths exist.
@@ -60,7 +60,7 @@ export function guard(request: RequestHead, deps: GuardDeps): GuardDecision {
   }
   if (methods === undefined) return deny('http/not-found', url.pathname)
   if (entry === undefined) return denyMethod(request.method, [...methods.keys()])
-  if (!entry.alwaysAvailable && entry.route.access !== 'public' && readiness().status !== 'ready')
+  if (!entry.alwaysAvailable && entry.route.access !== 'public' && readiness.status() !== 'ready')
     return denyWhileStarting()
   return { admitted: true, route: entry.route, url }
 }

@@ -13,23 +13,24 @@ export interface PlatformHealth {
   readonly receiving?: boolean
 }
 
+/** Most requests need the status alone. The rest looks at every part of the gateway. */
 export interface Readiness {
-  readonly status: 'starting' | 'ready' | 'draining'
-  readonly platforms: Readonly<Record<string, PlatformHealth>>
+  status(): 'starting' | 'ready' | 'draining'
+  platforms(): Readonly<Record<string, PlatformHealth>>
   /** Why the gateway is degraded. Empty if it is not. */
-  readonly degraded: readonly string[]
+  degraded(): readonly string[]
   /** Platforms are still connecting and may add routes, so an unknown path gives 503 instead of 404. */
-  readonly connecting?: boolean
+  isConnecting(): boolean
 }
 
 export const livenessResponse: JsonResponse = { status: 200, headers: {}, body: { status: 'ok' } }
 
 /** `/readyz`. Without the token it contains only the status, not the platforms and reasons. */
 export function createReadinessResponse(readiness: Readiness, authorised: boolean): JsonResponse {
-  const { status, platforms, degraded } = readiness
+  const status = readiness.status()
   return {
     status: status === 'ready' ? 200 : 503,
     headers: status === 'ready' ? {} : { 'retry-after': '1' },
-    body: authorised ? { status, platforms, degraded } : { status },
+    body: authorised ? { status, platforms: readiness.platforms(), degraded: readiness.degraded() } : { status },
   }
 }

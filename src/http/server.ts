@@ -33,7 +33,7 @@ export interface HttpServerDeps {
   readonly allowed: () => Pick<HttpSettings, 'allowed_hosts' | 'allowed_origins'>
   /** Called for every request with a token. */
   readonly token: () => string
-  readonly readiness: () => Readiness
+  readonly readiness: Readiness
   readonly log: Logger
   /** Routes from the start. */
   readonly routes?: readonly HttpRoute[]

@@ -13,7 +13,7 @@ import { readyState, runServer, secret, sendRaw, sendRequest, withToken } from '
 
 describe('health and readiness', () => {
   it('/healthz is 200 while the process lives, in any state', async (t) => {
-    const { port } = await runServer(t, { readiness: () => ({ ...readyState, status: 'draining' }) })
+    const { port } = await runServer(t, { readiness: { ...readyState, status: () => 'draining' } })
     const answer = await sendRequest(port, { path: '/healthz' })
     assert.equal(answer.status, 200)
     assert.equal((await sendRequest(port, { method: 'HEAD', path: '/healthz' })).text, '')
@@ -21,8 +21,13 @@ describe('health and readiness', () => {
 
   it('/readyz shows only the status without the token, and all details with it', async (t) => {
     const failed = { state: 'failed', reason: 'the token was refused' } as const
-    const state: Readiness = { status: 'ready', platforms: { telegram: failed }, degraded: ['disk'], connecting: true }
-    const { port } = await runServer(t, { readiness: () => state })
+    const state: Readiness = {
+      status: () => 'ready',
+      platforms: () => ({ telegram: failed }),
+      degraded: () => ['disk'],
+      isConnecting: () => true,
+    }
+    const { port } = await runServer(t, { readiness: state })
     assert.equal((await sendRequest(port, { path: '/readyz' })).text, '{"status":"ready"}')
     assert.equal(
       (await sendRequest(port, { path: '/readyz', headers: withToken({}, 'wrong') })).text,
@@ -38,7 +43,7 @@ describe('health and readiness', () => {
   for (const status of ['starting', 'draining'] as const) {
     it(`while ${status} /readyz is 503 and work is refused, but pages and the gateway's own routes are served`, async (t) => {
       const admin = { method: 'GET', path: '/admin', access: 'token', handle: () => new Response('ok') } as const
-      const { port } = await runServer(t, { readiness: () => ({ ...readyState, status }), adminRoutes: [admin] })
+      const { port } = await runServer(t, { readiness: { ...readyState, status: () => status }, adminRoutes: [admin] })
       const probe = await sendRequest(port, { path: '/readyz' })
       assert.equal(probe.status, 503)
       assert.equal(probe.text, `{"status":"${status}"}`)
@@ -54,7 +59,7 @@ describe('health and readiness', () => {
   }
 
   it('an address that a connecting platform may still register is 503, not 404', async (t) => {
-    const { port } = await runServer(t, { readiness: () => ({ ...readyState, connecting: true }) })
+    const { port } = await runServer(t, { readiness: { ...readyState, isConnecting: () => true } })
     assert.equal((await sendRequest(port, { path: '/v1/models', headers: withToken() })).status, 503)
     assert.equal((await sendRequest(port, { path: '/' })).status, 503)
     assert.equal((await sendRequest(port, { path: '/token', headers: withToken() })).status, 200)
@@ -458,7 +463,7 @@ describe('starting and stopping', () => {
       settings,
       allowed: () => settings,
       token: () => secret,
-      readiness: () => readyState,
+      readiness: readyState,
       log: silentLog,
     })
     await assert.rejects(second.start(), (error) => {
@@ -476,7 +481,7 @@ describe('starting and stopping', () => {
       settings,
       allowed: () => settings,
       token: () => secret,
-      readiness: () => readyState,
+      readiness: readyState,
       log: silentLog,
     })
     await assert.rejects(server.start(), { code: 'http/cannot-listen' })
@@ -488,7 +493,7 @@ describe('starting and stopping', () => {
       settings,
       allowed: () => settings,
       token: () => secret,
-      readiness: () => readyState,
+      readiness: readyState,
       log: silentLog,
     })
     t.after(() => server.stop())
@@ -544,7 +549,7 @@ describe('starting and stopping', () => {
       settings,
       allowed: () => settings,
       token: () => secret,
-      readiness: () => readyState,
+      readiness: readyState,
       log: silentLog,
     }).stop()
   })

@@ -14,7 +14,12 @@ import type { HttpRoute } from '../../src/platforms/http-route.ts'
 import { secret } from './refused-requests.ts'
 
 export { secret }
-export const readyState: Readiness = { status: 'ready', platforms: { web: { state: 'connected' } }, degraded: [] }
+export const readyState: Readiness = {
+  status: () => 'ready',
+  platforms: () => ({ web: { state: 'connected' } }),
+  degraded: () => [],
+  isConnecting: () => false,
+}
 
 export interface LogLine {
   readonly level: string
@@ -61,7 +66,7 @@ export async function runServer(
     settings,
     allowed: () => settings,
     token: () => secret,
-    readiness: () => readyState,
+    readiness: readyState,
     log,
     routes: echoRoutes,
     ...deps,

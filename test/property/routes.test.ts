@@ -8,6 +8,7 @@ import { apiRoutes } from '../../src/api/routes.ts'
 import { createAddressCheck } from '../../src/http/access.ts'
 import { guard } from '../../src/http/guard.ts'
 import { createRouteTable } from '../../src/http/route-table.ts'
+import { readyState } from '../http/support.ts'
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']
 
@@ -17,9 +18,8 @@ for (const { method, path, access } of apiRoutes)
 
 function decide(method: string, target: string) {
   const addresses = createAddressCheck({ host: '127.0.0.1', allowed_hosts: [], allowed_origins: [] })
-  const readiness = () => ({ status: 'ready' as const, platforms: {}, degraded: [] })
   const head = { method, target, host: '127.0.0.1', origin: undefined, authorization: 'Bearer token' }
-  return guard(head, { addresses, table, readiness, isAuthorised: () => true })
+  return guard(head, { addresses, table, readiness: readyState, isAuthorised: () => true })
 }
 
 test('each method of each path is its route or 405 with Allow, whatever stands in the variable parts', () => {

@@ -8,6 +8,7 @@ import { httpConfig } from '../../../../src/http/config.ts'
 import { createHttpServer } from '../../../../src/http/server.ts'
 import { HermesError } from '../../../../src/lib/errors.ts'
 import { silentLog } from '../../../../src/lib/log.ts'
+import { readyState } from '../../../http/support.ts'
 import { createRecordingContext } from '../../../kit/recording-context.ts'
 import { startTelegramServer } from '../../../kit/servers/telegram-server.ts'
 import { createVirtualTime } from '../../virtual-time.ts'
@@ -21,7 +22,7 @@ async function serve(t: TestContext) {
     settings: httpConfig.http.parse({ port: 0 }),
     allowed: () => httpConfig.http.parse({}),
     token: () => 'test-token-of-sufficient-length',
-    readiness: () => ({ status: 'ready', platforms: {}, degraded: [] }),
+    readiness: readyState,
     log: silentLog,
     limits: { graceMs: 0 },
   })
