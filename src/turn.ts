@@ -36,8 +36,8 @@ import type { SessionKey } from './message/ids.ts'
 import { noUsage } from './message/transcript.ts'
 import type { RunningTurns } from './sessions/running-turns.ts'
 import type { Turn } from './sessions/turn.ts'
+import { afterCommit, enlist, type TransactionPart } from './store/query.ts'
 import type { Retry } from './store/store.ts'
-import { afterCommit, enlist, type TransactionPart } from './store/transaction-part.ts'
 
 /** What turns need of the rest, by owner. */
 export interface TurnDeps extends AgentPorts {

@@ -402,7 +402,7 @@ const rules: Readonly<Record<string, { readonly pattern: RegExp; readonly except
   },
   'only a commit ends the parts of a transaction': {
     pattern: /\.(?:committed|rolledBack)(?:\?\.)?\(/,
-    except: /^src\/store\/(?:commit|transaction-part)\.ts$/,
+    except: /^src\/store\/(?:commit|query)\.ts$/,
   },
 }
 

@@ -3,8 +3,8 @@
  */
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
+import type { TransactionPart } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
-import type { TransactionPart } from '../store/transaction-part.ts'
 import type { ApprovalsConfig } from './config.ts'
 import { isGrantedInSession } from './queries.ts'
 import type { Questions } from './questions.ts'

@@ -4,7 +4,7 @@
 
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
-import type { TransactionPart } from '../store/transaction-part.ts'
+import type { TransactionPart } from '../store/query.ts'
 
 /** The message in which a command was typed. */
 export interface TypedMessage {

@@ -6,7 +6,7 @@
 import type { Authority } from '../message/authority.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import type { TransactionPart } from '../store/transaction-part.ts'
+import type { TransactionPart } from '../store/query.ts'
 import type { TypedMessage } from './busy.ts'
 
 export interface CommandContext {

@@ -5,7 +5,7 @@
 import type { Authority, Role } from '../message/authority.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource, Target } from '../message/source.ts'
-import type { TransactionPart } from '../store/transaction-part.ts'
+import type { TransactionPart } from '../store/query.ts'
 import type { CommandDescription } from './command.ts'
 import type { CurrentModel, ModelConversation } from './model.ts'
 import type { SessionStatus } from './session.ts'

@@ -5,7 +5,7 @@
 import type { Spent } from '../lib/format-cost.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import type { TransactionPart } from '../store/transaction-part.ts'
+import type { TransactionPart } from '../store/query.ts'
 import type { CommandContext } from './command.ts'
 import type { TaskServices } from './tasks.ts'
 

@@ -3,8 +3,8 @@
  * they ended, and every other one of the rollback. No other file does either.
  */
 import type { EnlistedPart, PartStep, Transaction } from './query.ts'
+import { enlist } from './query.ts'
 import type { Retry, Store, TransactionExecutor } from './store.ts'
-import { enlist } from './transaction-part.ts'
 
 /** @param onError receives an error of `committed` or `rolledBack`; must not throw */
 export function createStore(executor: TransactionExecutor, onError: (error: unknown) => void): Store {

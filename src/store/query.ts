@@ -3,6 +3,9 @@
  *
  * A transaction body contains no `await`, clock, randomness or environment; it receives them as arguments. The SQLite executor
  * therefore runs it synchronously between BEGIN and COMMIT, and a PostgreSQL executor can await each step of the same code.
+ *
+ * A part of a transaction states what it writes, and what follows the commit or the rollback. A part enlists further parts while
+ * it writes, so that the caller that commits the whole needs to know only one part.
  */
 import type { CompiledQuery, Kysely } from 'kysely'
 import type { Database } from './schema.ts'
@@ -10,7 +13,7 @@ import type { Database } from './schema.ts'
 /** For conditions that must equal the condition of a partial index: the database does not use the index for bound values. */
 export { sql } from 'kysely'
 
-export type SqlValue = string | number | null
+type SqlValue = string | number | null
 export type QueryParams = Readonly<Record<string, SqlValue>>
 
 /** A parameter of a query. The executor compiles each query once and binds the values later. */
@@ -38,7 +41,7 @@ export interface QueryStep {
   readonly params: QueryParams
 }
 
-/** A step that asks the database nothing: what follows the end of the transaction. `transaction-part.ts` creates it. */
+/** A step that asks the database nothing: what follows the end of the transaction. */
 export interface PartStep {
   readonly part: EnlistedPart
   /** Set when everything of the part is written. */
@@ -83,4 +86,39 @@ export function* row<P extends QueryParams, Row>(of: Query<P, Row>, params: P): 
 /** Runs a query without result. */
 export function* exec<P extends QueryParams, Row>(of: Query<P, Row>, params: P): Transaction<void> {
   yield { query: of, params }
+}
+
+/** Its functions do not depend on `this`. */
+export interface TransactionPart<Result = void> {
+  /** Runs within the transaction, and again when the transaction is repeated: it must not rely on an earlier try. */
+  readonly write: (now: number) => Transaction<Result>
+  /** Called once, after the commit, with what `write` has returned. An error is logged and changes nothing. */
+  readonly committed?: ((result: Result) => void) | undefined
+  /** Called once if the transaction, with all its tries, has not stored the part. */
+  readonly rolledBack?: (() => void) | undefined
+  /** What `write` enlists and is known before: it is rolled back also when `write` does not come to it. */
+  readonly parts?: readonly EnlistedPart[] | undefined
+}
+
+/** Writes a part within the current transaction. Its `committed` follows those of the parts that have ended before it. */
+export function* enlist<Result>(part: TransactionPart<Result>, now: number): Transaction<Result> {
+  yield { part }
+  const result = yield* part.write(now)
+  yield { part, committed: () => part.committed?.(result) }
+  return result
+}
+
+/** Several parts as one. */
+export function combine(parts: readonly TransactionPart[]): TransactionPart {
+  return {
+    parts,
+    *write(now) {
+      for (const part of parts) yield* enlist(part, now)
+    },
+  }
+}
+
+/** Calls `effect` once the current transaction is committed, after the effects before it. */
+export function* afterCommit(effect: () => void): Transaction<void> {
+  yield { part: {}, committed: effect }
 }

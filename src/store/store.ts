@@ -2,8 +2,7 @@
  * The contract of the store, which runs transactions without knowing their meaning. SQLite implements it. An executor for
  * PostgreSQL has the same two methods and passes the same contract suite.
  */
-import type { PartStep, Transaction } from './query.ts'
-import type { TransactionPart } from './transaction-part.ts'
+import type { PartStep, Transaction, TransactionPart } from './query.ts'
 
 export interface Store {
   /**

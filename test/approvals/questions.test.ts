@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Question } from '../../src/approvals/question.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { brand } from '../../src/lib/ids.ts'
-import { enlist, type TransactionPart } from '../../src/store/transaction-part.ts'
+import { enlist, type TransactionPart } from '../../src/store/query.ts'
 import { ada, bob, key, openQuestions, slashQuestion } from './support.ts'
 
 test('a question is sent with its buttons', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { enlist, type TransactionPart } from '../../src/store/transaction-part.ts'
+import { enlist, type TransactionPart } from '../../src/store/query.ts'
 import { createDeferred, limited, lost, openOutbox, rejected, temporary, unauthorised } from './support.ts'
 
 test('a reply reaches its chat as a reply to its message', async (t) => {

@@ -1,7 +1,7 @@
 /**
  * Messages about commands that run in the background.
  */
-import type { TransactionPart } from '../../store/transaction-part.ts'
+import type { TransactionPart } from '../../store/query.ts'
 import type { ProcessEntry } from './environment.ts'
 
 /** Messages about background commands. */

@@ -2,7 +2,7 @@
  * The interfaces through which the agent loop persists and publishes its progress. `src/flows/turn/` implements them.
  */
 import type { AssistantMessage, ImagePart, ToolCall, ToolMode, Usage } from '../../message/transcript.ts'
-import type { TransactionPart } from '../../store/transaction-part.ts'
+import type { TransactionPart } from '../../store/query.ts'
 import type { ModelTrouble } from '../models/request-model.ts'
 
 export interface Journal {

@@ -3,7 +3,7 @@
  * the call, so that it is sent once even if the process ends in between.
  */
 import { z } from 'zod'
-import type { TransactionPart } from '../../store/transaction-part.ts'
+import type { TransactionPart } from '../../store/query.ts'
 import { toErrorJson } from '../support/result-json.ts'
 import { defineToolCode, type ToolCaller } from './tool.ts'
 

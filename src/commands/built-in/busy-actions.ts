@@ -3,7 +3,7 @@
  */
 
 import { type BusyInputMode, busyInputModes } from '../../message/conversation-choices.ts'
-import type { TransactionPart } from '../../store/transaction-part.ts'
+import type { TransactionPart } from '../../store/query.ts'
 import type { BusyServices, EnqueueResult } from '../busy.ts'
 import type { CommandContext } from '../command.ts'
 

@@ -5,7 +5,7 @@
 import { formatCost } from '../../lib/format-cost.ts'
 import { toShortLine } from '../../lib/redact.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
-import type { TransactionPart } from '../../store/transaction-part.ts'
+import type { TransactionPart } from '../../store/query.ts'
 import type { CommandContext } from '../command.ts'
 import type { ConversationEntry, ConversationServices, Insights, RetryResult, UndoResult } from '../conversation.ts'
 import { toTitle } from './title.ts'

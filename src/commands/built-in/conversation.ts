@@ -4,7 +4,7 @@
  */
 
 import { reasoningEfforts } from '../../message/conversation-choices.ts'
-import type { TransactionPart } from '../../store/transaction-part.ts'
+import type { TransactionPart } from '../../store/query.ts'
 import type { CheckpointServices } from '../checkpoint.ts'
 import type { ConversationChoices } from '../choices.ts'
 import { type CommandContext, defineCommand } from '../command.ts'

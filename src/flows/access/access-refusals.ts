@@ -15,8 +15,8 @@ import { forgetSentTexts, isReplyStored } from '../../outbox/one-time-notices.ts
 import type { Outbox } from '../../outbox/outbox.ts'
 import { codeSeconds, type Pairing, type PairingRequest, type RequestResult } from '../../pairing/pairing.ts'
 import type { AccountPolicy } from '../../platforms/accounts.ts'
+import { afterCommit, enlist } from '../../store/query.ts'
 import type { Runtime } from '../../store/runtime.ts'
-import { afterCommit, enlist } from '../../store/transaction-part.ts'
 
 /** Rejects `store/…`; the platform then delivers the message again. */
 export type HandleRefusal = (event: MessageEvent, reason: string) => Promise<void>

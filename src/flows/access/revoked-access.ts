@@ -9,9 +9,8 @@ import { addTraceEntry, type TraceSubject } from '../../inbox/trace.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
-import type { Transaction } from '../../store/query.ts'
+import type { Transaction, TransactionPart } from '../../store/query.ts'
 import type { Runtime } from '../../store/runtime.ts'
-import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { SessionServices } from '../sessions/session-services.ts'
 
 type StopEvent = SessionServices['stopEvent']

@@ -7,7 +7,7 @@ import type { SessionKey } from '../../message/ids.ts'
 import { targetOf } from '../../message/source.ts'
 import type { SessionSettings } from '../../sessions/session-state.ts'
 import type { OpenTurn } from '../../sessions/turns.ts'
-import type { TransactionPart } from '../../store/transaction-part.ts'
+import type { TransactionPart } from '../../store/query.ts'
 import type { BusyDecision } from './decide.ts'
 import type { BusyDeps } from './deps.ts'
 

@@ -11,7 +11,7 @@ import type { SessionKey } from '../../message/ids.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
-import { enlist, type TransactionPart } from '../../store/transaction-part.ts'
+import { enlist, type TransactionPart } from '../../store/query.ts'
 import type { BusyDeps } from './deps.ts'
 
 /** A burst ends when no message was refused for this time. */

@@ -30,10 +30,9 @@ import {
 import { countMessages, sessionById, spentInSession } from '../../sessions/session-queries.ts'
 import { ensureSession, epochOptions, findSessionState } from '../../sessions/session-state.ts'
 import { readTranscript, type TranscriptEntry, usageOfTurn } from '../../sessions/transcript.ts'
-import { row, type Transaction } from '../../store/query.ts'
+import { afterCommit, row, type Transaction, type TransactionPart } from '../../store/query.ts'
 import type { VisibleSessions } from '../../store/sqlite/visible-sessions.ts'
 import type { Store } from '../../store/store.ts'
-import { afterCommit, type TransactionPart } from '../../store/transaction-part.ts'
 import { sessionScopeOf } from '../sessions/session-scope.ts'
 import type { ConversationChange, ReplacedSession, SessionServices } from '../sessions/session-services.ts'
 

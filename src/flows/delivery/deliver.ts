@@ -5,7 +5,7 @@
 import type { Authority } from '../../message/authority.ts'
 import type { Target } from '../../message/source.ts'
 import type { Outbox, Reply } from '../../outbox/outbox.ts'
-import { combine, type TransactionPart } from '../../store/transaction-part.ts'
+import { combine, type TransactionPart } from '../../store/query.ts'
 
 export interface DeliveryContent {
   /** Never used twice: a second delivery with the same key sends nothing. */

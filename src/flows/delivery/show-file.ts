@@ -6,7 +6,7 @@ import { targetOf } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { shownFileKey } from '../../outbox/queries.ts'
 import type { Turn } from '../../sessions/turn.ts'
-import type { TransactionPart } from '../../store/transaction-part.ts'
+import type { TransactionPart } from '../../store/query.ts'
 import { mediaTag } from './deliver.ts'
 
 /** @param turn of a person who waits in a chat */

@@ -23,9 +23,8 @@ import type { SessionSource } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { changeSessionSetting, readSessionSettings, type SessionSettings } from '../../sessions/session-state.ts'
 import type { Turn } from '../../sessions/turn.ts'
-import type { Transaction } from '../../store/query.ts'
+import type { Transaction, TransactionPart } from '../../store/query.ts'
 import type { Runtime } from '../../store/runtime.ts'
-import type { TransactionPart } from '../../store/transaction-part.ts'
 import { createOutputWatch } from './output-watch.ts'
 
 interface ReportingGateway extends Omit<Runtime, 'home' | 'stopping'> {

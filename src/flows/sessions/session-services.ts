@@ -22,9 +22,8 @@ import type { RunningTurns } from '../../sessions/running-turns.ts'
 import { countMessages, sessionById, spentInSession } from '../../sessions/session-queries.ts'
 import { findSessionState, revokeEpoch, startNewSession } from '../../sessions/session-state.ts'
 import { endTurn, findOpenTurn, type OpenTurn, requestTurnStop } from '../../sessions/turns.ts'
-import { row, type Transaction } from '../../store/query.ts'
+import { afterCommit, row, type Transaction, type TransactionPart } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
-import { afterCommit, type TransactionPart } from '../../store/transaction-part.ts'
 
 export interface SessionServicesDeps {
   readonly store: Store

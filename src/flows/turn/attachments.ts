@@ -9,7 +9,7 @@ import { type Attachment, type MessageEvent, needsTranscript, parseCommand } fro
 import type { SessionKey } from '../../message/ids.ts'
 import { type RunningTurns, StopRequested } from '../../sessions/running-turns.ts'
 import type { Turn } from '../../sessions/turn.ts'
-import type { TransactionPart } from '../../store/transaction-part.ts'
+import type { TransactionPart } from '../../store/query.ts'
 import type { UnpreparedMessage } from './claim.ts'
 import type { TurnJournal } from './journal.ts'
 

@@ -44,8 +44,8 @@ import {
   wasEffectStarted,
 } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
+import { combine, enlist, type TransactionPart } from '../../store/query.ts'
 import type { Retry, Store } from '../../store/store.ts'
-import { combine, enlist, type TransactionPart } from '../../store/transaction-part.ts'
 import type { ResetIfDue } from './automatic-reset.ts'
 import { type Claim, type ClaimRules, claimNextTurn, type MergeFollowing } from './claim.ts'
 import type { Steered } from './steer.ts'

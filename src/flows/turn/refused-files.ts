@@ -6,7 +6,7 @@ import { type Attachment, hasWaitingUser, type MessageEvent } from '../../messag
 import { targetOf } from '../../message/source.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
-import type { TransactionPart } from '../../store/transaction-part.ts'
+import type { TransactionPart } from '../../store/query.ts'
 
 /** `undefined` when there is nothing to tell, or no person who reads it. */
 export function prepareRefusedFilesNotice(

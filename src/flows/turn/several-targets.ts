@@ -3,7 +3,7 @@
  */
 import type { Target } from '../../message/source.ts'
 import type { Outbox, Reply } from '../../outbox/outbox.ts'
-import { combine, type TransactionPart } from '../../store/transaction-part.ts'
+import { combine, type TransactionPart } from '../../store/query.ts'
 
 /** The reply in its own chat and in further ones, stored together. Throws as `prepare`. */
 export function prepareForAll(

@@ -10,8 +10,8 @@ import { type Attachment, isAttended, type MessageEvent, needsTranscript } from 
 import { targetOf } from '../../message/source.ts'
 import { toLabel, toMarkdownLabel } from '../../message/untrusted-text.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
+import type { TransactionPart } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
-import type { TransactionPart } from '../../store/transaction-part.ts'
 import type { MediaServices } from '../models/media-services.ts'
 import type { Transcribed } from './attachments.ts'
 

@@ -3,7 +3,7 @@
  * loaded only then.
  */
 import { z } from 'zod'
-import type { TransactionPart } from '../../../store/transaction-part.ts'
+import type { TransactionPart } from '../../../store/query.ts'
 import { MediaProviderError } from '../../media/media-provider-error.ts'
 import { toSpeech } from '../../media/speech-text.ts'
 import { toErrorJson } from '../../support/result-json.ts'
