@@ -7,7 +7,7 @@ import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import { createModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import { createTurnInfoFactory } from '../agent/models/turn-info.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
-import { createEmbeddedEngine } from '../engine/embedded-engine.ts'
+import { createEmbeddedEngine, createPlaces } from '../engine/embedded-engine.ts'
 import { createPairingControl } from '../flows/access/pairing-control.ts'
 import { type Approvals, createApprovals } from '../flows/approvals/approvals.ts'
 import { createAttachmentPolicy } from '../flows/chat/attachment-policy.ts'
@@ -28,10 +28,11 @@ import { createSecretFilter } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { type MessageEvent, parseCommand, withResetTrigger } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
-import { type SessionSource, targetOf } from '../message/source.ts'
+import { cronPlatform, type SessionSource, targetOf } from '../message/source.ts'
 import { createOutbox, type Outbox } from '../outbox/outbox.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
 import { createRunningTurns } from '../sessions/running-turns.ts'
+import { platformOf } from '../sessions/session-key.ts'
 import { composeHooks } from './compose-hooks.ts'
 import { composePluginRegistries, type PluginRegistries } from './compose-plugin-registries.ts'
 import type { AppContext } from './context.ts'
@@ -54,10 +55,12 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
     emitsEvents: accountDirectory.emitsEvents,
     log,
   })
+  const jobPlaces = createPlaces(() => settings().cron.max_parallel_jobs)
   const engine = createEmbeddedEngine({
     log,
     random,
     concurrency,
+    placesOf: (key) => (platformOf(key) === cronPlatform ? jobPlaces : undefined),
     onSaturated: (isSaturated) => modelCalls.turnMustWait(concurrency(), isSaturated),
   })
   const turnResults = createEventResults(store)
@@ -119,6 +122,7 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
   return {
     events,
     engine,
+    jobPlaces,
     commands,
     turnResults,
     runningTurns,

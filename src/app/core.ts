@@ -5,7 +5,7 @@ import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { TurnInfoFactory } from '../agent/models/turn-info.ts'
 import type { TurnInfo } from '../agent/support/agent-hooks.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine, Places } from '../engine/engine.ts'
 import type { PairingControl } from '../flows/access/pairing-control.ts'
 import type { Approvals } from '../flows/approvals/approvals.ts'
 import type { BusyArrivals } from '../flows/busy/arrivals.ts'
@@ -27,6 +27,8 @@ import type { PluginRegistries } from './compose-plugin-registries.ts'
 export interface Core {
   readonly events: GatewayEvents
   readonly engine: Engine
+  /** `cron.max_parallel_jobs`. */
+  readonly jobPlaces: Places
   readonly commands: CommandRegistry
   readonly turnResults: EventResults
   readonly runningTurns: RunningTurns

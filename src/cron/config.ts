@@ -28,7 +28,12 @@ export const cronConfig = {
         .min(0)
         .default(7)
         .describe('Days for which the record of a job that will not run again is kept.'),
-      max_parallel_jobs: z.int().min(1).max(64).default(4).describe('How many jobs run at once. The others wait.'),
+      max_parallel_jobs: z
+        .int()
+        .min(1)
+        .max(64)
+        .default(4)
+        .describe('How many jobs run at once. The messages of the others are stored, and wait.'),
       script_timeout: z
         .number()
         .positive()

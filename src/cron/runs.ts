@@ -27,26 +27,17 @@ export interface Runs {
   idle(): Promise<void>
 }
 
-/** @param maxParallel how many runs go on at once; the others wait */
-export function createRuns(runtime: RunRuntime, steps: RunSteps, maxParallel: () => number, wait = sleep): Runs {
+/** Limits how many jobs work at once. The turns of jobs take the same places when they begin. */
+export interface JobPlaces {
+  /** Rejects with the signal's reason. */
+  enter(signal: AbortSignal): Promise<void>
+  leave(): void
+}
+
+export function createRuns(runtime: RunRuntime, steps: RunSteps, places: JobPlaces, wait = sleep): Runs {
   const { store, clock, log, stopping, failpoint } = runtime
   const { finish, giveUp, writeOutput } = createRunEnd(runtime, steps)
   const open = new Set<Promise<void>>()
-  let active = 0
-  const waiting: (() => void)[] = []
-
-  /** Resolves when this run may go on. */
-  async function enter(): Promise<void> {
-    if (active < maxParallel()) active += 1
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-  }
-
-  /** Hands the place over, unless the limit was lowered meanwhile. */
-  function leave(): void {
-    const next = active > maxParallel() ? undefined : waiting.shift()
-    if (next === undefined) active -= 1
-    else next()
-  }
 
   function track(work: () => Promise<void>): void {
     const tracked = work().finally(() => open.delete(tracked))
@@ -55,24 +46,19 @@ export function createRuns(runtime: RunRuntime, steps: RunSteps, maxParallel: ()
 
   /** Never rejects. A run that cannot be carried out in some attempts ends with an error. */
   async function carryOut(run: JobRun): Promise<void> {
-    await enter()
     const { id, name } = run.stored.job
     log.info({ event: 'cron.started', job: id, name, slot: timeText(run.slot) }, 'a scheduled job begins')
-    try {
-      for (let attempt = 1; !stopping.aborted; attempt++) {
-        try {
-          await execute(run)
-          return
-        } catch (error) {
-          // The record of the run stays, and the next start goes on with it.
-          if (stopping.aborted) return
-          log.error({ event: 'cron.run_failed', job: id, attempt, err: error }, 'a run of a scheduled job failed')
-          if (attempt >= maxAttempts) return await end(run, messageOf(error))
-          await wait(retryMs * 2 ** attempt, stopping)
-        }
+    for (let attempt = 1; !stopping.aborted; attempt++) {
+      try {
+        await execute(run)
+        return
+      } catch (error) {
+        // The record of the run stays, and the next start goes on with it.
+        if (stopping.aborted) return
+        log.error({ event: 'cron.run_failed', job: id, attempt, err: error }, 'a run of a scheduled job failed')
+        if (attempt >= maxAttempts) return await end(run, messageOf(error))
+        await wait(retryMs * 2 ** attempt, stopping)
       }
-    } finally {
-      leave()
     }
   }
 
@@ -101,8 +87,17 @@ export function createRuns(runtime: RunRuntime, steps: RunSteps, maxParallel: ()
   }
 
   async function runScriptOnce(run: JobRun): Promise<ScriptResult> {
-    await updateRun(run, { scriptStarted: true })
-    failpoint('cron:script')
+    await places.enter(stopping)
+    try {
+      await updateRun(run, { scriptStarted: true })
+      failpoint('cron:script')
+      return await runScript(run)
+    } finally {
+      places.leave()
+    }
+  }
+
+  async function runScript(run: JobRun): Promise<ScriptResult> {
     try {
       const result = await steps.runScript(run, stopping)
       failpoint('cron:script-ended')
@@ -113,6 +108,7 @@ export function createRuns(runtime: RunRuntime, steps: RunSteps, maxParallel: ()
     }
   }
 
+  /** The message is stored at once. Its turn waits for a place. */
   async function askAgent(run: JobRun, scriptOutput: string | undefined): Promise<void> {
     const text = await steps.composePrompt(run.stored, scriptOutput)
     const seq = await steps.startTurn(run, text)

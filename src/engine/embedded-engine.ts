@@ -7,7 +7,7 @@ import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { backoffMs, maxTimerMs, onAbort, sleep, withTimeout } from '../lib/timers.ts'
 import type { QueueKind, SessionKey } from '../message/ids.ts'
-import type { Engine, QueueWorker } from './engine.ts'
+import type { Engine, Places, QueueWorker } from './engine.ts'
 import { createSuspects, type Suspects } from './suspects.ts'
 
 export interface EmbeddedEngineDeps {
@@ -15,6 +15,8 @@ export interface EmbeddedEngineDeps {
   readonly random: () => number
   /** Maximum number of concurrent turns; control queues do not count. */
   readonly concurrency: () => number
+  /** Where the turns of a session also need a place. Most need none. Cheap. */
+  placesOf?(key: SessionKey): Places | undefined
   /** Called when a turn must wait for the end of another one. `isSaturated`: whether a turn still does. Cheap. */
   onSaturated?(isSaturated: () => boolean): void
 }
@@ -22,6 +24,7 @@ export interface EmbeddedEngineDeps {
 interface QueueRun {
   readonly key: SessionKey
   readonly queue: QueueKind
+  readonly places: Places | undefined
   /** Work arrived while the worker was running. The worker may have missed it, so it runs again. */
   rerun: boolean
   /** Consecutive failures. */
@@ -30,6 +33,10 @@ interface QueueRun {
   endBackoff: (() => void) | undefined
   /** The slot of the running turn; undefined while no turn runs. */
   slot: TurnSlot | undefined
+}
+
+function createRun(key: SessionKey, queue: QueueKind, places: Places | undefined): QueueRun {
+  return { key, queue, places, rerun: false, failures: 0, endBackoff: undefined, slot: undefined }
 }
 
 function idOf(key: SessionKey, queue: QueueKind): string {
@@ -56,7 +63,7 @@ function createDrainWaiters(isDrained: () => boolean) {
   }
 }
 
-export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: EmbeddedEngineDeps): Engine {
+export function createEmbeddedEngine({ log, random, concurrency, placesOf, onSaturated }: EmbeddedEngineDeps): Engine {
   // `wake` may be called within another session, whose async context must not be inherited.
   const runDetached = AsyncLocalStorage.snapshot()
   const active = new Map<string, QueueRun>()
@@ -75,11 +82,9 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
     let mustWait = false
     for (const [id, run] of waiting) {
       if (worker === undefined || stopping) return
-      if (run.queue === 'turn' && !slots.isFree()) {
-        mustWait = true
-        continue
-      }
-      if (suspects?.mustWait(id) === true) continue
+      const hasSlot = run.queue === 'control' || slots.isFree()
+      mustWait ||= !hasSlot
+      if (!hasSlot || !hasPlace(run, fill) || suspects?.mustWait(id) === true) continue
       suspects?.started(id)
       waiting.delete(id)
       active.set(id, run)
@@ -89,12 +94,11 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
     if (mustWait) onSaturated?.(isSaturated)
   }
 
-  function isSaturated(): boolean {
-    return !slots.isFree() && [...waiting.values()].some(({ queue }) => queue === 'turn')
-  }
+  const isSaturated = () => !slots.isFree() && hasTurnWithPlace(waiting.values())
 
   async function work(id: string, run: QueueRun, runQueue: QueueWorker): Promise<void> {
     run.slot = run.queue === 'turn' ? slots.take() : undefined
+    run.places?.take()
     do {
       run.rerun = false
       try {
@@ -110,6 +114,7 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
     } while (run.rerun && run.failures === 0 && !stopping && !(run.queue === 'turn' && isSaturated()))
     if (run.slot !== undefined) slots.release(run.slot)
     run.slot = undefined
+    run.places?.leave()
     suspects?.clear(id)
     if (run.failures > 0 && !stopping) await backOff(run)
     active.delete(id)
@@ -141,7 +146,7 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
       run.rerun = true
       run.endBackoff?.()
     } else if (!waiting.has(id)) {
-      waiting.set(id, { key, queue, rerun: false, failures: 0, endBackoff: undefined, slot: undefined })
+      waiting.set(id, createRun(key, queue, queue === 'turn' ? placesOf?.(key) : undefined))
     }
     fill()
   }
@@ -200,6 +205,19 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
     idle: drain.wait,
     load: () => ({ running: slots.used(), waiting: waiting.size + backingOff() + timers.size }),
   }
+}
+
+/** @param onFree called as soon as there is a place, if there is none now */
+function hasPlace({ places }: QueueRun, onFree: () => void): boolean {
+  const isFree = places?.isFree() !== false
+  if (!isFree) places?.whenFree(onFree)
+  return isFree
+}
+
+/** Whether a turn waits for nothing but a slot. */
+function hasTurnWithPlace(runs: Iterable<QueueRun>): boolean {
+  for (const { queue, places } of runs) if (queue === 'turn' && places?.isFree() !== false) return true
+  return false
 }
 
 interface TurnSlot {
@@ -315,5 +333,42 @@ function createTurnSlots(limit: () => number, onFree: () => void): TurnSlots {
     },
     resume,
     used: () => used,
+  }
+}
+
+/** @param limit may change; who has a place keeps it */
+export function createPlaces(limit: () => number): Places {
+  const waiters = new Set<() => void>()
+  let used = 0
+  const isFree = () => used < limit()
+  const take = () => {
+    used += 1
+  }
+  return {
+    isFree,
+    take,
+    leave() {
+      used -= 1
+      for (const call of waiters) {
+        if (!isFree()) return
+        waiters.delete(call)
+        call()
+      }
+    },
+    whenFree: (call) => void waiters.add(call),
+    async enter(signal) {
+      signal.throwIfAborted()
+      if (isFree()) return take()
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const enterNow = () => {
+        take()
+        resolve()
+      }
+      const removeListener = onAbort(signal, () => {
+        if (waiters.delete(enterNow)) reject(signal.reason)
+      })
+      waiters.add(enterNow)
+      await promise.finally(removeListener)
+    },
   }
 }

@@ -43,3 +43,15 @@ export interface Engine {
   /** The number of running and waiting turns, for the status. */
   load(): { readonly running: number; readonly waiting: number }
 }
+
+/** Places for work of one kind, of which only so much goes on at once. They are given in the order in which they were waited for. */
+export interface Places {
+  isFree(): boolean
+  /** Takes a place, beyond the limit if necessary. */
+  take(): void
+  leave(): void
+  /** Calls once, as soon as a place is free. A function that waits already waits once. */
+  whenFree(call: () => void): void
+  /** Waits for a place and takes it. Rejects with the signal's reason. */
+  enter(signal: AbortSignal): Promise<void>
+}

@@ -49,7 +49,7 @@ function startRuns(t: TestContext, store: Store, wait: () => Promise<void>) {
       writeOutput: async () => '',
       deliver: async () => '',
     },
-    () => 2,
+    { enter: async () => undefined, leave: () => undefined },
     wait,
   )
 }

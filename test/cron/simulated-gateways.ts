@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JobRun, RunSteps } from '../../src/cron/run-end.ts'
 import { createRuns } from '../../src/cron/runs.ts'
 import { createScheduler } from '../../src/cron/scheduler.ts'
+import { createPlaces } from '../../src/engine/embedded-engine.ts'
 import { acceptEvent } from '../../src/inbox/queries.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { Transaction } from '../../src/store/query.ts'
@@ -79,12 +80,8 @@ export class SimulatedGateway {
       writeOutput: () => this.#guard(async () => ''),
       deliver: (run, text) => this.#guard(async () => this.#deliver(run, text)),
     }
-    const runs = createRuns(
-      runtime,
-      steps,
-      () => 2,
-      (ms) => this.#wait(ms),
-    )
+    const places = createPlaces(() => 2)
+    const runs = createRuns(runtime, steps, places, (ms) => this.#wait(ms))
     const scheduler = createScheduler(
       {
         ...{ ...common, failpoint },

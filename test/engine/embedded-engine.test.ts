@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createEmbeddedEngine } from '../../src/engine/embedded-engine.ts'
+import { createEmbeddedEngine, createPlaces } from '../../src/engine/embedded-engine.ts'
 import { brand } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
@@ -163,4 +163,49 @@ test('a turn that must wait for another one is reported until it runs', async ()
   assert.equal(reports[0]?.(), false)
   second.end()
   await engine.idle()
+})
+
+test('a session that waits for a place holds up no other, and has it when it is free', async () => {
+  const places = createPlaces(() => 1)
+  const engine = createEmbeddedEngine({
+    log: silentLog,
+    random: () => 0,
+    concurrency: () => 8,
+    placesOf: (key) => (key.startsWith('job') ? places : undefined),
+  })
+  const held = heldWorker()
+  engine.start(held.worker)
+  for (const key of ['job 1', 'job 2', 'job 3', 'a']) engine.wake(brand<SessionKey>(key), 'turn')
+  engine.wake(brand<SessionKey>('job 2'), 'control')
+  assert.deepEqual(held.names(), ['job 1 turn', 'a turn', 'job 2 control'])
+  const { end: endFirst, ...first } = await held.call(1)
+  assert.equal(first.name, 'job 1 turn')
+  // A script that asked later than the second job is served before the third one.
+  const script = places.enter(new AbortController().signal)
+  endFirst()
+  const second = await held.call(4)
+  assert.equal(second.name, 'job 2 turn')
+  second.end()
+  await script
+  assert.equal(held.names().length, 4)
+  places.leave()
+  const third = await held.call(5)
+  assert.equal(third.name, 'job 3 turn')
+  for (const call of [third, await held.call(2), await held.call(3)]) call.end()
+  await engine.idle()
+  assert.equal(places.isFree(), true)
+})
+
+test('a wait for a place that is given up hands nothing over', async () => {
+  const places = createPlaces(() => 1)
+  const patient = new AbortController()
+  const impatient = new AbortController()
+  await places.enter(patient.signal)
+  const left = places.enter(impatient.signal)
+  const next = places.enter(patient.signal)
+  impatient.abort(new Error('too long'))
+  await assert.rejects(left, /too long/)
+  places.leave()
+  await next
+  assert.equal(places.isFree(), false)
 })

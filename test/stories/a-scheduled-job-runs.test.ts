@@ -122,6 +122,35 @@ describe('a scheduled job', () => {
   })
 })
 
+describe('many scheduled jobs that are due at once', () => {
+  it('have their messages stored before the first of them is answered, and run in their places', async (t) => {
+    const released = Promise.withResolvers<void>()
+    const ids = Array.from({ length: 30 }, (_, index) => `job${index}`)
+    let running = 0
+    let mostRunning = 0
+    const gateway = await startTestGateway(t, {
+      config: { cron: { max_parallel_jobs: 2 } },
+      prepare: (home) => writeJobs(home, ...ids.map((id) => job({ id, deliver: 'local' }))),
+      model() {
+        running += 1
+        mostRunning = Math.max(mostRunning, running)
+        const gate = async (frame: number) => {
+          await released.promise
+          if (frame === 0) running -= 1
+        }
+        return { text: 'done', gate }
+      },
+    })
+    for (const id of ids) await gateway.waitForLog({ event: 'inbox.accepted', session: new RegExp(`:${id}_`) })
+    await gateway.modelRequest(1)
+    assert.equal(gateway.model.requests.length, 2)
+    released.resolve()
+    for (const id of ids) await gateway.waitForLog({ event: 'cron.ended', job: id, ok: true })
+    assert.equal(mostRunning, 2)
+    assert.equal(gateway.model.requests.length, ids.length)
+  })
+})
+
 const owned = { roles: { owners: ['fake:user'] } }
 
 describe('people schedule jobs', () => {

@@ -5,6 +5,7 @@ import type { Environment } from '../../agent/environments/environment.ts'
 import type { Skills } from '../../agent/skills/skills.ts'
 import type { CustomToolsets, SelectableTool } from '../../agent/toolsets/select-tools.ts'
 import type { CronConfig } from '../../cron/config.ts'
+import type { JobPlaces } from '../../cron/runs.ts'
 import type { EventResults } from '../../inbox/event-results.ts'
 import type { Inbox } from '../../inbox/inbox.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
@@ -32,6 +33,8 @@ export interface CronCore {
   readonly turnResults: Pick<EventResults, 'wait'>
   readonly outbox: Pick<Outbox, 'prepare' | 'withhold'>
   readonly sessionServices: Pick<SessionServices, 'stopEvent'>
+  /** The turns of jobs take them too. */
+  readonly jobPlaces: JobPlaces
   /** `jobFired` neither throws nor waits. */
   readonly events: Pick<GatewayEvents, 'jobFired'>
 }

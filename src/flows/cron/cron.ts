@@ -63,7 +63,7 @@ export async function openCron(
   }
   const { jobs, file } = openStoredJobs(runtime, names, core.sessionServices.stopEvent)
   const mirror = createMirror(gateway, file, setTimer)
-  const runs = createRuns(runtime, runSteps(gateway, core, agent), () => settings().cron.max_parallel_jobs)
+  const runs = createRuns(runtime, runSteps(gateway, core, agent), core.jobPlaces)
   const scheduler = createScheduler(
     {
       ...{ store, clock, log, failpoint, setTimer },

@@ -74,10 +74,11 @@ async function measureDue({ progress }: BenchOptions): Promise<Row[]> {
         note: `p50 ${median(numbers(claimed)).toFixed(0)} ms`,
       },
       {
-        name: `the same until the message of the job is stored, four jobs at work at a time, p99`,
-        measured: quantile(numbers(fired), 0.99),
+        name: 'the same until the last message of a job is in the inbox',
+        measured: Math.max(...numbers(fired)),
         unit: 'ms',
-        note: `p50 ${median(numbers(fired)).toFixed(0)} ms; the time of the turns before it`,
+        bar: 5_000,
+        note: `p50 ${median(numbers(fired)).toFixed(0)} ms; four turns of jobs at a time`,
       },
       { name: 'jobs that fired twice or not at all', measured: Math.abs(count - fired.length), unit: 'events', bar: 0 },
     ]
