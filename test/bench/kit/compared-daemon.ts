@@ -14,6 +14,10 @@ import { withHome } from './home.ts'
 import { cpuMsOf, rssMbOf } from './proc.ts'
 import { type BenchVendor, platformsSection, withVendor } from './vendor.ts'
 
+/** The texts of lines of the log: version 0.1.0 names no events. */
+const readyLine = /"msg":"ready"/
+const connectedLine = /"platform":"telegram".*"msg":"platform connected"/
+
 export interface ComparedDaemon {
   /** The users of its Telegram. */
   readonly telegram: BenchVendor
@@ -53,8 +57,8 @@ ${platformsSection(platforms)}`
       await measureStart(checkout, home)
       const child = spawnDaemon(checkout, home)
       try {
-        const connected = waitForLine(child.stderr, /"platform":"telegram".*"event":"platform.connected"/)
-        await waitForLine(child.stderr, '"event":"gateway.ready"')
+        const connected = waitForLine(child.stderr, connectedLine)
+        await waitForLine(child.stderr, readyLine)
         await connected
         child.stderr?.resume()
         const pid = child.pid ?? 0
@@ -80,7 +84,7 @@ async function measureStart(checkout: string, home: string): Promise<DaemonStart
   const begun = performance.now()
   const child = spawnDaemon(checkout, home)
   try {
-    await waitForLine(child.stderr, '"event":"gateway.ready"')
+    await waitForLine(child.stderr, readyLine)
     const measured = { readyMs: performance.now() - begun, readyCpuMs: cpuMsOf(child.pid ?? 0) }
     child.stderr?.resume()
     const exited = once(child, 'exit')
