@@ -27,7 +27,7 @@ import {
   type TurnRole,
 } from './flows/turn/steps.ts'
 import type { TurnQueue } from './flows/turn/turn-queue.ts'
-import type { EventResults } from './inbox/event-results.ts'
+import type { EventResults } from './inbox/inbox.ts'
 import { isHermesError, isTransientError, messageOf } from './lib/errors.ts'
 import type { Logger } from './lib/log.ts'
 import { backoffMs, sleep } from './lib/timers.ts'

@@ -52,7 +52,7 @@ import type { GatewayAdmin, GatewayStatus, InstallationReport, StatusReport } fr
 import type { CurrentModel, ModelConversation, ModelServices } from '../commands/model.ts'
 import type { StopControl } from '../commands/session.ts'
 import type { TaskServices } from '../commands/tasks.ts'
-import { lazy } from '../lib/lazy.ts'
+import { lazy } from '../lib/cache.ts'
 import type { VisibleSessions } from '../store/sqlite/visible-sessions.ts'
 import type { AgentRuntime } from './compose-agent.ts'
 import type { AppContext } from './context.ts'

@@ -23,7 +23,7 @@ import type { AgentServices, CommandReportAccess } from '../flows/tools/agent-se
 import { createAgentServices } from '../flows/tools/create-agent-services.ts'
 import type { ResultFiles } from '../flows/tools/result-files.ts'
 import { findAttachmentPaths } from '../inbox/queries.ts'
-import { lazy } from '../lib/lazy.ts'
+import { lazy } from '../lib/cache.ts'
 import { isAttended } from '../message/event.ts'
 import { declaredToolsets } from '../platforms/registry.ts'
 import { sessionsWithSetting } from '../sessions/session-state.ts'

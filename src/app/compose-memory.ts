@@ -3,7 +3,7 @@
  */
 
 import type { OwnMemory } from '../flows/prompt/own-memory.ts'
-import { lazy } from '../lib/lazy.ts'
+import { lazy } from '../lib/cache.ts'
 import { createRedactor } from '../lib/redact.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import type { AppContext } from './context.ts'

@@ -8,7 +8,7 @@ import { type AdapterServices, createPlatformContext } from '../flows/platform/p
 import type { FileServices } from '../flows/platform/platform-files.ts'
 import { openGatewayToken } from '../http/gateway-token.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
-import { lazy } from '../lib/lazy.ts'
+import { lazy } from '../lib/cache.ts'
 import type { Log } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'

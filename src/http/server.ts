@@ -3,8 +3,8 @@
  * up in our own table, because platforms add them after the server has started.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { lazy } from '../lib/cache.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
-import { lazy } from '../lib/lazy.ts'
 import type { Logger } from '../lib/log.ts'
 import type { HttpRoute } from '../platforms/http-route.ts'
 import { type AddressCheck, createAddressCheck, isBearerToken } from './access.ts'

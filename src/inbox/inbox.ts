@@ -1,18 +1,22 @@
 /**
- * Accepts events: an event is refused, recognised as a duplicate, or stored. The platform is acknowledged only after that.
+ * Accepts events: an event is refused, recognised as a duplicate, or stored. The platform is acknowledged only after that. A caller
+ * may wait for the result of an event; the results are stored, and only the waiting callers are held here.
  */
 import { HermesError } from '../lib/errors.ts'
+import { raceAbort } from '../lib/timers.ts'
 import type { AcceptResult, ReadCursor } from '../message/accept-result.ts'
 import type { MessageChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
 import { truncateForHooks } from '../message/hook-events.ts'
 import type { EventKey, SessionKey } from '../message/ids.ts'
+import type { TurnResult } from '../message/turn-result.ts'
 import { afterCommit } from '../store/query.ts'
+import type { Store } from '../store/store.ts'
 import { createChangeHandler } from './changes.ts'
 import { advanceCursor, advanceExistingCursor } from './cursors.ts'
 import type { BusyArrival, InboxDeps } from './deps.ts'
 import { createPreDispatch } from './pre-dispatch.ts'
-import { acceptEvent, type NewEvent, urgentKind } from './queries.ts'
+import { acceptEvent, findEventState, type NewEvent, urgentKind } from './queries.ts'
 import { serializeEvent, withAuthority } from './stored-event.ts'
 
 export type { InboxDeps } from './deps.ts'
@@ -171,4 +175,56 @@ function toMessageContext({ source, text, messageId }: MessageEvent) {
     message: truncateForHooks(text),
     message_full: text,
   }
+}
+
+export interface EventResults {
+  /** Resolves with the result of an event. Rejects with the signal's reason, or when the event does not exist. */
+  wait(seq: number, signal: AbortSignal): Promise<TurnResult>
+  /** The result of an event, `undefined` while it waits or is processed, or null when there is no such event (any more). */
+  find(seq: number): Promise<TurnResult | null | undefined>
+  /** Called after the result was stored. */
+  publish(seq: number, result: TurnResult): void
+}
+
+type Waiter = (result: TurnResult) => void
+
+export function createEventResults(store: Store): EventResults {
+  const waiters = new Map<number, Set<Waiter>>()
+
+  async function wait(seq: number, signal: AbortSignal): Promise<TurnResult> {
+    signal.throwIfAborted()
+    const { promise, resolve } = Promise.withResolvers<TurnResult>()
+    // Registered before the query, so that a result in between is not missed.
+    const listeners = waiters.get(seq) ?? new Set()
+    waiters.set(seq, listeners.add(resolve))
+    try {
+      const stored = storedResult(seq).then((known) => {
+        if (known === null) throw new Error(`no event has the number ${seq}`)
+        return known ?? promise
+      })
+      return await raceAbort(Promise.race([promise, stored]), signal)
+    } finally {
+      listeners.delete(resolve)
+      if (listeners.size === 0) waiters.delete(seq)
+    }
+  }
+
+  async function storedResult(seq: number): Promise<TurnResult | null | undefined> {
+    const state = await store.run(() => findEventState(seq))
+    if (state === undefined) return null
+    return state.outcome === null ? undefined : parseTurnResult(state.outcome)
+  }
+
+  return {
+    wait,
+    find: storedResult,
+    publish(seq, result) {
+      for (const resolve of waiters.get(seq) ?? []) resolve(result)
+    },
+  }
+}
+
+/** @param text JSON that the inbox has written, so its shape is known. */
+function parseTurnResult(text: string): TurnResult {
+  return JSON.parse(text)
 }

@@ -4,8 +4,8 @@
  */
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { lazy } from './cache.ts'
 import { asRecord } from './json.ts'
-import { lazy } from './lazy.ts'
 import { type ParsedYaml, parseYaml } from './yaml.ts'
 
 /** A JSON object: the key of a text -> its value. Only texts without issues have an entry. */

@@ -1,8 +1,9 @@
 /**
  * Logs a condition once per key, so that a condition that persists does not fill the log.
  */
+
+import { createLruCache } from './cache.ts'
 import type { LogEventFields, Logger } from './log.ts'
-import { createLruCache } from './lru-cache.ts'
 
 /** Logs the first message of a key as a warning and its repetitions at level debug. */
 export type WarnOnce = (key: string, fields: LogEventFields, message: string) => void

@@ -1,9 +1,10 @@
 /**
  * Failures: which registration caused an error, how it is logged, and how events describe it.
  */
+
+import { createLruCache } from '../lib/cache.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { createLruCache } from '../lib/lru-cache.ts'
 import type { Fields } from './contract.ts'
 import { isGuardrailRejected } from './guardrail-rejected.ts'
 

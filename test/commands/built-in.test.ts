@@ -24,7 +24,7 @@ import type { SessionCompressor, SessionReset, SessionStatus, StopControl } from
 import { createEmbeddedEngine } from '../../src/engine/embedded-engine.ts'
 import { createSessionServices } from '../../src/flows/sessions/session-services.ts'
 import { createTurnJournal } from '../../src/flows/turn/journal.ts'
-import { createEventResults } from '../../src/inbox/event-results.ts'
+import { createEventResults } from '../../src/inbox/inbox.ts'
 import { acceptEvent } from '../../src/inbox/queries.ts'
 import { brand } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/log.ts'

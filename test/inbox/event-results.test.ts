@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { type TestContext, test } from 'node:test'
-import { createEventResults } from '../../src/inbox/event-results.ts'
+import { createEventResults } from '../../src/inbox/inbox.ts'
 import { acceptEvent, finishEvent } from '../../src/inbox/queries.ts'
 import type { TurnResult } from '../../src/message/turn-result.ts'
 import { openStore } from '../kit/open-store.ts'

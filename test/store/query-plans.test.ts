@@ -18,7 +18,7 @@ import { createTurnJournal } from '../../src/flows/turn/journal.ts'
 import { applyDeletion, applyEdit } from '../../src/inbox/apply-change.ts'
 import { advanceCursor, listCursors } from '../../src/inbox/cursors.ts'
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../../src/inbox/dead-letters.ts'
-import { createEventResults } from '../../src/inbox/event-results.ts'
+import { createEventResults } from '../../src/inbox/inbox.ts'
 import {
   acceptEvent,
   countQueuedEvents,

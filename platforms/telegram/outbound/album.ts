@@ -6,9 +6,9 @@ import type { AlbumFile, AlbumResult, GroupableFile, OutboundAlbum } from '#sdk'
 import type { UploadedFile } from '../connection/api.ts'
 import { rejected } from '../errors.ts'
 import { asId, asRecord, type JsonRecord } from '../inbound/payload.ts'
-import type { ChatCalls } from './chat-calls.ts'
 import { checkUploadSize, mediaMethodOf, openFile } from './media.ts'
 import { captionFields, maxCaptionChars, mediaFields, renderText } from './render.ts'
+import type { ChatCalls } from './text.ts'
 
 /** Limit of Telegram. */
 export const maxAlbumFiles = 10

@@ -5,9 +5,8 @@
 import { type GroupableFile, messageOf, type OutboundAttachment, type OutboundMessage, type SendResult } from '#sdk'
 import { ApiError, catchApiError } from '../errors.ts'
 import type { JsonRecord } from '../inbound/payload.ts'
-import { type ChatCalls, sentResult } from './chat-calls.ts'
 import { maxCaptionChars, mediaFields, type RenderedText, renderText } from './render.ts'
-import { sendText } from './text.ts'
+import { type ChatCalls, sendText, sentResult } from './text.ts'
 import { voiceDuration } from './voice-duration.ts'
 
 /** Sends a file with its caption. A caption that is too long follows as a separate message. Throws `ApiError`. */

@@ -5,11 +5,9 @@ import type { PlatformAdapter, SendResult, Target } from '#sdk'
 import type { TelegramAccount } from '../account.ts'
 import { ApiError, catchApiError, withoutMaybeSent } from '../errors.ts'
 import { albumGroupOf, maxAlbumFiles, sendAlbum } from './album.ts'
-import { type ChatCalls, createChatCalls } from './chat-calls.ts'
 import { sendFile } from './media.ts'
-import { createNativeDrafts } from './native-drafts.ts'
 import { deleteRequest, typingRequest } from './render.ts'
-import { editText, noSuchMessageResult, sendText } from './text.ts'
+import { type ChatCalls, createChatCalls, createNativeDrafts, editText, noSuchMessageResult, sendText } from './text.ts'
 
 export type Sender = Required<Pick<PlatformAdapter, 'send' | 'albums' | 'edit' | 'remove' | 'typing' | 'nativeDrafts'>>
 

@@ -4,9 +4,9 @@
  */
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createLruCache } from '../../lib/cache.ts'
 import { HermesError } from '../../lib/errors.ts'
 import { undefinedIfMissing } from '../../lib/files.ts'
-import { createLruCache } from '../../lib/lru-cache.ts'
 import { type CheckpointsDeps, createCheckpointStore, isDirectory, orFailed, sizeOf } from './checkpoint-store.ts'
 import { folderOf } from './folder.ts'
 import { lastPruneFile, markPruned, pruneCheckpoints } from './prune.ts'

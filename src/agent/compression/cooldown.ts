@@ -1,7 +1,7 @@
 /**
  * Delays the next compression of a session after a failed summary: 60 s, then 300 s, then 900 s (contract §4.3).
  */
-import { createLruCache } from '../../lib/lru-cache.ts'
+import { createLruCache } from '../../lib/cache.ts'
 
 const cooldownsMs = [60_000, 300_000, 900_000]
 /** Limit of the sessions whose failures are kept in memory. */

@@ -1,7 +1,7 @@
 /**
  * A connection whose code is loaded with the first request: the SDK costs time and memory.
  */
-import { lazy } from '../../lib/lazy.ts'
+import { lazy } from '../../lib/cache.ts'
 import type { ConnectionDeps, ServerConnection } from './connection.ts'
 
 type ConnectionCode = Pick<typeof import('./connection.ts'), 'createServerConnection'>

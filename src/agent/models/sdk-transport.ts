@@ -3,9 +3,9 @@
  * retries and its stream decoder are not used.
  */
 
+import { lazy } from '../../lib/cache.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { isRecord } from '../../lib/json.ts'
-import { lazy } from '../../lib/lazy.ts'
 import type { ModelRequest } from '../support/model-request.ts'
 import { ModelError } from './provider.ts'
 import type { PictureOptions } from './provider-options.ts'

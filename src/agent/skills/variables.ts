@@ -2,7 +2,7 @@
  * The environment variables that skills declare. They reach the commands of a conversation after it has loaded the skill, and
  * only those that the operator has set and that are no credential of the gateway.
  */
-import { createLruCache } from '../../lib/lru-cache.ts'
+import { createLruCache } from '../../lib/cache.ts'
 import type { ChatMessage, ToolMessage } from '../../message/transcript.ts'
 import { isGatewayCredential } from '../environments/passed-variables.ts'
 import { invocationLine } from './invocation.ts'

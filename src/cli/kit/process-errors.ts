@@ -7,9 +7,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { existsSync, realpathSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createLruCache } from '../../lib/cache.ts'
 import { messageOf, stackOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
-import { createLruCache } from '../../lib/lru-cache.ts'
 
 export interface ProcessErrorHandlers {
   /** Runs code of a plugin. The timers and sockets that it opens are attributed to the plugin. */

@@ -5,8 +5,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import { addRefusal } from '../../inbox/trace.ts'
+import { createLruCache } from '../../lib/cache.ts'
 import { messageOf } from '../../lib/errors.ts'
-import { createLruCache } from '../../lib/lru-cache.ts'
 import { defaultProfile, locateProfile } from '../../lib/profiles.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'

@@ -4,8 +4,8 @@
 
 import type { Config } from '../../config/load.ts'
 import type { ConfigShape } from '../../config/section.ts'
+import { lazy } from '../../lib/cache.ts'
 import { isHermesError } from '../../lib/errors.ts'
-import { lazy } from '../../lib/lazy.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
 import type { Runtime } from '../../store/runtime.ts'

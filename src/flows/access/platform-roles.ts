@@ -3,9 +3,9 @@
  * a limited time. What cannot be looked up is unknown, and the person gets the lower role. Loaded with the first lookup.
  */
 
+import { createLruCache } from '../../lib/cache.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
-import { createLruCache } from '../../lib/lru-cache.ts'
 import { linkAbortSignal, withTimeout } from '../../lib/timers.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { PlatformAdapter } from '../../platforms/adapter.ts'

@@ -2,7 +2,7 @@
  * What the handling of messages for busy conversations needs of the gateway.
  */
 import type { Engine } from '../../engine/engine.ts'
-import type { EventResults } from '../../inbox/event-results.ts'
+import type { EventResults } from '../../inbox/inbox.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { RunningTurns } from '../../sessions/running-turns.ts'

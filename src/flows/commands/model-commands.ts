@@ -3,8 +3,8 @@
  */
 
 import type { CurrentModel, ListedProvider, ModelConversation, ModelServices } from '../../commands/model.ts'
+import { lazy } from '../../lib/cache.ts'
 import { messageOf } from '../../lib/errors.ts'
-import { lazy } from '../../lib/lazy.ts'
 import { changeSessionSetting, readSessionSettings } from '../../sessions/session-state.ts'
 import type { Runtime } from '../../store/runtime.ts'
 import type { AgentModels } from '../models/agent-models.ts'

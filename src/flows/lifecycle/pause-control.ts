@@ -1,7 +1,7 @@
 /**
  * Pauses the agent, and ends the pause. The code is loaded with the first pause.
  */
-import { lazy } from '../../lib/lazy.ts'
+import { lazy } from '../../lib/cache.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { Runtime } from '../../store/runtime.ts'
 import type { PausedTurns } from './pause.ts'

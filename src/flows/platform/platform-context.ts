@@ -4,8 +4,7 @@
 
 import type { CommandRegistry } from '../../commands/registry.ts'
 import { listCursors } from '../../inbox/cursors.ts'
-import type { EventResults } from '../../inbox/event-results.ts'
-import type { Inbox } from '../../inbox/inbox.ts'
+import type { EventResults, Inbox } from '../../inbox/inbox.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { SecretRegistry } from '../../lib/redact.ts'
 import { onAbort, withTimeout } from '../../lib/timers.ts'

@@ -5,7 +5,7 @@
 
 import type { EnvironmentKind } from '../../agent/environments/kind.ts'
 import type { Environment } from '../../config/environment.ts'
-import { lazy } from '../../lib/lazy.ts'
+import { lazy } from '../../lib/cache.ts'
 import { raceAbort, withTimeout } from '../../lib/timers.ts'
 import type { Middleware } from '../../middleware/managed-call.ts'
 import type { PluginsConfig } from '../../plugins/config.ts'

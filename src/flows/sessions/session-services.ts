@@ -4,7 +4,7 @@
 import { textReply } from '../../commands/command.ts'
 import type { SessionCompressor, SessionReset, SessionStatus, StopOutcome } from '../../commands/session.ts'
 import type { Engine } from '../../engine/engine.ts'
-import type { EventResults } from '../../inbox/event-results.ts'
+import type { EventResults } from '../../inbox/inbox.ts'
 import {
   countQueuedEvents,
   detachFollowing,

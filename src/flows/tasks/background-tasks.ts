@@ -4,8 +4,7 @@
  * gateway events, so that a hook that starts a task is not called by it again.
  */
 
-import type { EventResults } from '../../inbox/event-results.ts'
-import type { Inbox } from '../../inbox/inbox.ts'
+import type { EventResults, Inbox } from '../../inbox/inbox.ts'
 import { findEventPayload, listOpenEventsOfPlatform } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { brand, sessionIdAt } from '../../lib/ids.ts'

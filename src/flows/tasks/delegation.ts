@@ -1,7 +1,7 @@
 /**
  * Sub-agents in the background, as turns see them. Their code is loaded with the first of them.
  */
-import { lazy } from '../../lib/lazy.ts'
+import { lazy } from '../../lib/cache.ts'
 import type { Delegation } from '../turn/steps.ts'
 import type { DelegatedTurns } from './delegated-turns.ts'
 import type { DelegationDeps } from './hand-in.ts'

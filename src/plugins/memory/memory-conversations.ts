@@ -2,7 +2,7 @@
  * The conversations in which a memory provider is used: for each person in each of them, the provider is initialized once.
  */
 
-import { createLruCache } from '../../lib/lru-cache.ts'
+import { createLruCache } from '../../lib/cache.ts'
 import { commandLinePlatform } from '../../message/source.ts'
 import type { MemoryContext } from '../memory-provider.ts'
 import type { MemoryOwner } from '../plugin-memory.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createSessionServices } from '../../../src/flows/sessions/session-services.ts'
-import { createEventResults } from '../../../src/inbox/event-results.ts'
+import { createEventResults } from '../../../src/inbox/inbox.ts'
 import { acceptEvent, claimEvent, findEventState } from '../../../src/inbox/queries.ts'
 import { bindMessage } from '../../../src/inbox/waiting-messages.ts'
 import { brand } from '../../../src/lib/ids.ts'

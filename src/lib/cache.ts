@@ -1,6 +1,6 @@
 /**
- * A map with a maximum size that drops the least recently used entry, so that memory stays bounded, and results that are remembered
- * in one.
+ * Values that are made once: one that is made with its first use, a map that drops the least recently used entry, so that memory
+ * stays bounded, and results that are remembered in such a map.
  */
 export interface LruCache<Value> {
   get(key: string): Value | undefined
@@ -30,7 +30,7 @@ export function createLruCache<Value>(maxEntries: number): LruCache<Value> {
 }
 
 /** The result for `key`, which is computed once for as long as the same values stand behind it. A promise that rejects is forgotten. */
-export type Memo<Result> = (behind: readonly unknown[], key: string, compute: () => Result) => Result
+type Memo<Result> = (behind: readonly unknown[], key: string, compute: () => Result) => Result
 
 export function createMemo<Result>(maxEntries: number): Memo<Result> {
   let known: readonly unknown[] = []
@@ -47,4 +47,26 @@ export function createMemo<Result>(maxEntries: number): Memo<Result> {
     if (result instanceof Promise) result.catch(() => results.delete(key))
     return result
   }
+}
+
+interface Lazy<T> {
+  (): T
+  /** What was made; undefined before the first use. */
+  made(): T | undefined
+}
+
+/** Calls `load` once. A promise that rejects is forgotten, so that the next call tries again. */
+export function lazy<T>(load: () => T): Lazy<T> {
+  let loaded: { readonly value: T } | undefined
+  const get = (): T => {
+    if (loaded !== undefined) return loaded.value
+    const value = load()
+    loaded = { value }
+    if (value instanceof Promise)
+      value.catch(() => {
+        loaded = undefined
+      })
+    return value
+  }
+  return Object.assign(get, { made: () => loaded?.value })
 }

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLruCache, createMemo } from '../../src/lib/lru-cache.ts'
+import { createLruCache, createMemo } from '../../src/lib/cache.ts'
 
 test('beyond the limit the least recently used entry is dropped', () => {
   const recent = createLruCache<number>(2)
