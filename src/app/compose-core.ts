@@ -5,7 +5,7 @@
 
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import { createModelCallMonitor } from '../agent/models/model-call-monitor.ts'
-import { createTurnInfoFactory } from '../agent/models/turn-info.ts'
+import { createTurnInfoFactory } from '../agent/support/agent-hooks.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import { createEmbeddedEngine, createPlaces } from '../engine/embedded-engine.ts'
 import { createPairingControl } from '../flows/access/pairing-control.ts'

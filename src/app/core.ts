@@ -2,8 +2,7 @@
  * The parts of the gateway that are composed before the agent and that other compositions use.
  */
 import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
-import type { TurnInfoFactory } from '../agent/models/turn-info.ts'
-import type { TurnInfo } from '../agent/support/agent-hooks.ts'
+import type { TurnInfo, TurnInfoFactory } from '../agent/support/agent-hooks.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import type { Engine, Places } from '../engine/engine.ts'
 import type { PairingControl } from '../flows/access/pairing-control.ts'

@@ -2,9 +2,9 @@
  * Draws pictures with FAL (contract agent.md S9): one request that answers with the address of the picture.
  */
 import { asRecord, asString, parseJson } from '../../lib/json.ts'
-import { httpFetch, readBodyPrefix } from '../models/http-fetch.ts'
 import { failureToModelError, mapProviderError, parseProviderFailure } from '../models/map-provider-error.ts'
 import { ModelError } from '../models/provider.ts'
+import { httpFetch, readBodyPrefix } from '../models/transport.ts'
 import { callServer } from './call-server.ts'
 import { MediaProviderError } from './media-provider-error.ts'
 

@@ -6,10 +6,10 @@
 import { asRecord, isRecord, parseJson } from '../../lib/json.ts'
 import { readLimited } from '../../lib/read-limited.ts'
 import { catalogue } from './catalogue.ts'
-import { type FetchFunction, httpFetch } from './http-fetch.ts'
 import { failureToModelError, mapProviderError, parseProviderFailure } from './map-provider-error.ts'
 import { ModelError } from './provider.ts'
 import type { ProviderChoice } from './resolve-provider.ts'
+import { type FetchFunction, httpFetch } from './transport.ts'
 
 export interface ListedModel {
   readonly id: string

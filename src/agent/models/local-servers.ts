@@ -3,9 +3,9 @@
  * `hermes doctor`.
  */
 import { catalogue, type ProviderEntry } from './catalogue.ts'
-import type { FetchFunction } from './http-fetch.ts'
 import { type ListedModel, listModels } from './list-models.ts'
 import { type NamedServer, type ProviderChoice, resolveProvider } from './resolve-provider.ts'
+import type { FetchFunction } from './transport.ts'
 
 export interface LocalServer {
   /** A name of the catalogue: `ollama`. */

@@ -1,11 +1,17 @@
 /**
- * Reads server-sent events from a response body, with limits on the size of one event and of the whole stream.
+ * Reads the chunks of a response from its server-sent events, with limits on the size of one event and of the whole stream.
  *
  * The decoders of the SDKs are not used because they have no limits: one endless line fills the memory, and an aborted
  * stream ends like a complete one.
  */
+import { setImmediate } from 'node:timers/promises'
 import { createParser } from 'eventsource-parser'
+import { exceedsDepth, exceedsMaxDepth, isRecord, type JsonObject, parseJson } from '../../lib/json.ts'
+import { failureToModelError, type ProviderErrorContext, parseProviderFailure } from './map-provider-error.ts'
 import { ModelError } from './provider.ts'
+import type { StreamLimits } from './provider-options.ts'
+import { readBodyPrefix } from './transport.ts'
+import type { ResponseAggregator } from './wire-format.ts'
 
 export interface SseReader {
   /** The non-empty `data` of the events in the next network chunk, possibly none; null at the end. Rejects as the body does. */
@@ -25,9 +31,41 @@ export interface SseLimits {
   readonly maxStreamChars: number
 }
 
+/** The framing takes about ten characters for each character of text, so the stream has a larger limit than the response. */
+const STREAM_CHARS_FACTOR = 16
 const MAX_NON_EVENT_CHARS = 200
+const MAX_DEPTH = 200
+/** A complete stream normally ends at once. Reading its end keeps the connection open for the next call. */
+const DRAIN_TIMEOUT_MS = 250
+/** A server may send thousands of events at once. Other work of the process runs between them. */
+const MAX_BUSY_MS = 8
 const maxUnknownLines = 1_000
 const lineBreak = /[\r\n]/
+
+/** Throws `ModelError` when the response is no stream. */
+export async function openSseReader(
+  response: Response,
+  limits: StreamLimits,
+  context: ProviderErrorContext,
+): Promise<SseReader> {
+  const type = response.headers.get('content-type') ?? ''
+  if (response.body === null) throw new ModelError('bad-response', `${context.host} sent a response without a body.`)
+  if (/json|html/i.test(type)) throw await notAStreamError(response, type, context)
+  return createSseReader(response.body, {
+    maxEventChars: limits.maxChars,
+    maxStreamChars: limits.maxChars * STREAM_CHARS_FACTOR,
+  })
+}
+
+/** A 200 with one document instead of a stream: the error of a gateway, a login page, or a server that cannot stream. */
+async function notAStreamError(response: Response, type: string, context: ProviderErrorContext): Promise<ModelError> {
+  const body = response.body === null ? '' : await readBodyPrefix(response.body)
+  const parsed = parseJson(body)
+  if (isRecord(parsed) && parsed['error'] !== undefined && parsed['error'] !== null) {
+    return failureToModelError(parseProviderFailure(parsed), context)
+  }
+  return new ModelError('bad-response', `${context.host} sent one document (${type}) instead of a stream.`)
+}
 
 /** `read` throws `ModelError` (`bad-response`) when a limit is exceeded. */
 export function createSseReader(body: ReadableStream<Uint8Array>, limits: SseLimits): SseReader {
@@ -112,4 +150,51 @@ function isUnknownLine(text: string): boolean {
 
 function limitExceeded(what: string, chars: number): ModelError {
   return new ModelError('bad-response', `The model sent ${what} of more than ${chars} characters.`, { maxTries: 1 })
+}
+
+/** The chunks up to the end of the response. Throws `ModelError` for one that is no JSON object. */
+export async function* readChunks(reader: SseReader, aggregator: ResponseAggregator): AsyncGenerator<JsonObject> {
+  let busySince = performance.now()
+  for (;;) {
+    const askedAt = performance.now()
+    const events = await reader.read()
+    if (events === null) return
+    // While a read waits for the network, other work runs.
+    if (performance.now() - askedAt >= MAX_BUSY_MS) busySince = performance.now()
+    for (const data of events) {
+      if (performance.now() - busySince >= MAX_BUSY_MS) {
+        await setImmediate()
+        busySince = performance.now()
+      }
+      if (data === '[DONE]') aggregator.markDone()
+      else yield parseChunk(data)
+      if (aggregator.isDone) return
+    }
+    // Comments, and pieces of an event that is not complete.
+    if (events.length === 0 && performance.now() - busySince >= MAX_BUSY_MS) {
+      await setImmediate()
+      busySince = performance.now()
+    }
+  }
+}
+
+/** Waits for the end of a complete stream, with a limit. */
+export async function drainReader(reader: SseReader): Promise<void> {
+  const timer = setTimeout(() => void reader.cancel(), DRAIN_TIMEOUT_MS)
+  await reader.drain()
+  clearTimeout(timer)
+}
+
+function parseChunk(data: string): JsonObject {
+  const chunk = parseJson(data)
+  // Such text is not parsed.
+  if (chunk === undefined && exceedsMaxDepth(data)) throw tooDeepError()
+  if (!isRecord(chunk)) throw new ModelError('bad-response', 'The model sent a chunk that is not a JSON object.')
+  // A short chunk cannot be nested that deep.
+  if (data.length > 2 * MAX_DEPTH && exceedsDepth(chunk, MAX_DEPTH)) throw tooDeepError()
+  return chunk
+}
+
+function tooDeepError(): ModelError {
+  return new ModelError('bad-response', `The model sent JSON nested more than ${MAX_DEPTH} levels deep.`)
 }

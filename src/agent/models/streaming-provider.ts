@@ -2,26 +2,22 @@
  * A provider that streams its responses. The steps are the same for every vendor: open the connection, yield the chunks,
  * return the aggregated response, and map every failure to one `ModelError`.
  */
-import { setImmediate } from 'node:timers/promises'
-import type { JsonObject } from '../../lib/json.ts'
-import { exceedsDepth, exceedsMaxDepth, isRecord, parseJson } from '../../lib/json.ts'
+import { isRecord, type JsonObject } from '../../lib/json.ts'
+import { linkAbortSignal, maxTimerMs } from '../../lib/timers.ts'
 import type { ModelRequest } from '../support/model-request.ts'
-import { startCallTimeout } from './call-timeout.ts'
 import { createChunkCollector } from './chunk-collector.ts'
-import { readBodyPrefix } from './http-fetch.ts'
 import {
   failureToModelError,
   mapProviderError,
   type ProviderErrorContext,
   parseChunkFailure,
-  parseProviderFailure,
 } from './map-provider-error.ts'
 import { withoutForeignItems } from './normalize-messages.ts'
 import { ModelError, type Provider } from './provider.ts'
 import { type ProviderOptions, providerErrorContext, type StreamLimits } from './provider-options.ts'
-import { type ModelTransport, toWireRequest, type WireRequest } from './sdk-transport.ts'
 import { addServerSettings } from './server-request.ts'
-import { createSseReader, type SseReader } from './sse-reader.ts'
+import { drainReader, openSseReader, readChunks, type SseReader } from './sse-reader.ts'
+import { type ModelTransport, toWireRequest, type WireRequest } from './transport.ts'
 import type { ResponseAggregator, WireFormat } from './wire-format.ts'
 
 export function createStreamingProvider(format: WireFormat, send: ModelTransport, options: ProviderOptions): Provider {
@@ -60,14 +56,6 @@ export function createStreamingProvider(format: WireFormat, send: ModelTransport
     parseResponse: format.parseResponse,
   }
 }
-
-/** The framing takes about ten characters for each character of text, so the stream has a larger limit than the response. */
-const STREAM_CHARS_FACTOR = 16
-const MAX_DEPTH = 200
-/** A complete stream normally ends at once. Reading its end keeps the connection open for the next call. */
-const DRAIN_TIMEOUT_MS = 250
-/** A server may send thousands of events at once. Other work of the process runs between them. */
-const MAX_BUSY_MS = 8
 
 interface StreamResponseOptions {
   readonly send: ModelTransport
@@ -133,80 +121,10 @@ function inSeconds(ms: number): string {
   return `${Math.round(ms / 1000)} seconds`
 }
 
-async function* readChunks(reader: SseReader, aggregator: ResponseAggregator): AsyncGenerator<JsonObject> {
-  let busySince = performance.now()
-  for (;;) {
-    const askedAt = performance.now()
-    const events = await reader.read()
-    if (events === null) return
-    // While a read waits for the network, other work runs.
-    if (performance.now() - askedAt >= MAX_BUSY_MS) busySince = performance.now()
-    for (const data of events) {
-      if (performance.now() - busySince >= MAX_BUSY_MS) {
-        await setImmediate()
-        busySince = performance.now()
-      }
-      if (data === '[DONE]') aggregator.markDone()
-      else yield parseChunk(data)
-      if (aggregator.isDone) return
-    }
-    // Comments, and pieces of an event that is not complete.
-    if (events.length === 0 && performance.now() - busySince >= MAX_BUSY_MS) {
-      await setImmediate()
-      busySince = performance.now()
-    }
-  }
-}
-
-/** Waits for the end of a complete stream, with a limit. */
-async function drainReader(reader: SseReader): Promise<void> {
-  const timer = setTimeout(() => void reader.cancel(), DRAIN_TIMEOUT_MS)
-  await reader.drain()
-  clearTimeout(timer)
-}
-
-function parseChunk(data: string): JsonObject {
-  const chunk = parseJson(data)
-  // Such text is not parsed.
-  if (chunk === undefined && exceedsMaxDepth(data)) throw tooDeepError()
-  if (!isRecord(chunk)) throw new ModelError('bad-response', 'The model sent a chunk that is not a JSON object.')
-  // A short chunk cannot be nested that deep.
-  if (data.length > 2 * MAX_DEPTH && exceedsDepth(chunk, MAX_DEPTH)) throw tooDeepError()
-  return chunk
-}
-
-function tooDeepError(): ModelError {
-  return new ModelError('bad-response', `The model sent JSON nested more than ${MAX_DEPTH} levels deep.`)
-}
-
 export function isFailureChunk({ error, type }: JsonObject): boolean {
   return (
     isRecord(error) || (typeof error === 'string' && error !== '') || type === 'error' || type === 'response.failed'
   )
-}
-
-async function openSseReader(
-  response: Response,
-  limits: StreamLimits,
-  context: ProviderErrorContext,
-): Promise<SseReader> {
-  const type = response.headers.get('content-type') ?? ''
-  if (response.body === null) throw new ModelError('bad-response', `${context.host} sent a response without a body.`)
-  if (/json|html/i.test(type)) throw await notAStreamError(response, type, context)
-  return createSseReader(response.body, {
-    maxEventChars: limits.maxChars,
-    maxStreamChars: limits.maxChars * STREAM_CHARS_FACTOR,
-  })
-}
-
-/** A 200 with one document instead of a stream: the error of a gateway, a login page, or a server that cannot stream. */
-async function notAStreamError(response: Response, type: string, context: ProviderErrorContext): Promise<ModelError> {
-  const body = response.body === null ? '' : await readBodyPrefix(response.body)
-  const parsed = parseJson(body)
-  if (isRecord(parsed) && parsed['error'] !== undefined && parsed['error'] !== null) {
-    return failureToModelError(parseProviderFailure(parsed), context)
-  }
-  return new ModelError('bad-response', `${context.host} sent one document (${type}) instead of a stream.`)
 }
 
 function incompleteStreamError(context: ProviderErrorContext, reader: SseReader): ModelError {
@@ -229,4 +147,77 @@ export function toAbortError(signal: AbortSignal): Error {
   return signal.reason instanceof Error
     ? signal.reason
     : new Error('the model call was aborted', { cause: signal.reason })
+}
+
+export interface CallTimeLimits {
+  /** Without output of the model. */
+  readonly idleMs: number
+  /** Limits the time of the whole call. */
+  readonly totalMs: number
+}
+
+/** The time limits of one model call. */
+interface CallTimeout {
+  /** Aborts with the turn, or when a limit is exceeded. */
+  readonly signal: AbortSignal
+  /** The limit that caused the abort; undefined while none is exceeded. */
+  readonly exceeded: keyof CallTimeLimits | undefined
+  /** Milliseconds without output, without the time of the caller. */
+  idleMs(): number
+  /** The model has sent output: starts counting the idle time again. */
+  progress(): void
+  /** Stops counting the idle time while the caller handles a chunk: that time is not the vendor's. */
+  pause(): void
+  /** Continues counting. */
+  resume(): void
+  /** Releases the timer and the turn's signal. */
+  stop(): void
+}
+
+/** `now` is a monotonic clock in milliseconds. The timeout starts at once. */
+export function startCallTimeout(
+  turnSignal: AbortSignal,
+  { idleMs, totalMs }: CallTimeLimits,
+  now: () => number = () => performance.now(),
+): CallTimeout {
+  const linked = linkAbortSignal(turnSignal)
+  const startedAt = now()
+  let since = startedAt
+  let pausedAt: number | undefined
+  let exceeded: CallTimeout['exceeded']
+  const idleTime = () => (pausedAt ?? now()) - since
+  // One timer that reads the clock when it fires: chunks arrive too often to reset a timer for each of them.
+  const checkElapsed = (): void => {
+    const time = now()
+    const idleLeftMs = pausedAt === undefined ? idleMs - idleTime() : idleMs
+    const totalLeftMs = totalMs - (time - startedAt)
+    if (idleLeftMs > 0 && totalLeftMs > 0) {
+      timer = setTimeout(checkElapsed, Math.min(idleLeftMs, totalLeftMs, maxTimerMs))
+      return
+    }
+    exceeded = totalLeftMs <= 0 ? 'totalMs' : 'idleMs'
+    linked.abort()
+  }
+  let timer = setTimeout(checkElapsed, Math.min(idleMs, totalMs, maxTimerMs))
+  return {
+    signal: linked.signal,
+    get exceeded() {
+      return exceeded
+    },
+    idleMs: idleTime,
+    progress() {
+      since = now()
+    },
+    pause() {
+      pausedAt = now()
+    },
+    resume() {
+      if (pausedAt !== undefined) since += now() - pausedAt
+      pausedAt = undefined
+    },
+    stop() {
+      clearTimeout(timer)
+      linked.release()
+    },
+  }
 }

@@ -3,7 +3,7 @@
  * take no request without one.
  */
 import { randomUUID } from 'node:crypto'
-import { type FetchFunction, httpFetch } from './http-fetch.ts'
+import { type FetchFunction, httpFetch } from './transport.ts'
 
 export const uploadFetch: FetchFunction = async (input, init) => {
   if (!(init?.body instanceof FormData)) return await httpFetch(input, init)

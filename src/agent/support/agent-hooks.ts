@@ -4,11 +4,12 @@
  *
  * No method rejects unless its description says so. Payloads are built only for registered hooks.
  */
-
 import type { JsonObject } from '../../lib/json.ts'
 import type { Role } from '../../message/authority.ts'
+import type { BackgroundDelegation, MessageEvent } from '../../message/event.ts'
 import type { Usage } from '../../message/transcript.ts'
 import type { RewriteTrace } from '../../middleware/managed-call.ts'
+import type { Turn } from '../../sessions/turn.ts'
 import type { ModelRequest } from './model-request.ts'
 import type { SubagentResult, SubagentRole } from './subagent-result.ts'
 
@@ -217,4 +218,40 @@ export const noopAgentHooks: AgentHooks = {
   transformToolResult: async (_info, _args, { result }) => result,
   onSubagentStart: noop,
   onSubagentStop: noop,
+}
+
+type ProviderInfo = Pick<TurnInfo, 'baseUrl' | 'apiMode'> & { readonly name: string }
+
+export type TurnInfoFactory = (
+  turn: Pick<Turn, 'id' | 'sessionId' | 'sessionKey' | 'event' | 'authority'>,
+  chosen: { readonly model: string; readonly provider: ProviderInfo },
+) => TurnInfo
+
+/** @param routeOf `<platform>_<chat_type>`, or the route of a background task; '' on the command line. */
+export function createTurnInfoFactory(routeOf: (event: MessageEvent) => string): TurnInfoFactory {
+  return ({ id, sessionId, sessionKey, event, authority }, { provider, model }) => ({
+    sessionId,
+    sessionKey,
+    turnId: id,
+    taskId: event.task?.id ?? sessionId,
+    platform: event.source.platform,
+    route: routeOf(event),
+    senderId: event.source.userId ?? '',
+    role: authority.role,
+    ...(authority.userId === undefined ? {} : { causedBy: `${authority.platform}:${authority.userId}` }),
+    parentSessionId: event.task?.delegation?.sessionId ?? '',
+    ...(event.task?.delegation && subagentFieldsOf(event.task.delegation, sessionId)),
+    model,
+    provider: provider.name,
+    baseUrl: provider.baseUrl,
+    apiMode: provider.apiMode,
+  })
+}
+
+/** What a sub-agent in the background uses counts for the turn that has started it, too. */
+function subagentFieldsOf(
+  { turnId: rootTurnId, subagentId, role, depth, goal }: BackgroundDelegation,
+  sessionId: string,
+): Pick<TurnInfo, 'rootTurnId' | 'subagent'> {
+  return { rootTurnId, subagent: { sessionId, subagentId, role, depth, goal } }
 }

@@ -5,7 +5,7 @@
 import type { AgentConfig } from '../../agent/config.ts'
 import { flushMemory } from '../../agent/memory/flush.ts'
 import type { Auxiliary } from '../../agent/models/auxiliary.ts'
-import type { TurnInfoFactory } from '../../agent/models/turn-info.ts'
+import type { TurnInfoFactory } from '../../agent/support/agent-hooks.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { mock, type TestContext, test } from 'node:test'
-import { type CallTimeLimits, startCallTimeout } from '../../../src/agent/models/call-timeout.ts'
+import { type CallTimeLimits, startCallTimeout } from '../../../src/agent/models/streaming-provider.ts'
 
 function timeoutAt(t: TestContext, limits: CallTimeLimits) {
   mock.timers.enable({ apis: ['setTimeout'] })

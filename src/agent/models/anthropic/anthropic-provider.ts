@@ -1,11 +1,11 @@
 /**
  * The provider for Anthropic's Messages API and for compatible servers.
  */
-import { httpFetch, limitErrorBody } from '../http-fetch.ts'
+
 import type { Provider } from '../provider.ts'
 import type { ProviderOptions } from '../provider-options.ts'
-import { createSdkTransport } from '../sdk-transport.ts'
 import { createStreamingProvider } from '../streaming-provider.ts'
+import { createSdkTransport, httpFetch, limitErrorBody } from '../transport.ts'
 import type { WireFormat } from '../wire-format.ts'
 import { buildAnthropicRequest } from './request.ts'
 import {

@@ -4,9 +4,9 @@
  */
 import { OpenAI } from 'openai'
 import { asRecord, asString } from '../../../lib/json.ts'
-import type { FetchFunction } from '../http-fetch.ts'
 import { mapProviderError } from '../map-provider-error.ts'
 import { ModelError } from '../provider.ts'
+import type { FetchFunction } from '../transport.ts'
 import { uploadFetch } from '../upload-fetch.ts'
 import { createClientOptions } from './openai-providers.ts'
 

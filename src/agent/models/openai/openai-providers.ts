@@ -2,11 +2,10 @@
  * The providers for OpenAI's two APIs and for compatible servers.
  */
 import type { ClientOptions } from 'openai'
-import { type FetchFunction, httpFetch, limitErrorBody } from '../http-fetch.ts'
 import type { Provider } from '../provider.ts'
 import type { ProviderOptions } from '../provider-options.ts'
-import { createSdkTransport } from '../sdk-transport.ts'
 import { createStreamingProvider } from '../streaming-provider.ts'
+import { createSdkTransport, type FetchFunction, httpFetch, limitErrorBody } from '../transport.ts'
 import { createChatFormat } from './chat-completions.ts'
 import { responsesFormat } from './responses.ts'
 
