@@ -1,8 +1,8 @@
 /**
- * Watches files by polling, and directories with chokidar. Both kinds of watcher wait until what changed is at rest, and
+ * Watches files by themselves, and directories with chokidar. Both kinds of watcher wait until what changed is at rest, and
  * then report it once: saving and copying take several steps.
  */
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, type FSWatcher as FileNotifier, statSync, watch } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import type { ChokidarOptions, FSWatcher } from 'chokidar'
 import { type FileFingerprints, fingerprintOf, fingerprintsOf } from './file-fingerprint.ts'
@@ -14,8 +14,10 @@ export type ChangeListener = (paths: readonly string[]) => unknown
 
 export interface WatchFilesOptions {
   readonly log: Logger
-  /** Time between two checks, ms. */
+  /** Time between two checks of files of which the system reports nothing, ms. */
   readonly pollIntervalMs?: number
+  /** Changed files must be the same for this long before they are reported. */
+  readonly settleMs?: number
 }
 
 export interface FileWatcher {
@@ -36,43 +38,60 @@ export interface DirectoryWatcher extends FileWatcher {
   addFiles(paths: Iterable<string>): void
 }
 
-/** Changed files must be the same for this long before they are reported. */
-const settleMs = 60
+/** Changed files of a directory must be the same for this long before they are reported. */
+const directorySettleMs = 60
 /** A file that is written all the time is reported after this many checks. */
 const maxUnstableChecks = 5
 /** Directories that hold no code of the user. */
 const ignoredDirectoryPattern = /^(?:\..*|node_modules|__pycache__|venv|site-packages)$/
 
 /**
- * Watches a few files by polling. The files of the home are beside the database: the system's notifications for their
- * directory would wake the process at every write of a turn. Polling also sees links, mounts and network directories. The
- * polling of chokidar is not used, because it costs ten times as much: it polls the directory of each missing file, too.
- * Changes after the call are seen. Never throws.
+ * Watches a few files by the notifications of the system for each of them: those for their directory would wake the process
+ * at every write of a turn, because the database is beside them. A slow poll sees what the system does not report: missing
+ * files, links, mounts and network directories. Changes after the call are seen. Never throws.
  */
 export function watchFiles(
   paths: readonly string[],
   onChange: ChangeListener,
-  { log, pollIntervalMs = 250 }: WatchFilesOptions,
+  { log, pollIntervalMs = 1_000, settleMs = 200 }: WatchFilesOptions,
 ): FileWatcher {
   const reported = new Map(fingerprintsOf(paths))
-  const queue = createChangeQueue(reportChanged, { log, settleMs: pollIntervalMs })
+  const queue = createChangeQueue(reportChanged, { log, settleMs })
+  const notifiers = new Map(paths.map((path) => [path, notify(path, look)]))
   const changedPaths = () => paths.filter((path) => fingerprintOf(path) !== reported.get(path))
-  const timer = setInterval(() => {
+  const timer = setInterval(look, pollIntervalMs)
+
+  function look(): void {
     const changed = changedPaths()
     if (changed.length > 0) queue.push(...changed)
-  }, pollIntervalMs)
+  }
 
   function reportChanged(): unknown {
     const changed = changedPaths()
-    for (const path of changed) reported.set(path, fingerprintOf(path))
+    for (const path of changed) {
+      // Another file may have this path now. What happens to it from now on is seen.
+      notifiers.get(path)?.close()
+      notifiers.set(path, notify(path, look))
+      reported.set(path, fingerprintOf(path))
+    }
     return changed.length === 0 ? undefined : onChange(changed)
   }
 
   return {
     close() {
       clearInterval(timer)
+      for (const notifier of notifiers.values()) notifier?.close()
       queue.close()
     },
+  }
+}
+
+/** Calls after a change of the file that has this path now. Undefined where the system reports nothing: polling sees it. */
+function notify(path: string, onEvent: () => void): FileNotifier | undefined {
+  try {
+    return watch(path, { persistent: false }, onEvent).on('error', () => undefined)
+  } catch {
+    return undefined
   }
 }
 
@@ -86,7 +105,7 @@ export function watchDirectories(
   { log, depth, includes }: WatchDirectoriesOptions,
 ): DirectoryWatcher {
   const files = new Set<string>()
-  const queue = createChangeQueue(onChange, { log, settleMs })
+  const queue = createChangeQueue(onChange, { log, settleMs: directorySettleMs })
   const options: ChokidarOptions = { persistent: false, ignorePermissionErrors: true }
   const watchers = [
     openWatcher(directories, queue.push, {

@@ -88,7 +88,7 @@ export class SimulatedGateway {
         settings: () => ({ catchUp: true, timeZone: this.#world.timeZone }),
         setTimer: (call, ms) => this.#setTimer(call, ms, false),
       },
-      async () => undefined,
+      async () => false,
       (claimed) => this.#ifAlive(() => runs.begin(claimed)),
     )
     // It may be killed before it has recovered.

@@ -9,14 +9,14 @@ import { type Logger, silentLog } from '../../src/lib/log.ts'
 import { watchDirectories, watchFiles } from '../../src/lib/watch-files.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
-async function watching(t: TestContext, paths: readonly string[], log: Logger = silentLog) {
+async function watching(t: TestContext, paths: readonly string[], log: Logger = silentLog, pollIntervalMs = 5) {
   const bursts: (readonly string[])[] = []
   let wake: () => void = () => undefined
   const onChange = (changed: readonly string[]) => {
     bursts.push(changed)
     wake()
   }
-  const watch = watchFiles(paths, onChange, { log, pollIntervalMs: 5 })
+  const watch = watchFiles(paths, onChange, { log, pollIntervalMs, settleMs: 5 })
   t.after(() => watch.close())
   /** The next burst after the action. */
   const burstOf = async (action: () => void): Promise<readonly string[]> => {
@@ -62,6 +62,22 @@ it('a file in a directory that does not exist yet is reported when it is created
   assert.deepEqual(await burstOf(turn), [path])
 })
 
+it('a change of a file is reported by the system, however it is saved', async (t) => {
+  const folder = tempHome(t)
+  const path = join(folder, 'config.yaml')
+  writeFileSync(path, 'a')
+  const { burstOf } = await watching(t, [path], silentLog, 2 ** 31 - 1)
+  assert.deepEqual(await burstOf(() => writeFileSync(path, 'ab')), [path])
+  for (const text of ['abc', 'abcd']) {
+    const replace = () => {
+      writeFileSync(join(folder, 'new'), text)
+      renameSync(join(folder, 'new'), path)
+    }
+    assert.deepEqual(await burstOf(replace), [path])
+  }
+  assert.deepEqual(await burstOf(() => rmSync(path)), [path])
+})
+
 it('a file that changes continuously is reported', async (t) => {
   const path = join(tempHome(t), 'file')
   const { burstOf } = await watching(t, [path])
@@ -95,7 +111,7 @@ it('a listener that throws is logged, and later changes are reported', async (t)
       queueMicrotask(firstDone)
       throw new Error('the listener failed')
     },
-    { log, pollIntervalMs: 5 },
+    { log, pollIntervalMs: 5, settleMs: 5 },
   )
   t.after(() => watch.close())
   writeFileSync(path, 'a')
@@ -108,7 +124,7 @@ it('a listener that throws is logged, and later changes are reported', async (t)
 it('closing twice has no effect, and nothing is reported afterwards', async (t) => {
   const path = join(tempHome(t), 'file')
   let calls = 0
-  const watch = watchFiles([path], () => calls++, { log: silentLog, pollIntervalMs: 1 })
+  const watch = watchFiles([path], () => calls++, { log: silentLog, pollIntervalMs: 1, settleMs: 1 })
   watch.close()
   watch.close()
   const { burstOf } = await watching(t, [path])

@@ -165,7 +165,7 @@ function countTimers(): Promise<Row> {
           }
         },
       },
-      async () => undefined,
+      async () => false,
       () => undefined,
     )
     scheduler.start()
