@@ -133,7 +133,7 @@ export async function answerApproval(
   }
   if (resolved === 0)
     throw new ApiError(409, `The run '${run.id}' waits for no approval.`, { code: 'approval_not_pending' })
-  const named = { choice, ...(requestId === undefined ? {} : { request_id: requestId }), resolved }
+  const named = { choice, request_id: requestId, resolved }
   events.append?.({ event: 'approval.responded', ...named })
   return Response.json({ object: 'hermes.run.approval_response', run_id: run.id, ...named })
 }

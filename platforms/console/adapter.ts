@@ -60,7 +60,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       hub.publish(target.chatId, { type: 'settled', button: asked, text })
       return { success: true as const, messageId: id }
     }
-    const said = { id, text, ...(turnId === undefined ? {} : { turnId }) }
+    const said = { id, text, turnId }
     const shown = buttons === undefined ? said : { ...said, buttons }
     const event = { type: 'message' as const, kind: kind === 'notice' ? kind : ('message' as const), ...shown }
     hub.publish(target.chatId, final ? event : { type: 'draft', ...said })

@@ -6,7 +6,7 @@ import type { Button, ChatEntry, PlatformContext, TurnActivity } from '#sdk'
 
 interface TerminalText {
   readonly text: string
-  readonly turnId?: string
+  readonly turnId?: string | undefined
 }
 
 export type TerminalEvent =
@@ -69,9 +69,8 @@ export function createHub({ chats: stored, log }: Pick<PlatformContext, 'chats' 
       const entries = await stored.history(chat, query)
       const isMissed = ({ question }: ChatEntry) => (after === null ? question?.state === 'open' : true)
       for (const { id, kind, text, turnId, question } of entries.filter(isFromAgent).filter(isMissed)) {
-        const fields = turnId === undefined ? { text } : { text, turnId }
         const buttons = question?.state === 'open' ? { buttons: question.buttons } : {}
-        sendTo(chat, terminal, { type: 'missed', id, kind, ...fields, ...buttons })
+        sendTo(chat, terminal, { type: 'missed', id, kind, text, turnId, ...buttons })
       }
       sendTo(chat, terminal, { type: 'ready', cursor: entries.at(-1)?.id ?? after ?? '' })
     } catch (error) {

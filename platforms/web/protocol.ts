@@ -13,7 +13,7 @@ export interface WireEntry {
   readonly turnId?: string | undefined
   /** The id that the page created for the message. */
   readonly messageId?: string | undefined
-  readonly question?: WireQuestion
+  readonly question?: WireQuestion | undefined
   readonly files?: readonly WireFile[]
 }
 
@@ -62,9 +62,9 @@ export interface WireQuestion {
 export interface WireButton {
   readonly id: string
   readonly label: string
-  readonly style?: 'primary' | 'danger'
+  readonly style?: 'primary' | 'danger' | undefined
   /** The answer is the next message. */
-  readonly isText?: true
+  readonly isText?: true | undefined
 }
 
 /** A line of `GET /web/commands`. */

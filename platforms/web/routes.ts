@@ -155,13 +155,13 @@ export function createRoutes(context: PlatformContext, hub: Hub, files: PageFile
 
   function eventOf(chatId: string, text: string, messageId?: string): MessageEvent {
     return {
-      source: { ...sourceOf(chatId), ...(messageId === undefined ? {} : { messageId }) },
+      source: { ...sourceOf(chatId), messageId },
       text,
       messageType: parseCommand({ text }) === null ? 'text' : 'command',
       timestamp: context.clock(),
       // A person at the page sees what waits. `/busy` chooses otherwise.
       metadata: { busy: 'queue' },
-      ...(messageId === undefined ? {} : { messageId }),
+      messageId,
     }
   }
 }

@@ -57,7 +57,7 @@ export async function startTurn(
       ...{ id: `webhook_${digestOf(key)}`, deliver, route: platform },
       ...(alsoDeliver.length === 0 ? {} : { alsoDeliver }),
     },
-    ...(route.toolsets === undefined ? {} : { toolsets: route.toolsets }),
+    toolsets: route.toolsets,
     ...(skills === '' ? {} : { skills }),
   }
   const names: readonly [EventKey, ...EventKey[]] = [

@@ -84,11 +84,10 @@ export async function sendRequest(access: ApiAccess, path: string, call: ApiCall
   const { body, signal = null, method = body === undefined ? 'GET' : 'POST' } = call
   const type = body instanceof Blob ? 'application/octet-stream' : 'application/json'
   const headers = { authorization: `Bearer ${access.token}`, 'content-type': type }
-  const sent = body === undefined || body instanceof Blob ? body : JSON.stringify(body)
-  const payload = sent === undefined ? {} : { body: sent }
+  const sent = body instanceof Blob ? body : body === undefined ? null : JSON.stringify(body)
   let response: Response
   try {
-    response = await (access.fetch ?? fetch)(new URL(path, access.url), { method, headers, signal, ...payload })
+    response = await (access.fetch ?? fetch)(new URL(path, access.url), { method, headers, signal, body: sent })
   } catch (error) {
     if (error instanceof HermesError) throw error
     if (signal?.aborted === true && !isTimeout(signal.reason)) throw error

@@ -77,7 +77,7 @@ export function buttonsOf(id: string, { kind, choices }: Pick<Question, 'kind' |
   return pressable.map(({ answer, label, style }, index) => ({
     id: buttonId(id, kind, answer, index),
     label,
-    ...(style === undefined ? {} : { style }),
+    style,
     ...(answer === 'other' ? { isText: true as const } : {}),
   }))
 }

@@ -1,6 +1,8 @@
 /**
  * Groups hooks that share a host process, and selects the environment variables of that process.
  */
+import type { HookManifest } from './manifest.ts'
+
 export interface HostGroupRules {
   /** `hooks.env` of the configuration. */
   readonly env: 'all' | 'declared'
@@ -15,7 +17,7 @@ export interface HostGroupRules {
 interface GroupMember {
   readonly id: string
   readonly language: 'node' | 'python'
-  readonly manifest: { readonly env?: readonly string[] }
+  readonly manifest: Pick<HookManifest, 'env'>
 }
 
 /** Variables that most programs need. None of them is a secret. */

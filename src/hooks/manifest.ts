@@ -16,13 +16,13 @@ export interface HookManifest {
   /** A disabled hook is listed and receives no events. */
   readonly enabled: boolean
   /** Time limit for one event in ms; defaults to the configuration. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Names of the environment variables of the hook; defaults to the configuration. */
-  readonly env?: readonly string[]
+  readonly env?: readonly string[] | undefined
   /** Hooks with a smaller number receive an event first. Hooks of the same priority are ordered by path. */
   readonly priority: number
   /** A file in the home. While it is absent, the hook receives no events. */
-  readonly requiresFile?: string
+  readonly requiresFile?: string | undefined
 }
 
 export type ManifestResult =
@@ -57,9 +57,9 @@ export function parseHookManifest(text: string, file: string, options: ManifestO
     events,
     enabled,
     priority,
-    ...(timeout_ms === undefined ? {} : { timeoutMs: timeout_ms }),
-    ...(env === undefined ? {} : { env }),
-    ...(requires_file === undefined ? {} : { requiresFile: requires_file }),
+    timeoutMs: timeout_ms,
+    env,
+    requiresFile: requires_file,
   }
   const warnings = [
     ...formatYamlIssues(yaml, ignored).map((issue) => `${issue}; the key is ignored`),

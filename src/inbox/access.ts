@@ -229,11 +229,11 @@ export function authorityWith(role: Role, source: SessionSource): Authority {
     account,
     chatId,
     chatType,
-    ...(userId === undefined ? {} : { userId }),
-    ...(parentChatId === undefined ? {} : { parentChatId }),
+    userId,
+    parentChatId,
     ...(isBot === true ? { isBot } : {}),
     ...(roleAuthorized === true ? { roleAuthorized } : {}),
-    ...(userIdAlt === undefined ? {} : { userIdAlt }),
+    userIdAlt,
   }
 }
 

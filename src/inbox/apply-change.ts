@@ -144,9 +144,9 @@ function withAuthor(source: SessionSource, { userId, userIdAlt, userName }: Sess
   const { userId: _, userIdAlt: __, userName: ___, ...place } = source
   return {
     ...place,
-    ...(userId === undefined ? {} : { userId }),
-    ...(userIdAlt === undefined ? {} : { userIdAlt }),
-    ...(userName === undefined ? {} : { userName }),
+    userId,
+    userIdAlt,
+    userName,
   }
 }
 

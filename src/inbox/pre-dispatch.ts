@@ -42,8 +42,7 @@ export function createPreDispatch(deps: InboxDeps, hooks: PreDispatchHooks): Pre
     cursor: ReadCursor | undefined,
   ): Promise<void> {
     const { platform, account, chatId } = source
-    const name = messageId === undefined ? {} : { messageId }
-    const placeholder: MessageEvent = { source, text: '', messageType: 'text', timestamp, ...name }
+    const placeholder: MessageEvent = { source, text: '', messageType: 'text', timestamp, messageId }
     const payload = serializeEvent(placeholder, deps.maxMessageBytes())
     const row = { sessionKey, lane: 'control', kind: skippedKind, platform, account, chatId, payload } as const
     const now = clock()

@@ -259,7 +259,7 @@ function convertError(error: Error, options: LogValueOptions, depth: number, anc
   const includeCauses = path.length <= maxCauses
   return {
     ...(error.name === 'Error' ? {} : { name: nested(error.name) }),
-    ...(code === undefined ? {} : { code }),
+    code,
     message: nested(error.message),
     ...('hint' in error && typeof error.hint === 'string' ? { hint: nested(error.hint) } : {}),
     ...('status' in error && typeof error.status === 'number' ? { status: error.status } : {}),

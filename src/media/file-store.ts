@@ -145,8 +145,8 @@ function toAttachment(
     path,
     mimeType,
     bytes,
-    ...(fileName === undefined ? {} : { fileName }),
-    ...(picture === undefined ? {} : { image: picture.image }),
-    ...(problem === undefined ? {} : { hidden: problem }),
+    fileName,
+    image: picture?.image,
+    hidden: problem,
   }
 }

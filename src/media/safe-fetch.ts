@@ -210,7 +210,7 @@ function sendRequest(
   const get = url.protocol === 'https:' ? getHttps : getHttp
   const all = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'hermes-gateway', ...headers }
   // Without an agent, because a pooled connection could belong to an earlier lookup.
-  const options = { headers: all, agent: false, signal, ...(lookup === undefined ? {} : { lookup }) }
+  const options = { headers: all, agent: false, signal, lookup }
   return new Promise((resolve, reject) => {
     get(url, options, resolve).on('error', reject)
   })

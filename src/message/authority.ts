@@ -15,16 +15,16 @@ export interface Authority {
   /** The chat in which the person wrote. */
   readonly chatType: ChatType
   /** Absent for a message that names no user. */
-  readonly userId?: string
+  readonly userId?: string | undefined
   /** The bot identity that received the message. */
-  readonly account?: string
-  readonly chatId?: string
+  readonly account?: string | undefined
+  readonly chatId?: string | undefined
   /** The channel of a thread. */
-  readonly parentChatId?: string
+  readonly parentChatId?: string | undefined
   /** What else may have let the person in, so that the access can be checked again. */
-  readonly isBot?: boolean
-  readonly roleAuthorized?: boolean
-  readonly userIdAlt?: string
+  readonly isBot?: boolean | undefined
+  readonly roleAuthorized?: boolean | undefined
+  readonly userIdAlt?: string | undefined
 }
 
 /** The person who holds the token of the gateway, or its home on this machine. */

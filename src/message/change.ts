@@ -33,7 +33,7 @@ export interface ReactionChange {
   readonly reaction: string
   readonly messageId: string
   /** The author of the message, if the platform reports it. */
-  readonly itemUserId?: string
+  readonly itemUserId?: string | undefined
   readonly timestamp: number
   /** The payload of the platform, for hooks. */
   readonly raw: Readonly<Record<string, unknown>>
@@ -44,7 +44,7 @@ export interface ButtonPress {
   readonly source: SessionSource
   readonly buttonId: string
   /** The message that carries the button. Without it the gateway looks for it. */
-  readonly messageId?: string
+  readonly messageId?: string | undefined
   /** The reason of a refusal, or the answer to a question of the agent in own words, whichever of its buttons is named. */
-  readonly text?: string
+  readonly text?: string | undefined
 }

@@ -20,26 +20,26 @@ export type MessageType =
 export interface Attachment {
   readonly kind: 'photo' | 'video' | 'audio' | 'voice' | 'document' | 'sticker'
   /** A file under `$HERMES_HOME/media`, named by the gateway. */
-  readonly path?: string
+  readonly path?: string | undefined
   /** The download address of a file that has not been downloaded. */
-  readonly url?: string
+  readonly url?: string | undefined
   /** The platform's id of the file. The adapter resolves it to an address when the file is needed. */
-  readonly ref?: string
-  readonly mimeType?: string
-  readonly fileName?: string
-  readonly bytes?: number
+  readonly ref?: string | undefined
+  readonly mimeType?: string | undefined
+  readonly fileName?: string | undefined
+  readonly bytes?: number | undefined
   /** The reason why the download failed, for the model. */
-  readonly problem?: string
+  readonly problem?: string | undefined
   /** It belongs to the message that is replied to, not to this one. */
-  readonly quoted?: true
+  readonly quoted?: true | undefined
   /** Present for a picture that models can be shown; `path` is then its file. */
-  readonly image?: ImagePart
+  readonly image?: ImagePart | undefined
   /** Why models cannot be shown this picture, for the model. */
-  readonly hidden?: string
+  readonly hidden?: string | undefined
   /** What is said in a recording. */
-  readonly transcript?: string
+  readonly transcript?: string | undefined
   /** Why there is no transcript of a recording, for the model; '' where none is made. */
-  readonly untranscribed?: string
+  readonly untranscribed?: string | undefined
 }
 
 /** So many pictures of a message are shown to the model. It reads the path of the others. */
@@ -50,23 +50,25 @@ export interface MessageEvent {
   readonly text: string
   readonly messageType: MessageType
   /** The platform's id of the message, for replies and edits. */
-  readonly messageId?: string
+  readonly messageId?: string | undefined
   /** When the message was written, ms since 1970. */
   readonly timestamp: number
-  readonly attachments?: readonly Attachment[]
-  readonly replyTo?: {
-    readonly messageId: string
-    readonly text?: string
-    readonly authorId?: string
-    readonly authorName?: string
-    readonly isOwnMessage?: boolean
-  }
+  readonly attachments?: readonly Attachment[] | undefined
+  readonly replyTo?:
+    | {
+        readonly messageId: string
+        readonly text?: string | undefined
+        readonly authorId?: string | undefined
+        readonly authorName?: string | undefined
+        readonly isOwnMessage?: boolean | undefined
+      }
+    | undefined
   /** Created by the gateway (cron, background results); skips access control. */
-  readonly internal?: boolean
+  readonly internal?: boolean | undefined
   /** Decided when the event is accepted. Only an internal event may bring its own: that of the person who caused it. */
-  readonly authority?: Authority
+  readonly authority?: Authority | undefined
   /** False: a leading slash is text, not a command, as in a forwarded message. The turn may still ask its user. */
-  readonly allowGatewayControl?: boolean
+  readonly allowGatewayControl?: boolean | undefined
   /** The transcript that a stateless client sends; used only for a new session. */
   readonly seed?: {
     readonly messages: readonly ChatMessage[]
@@ -74,20 +76,20 @@ export interface MessageEvent {
     readonly instructions?: string
   }
   /** The toolsets of a new session, instead of what is configured for the platform. */
-  readonly toolsets?: readonly string[]
-  readonly metadata?: Readonly<Record<string, string>>
+  readonly toolsets?: readonly string[] | undefined
+  readonly metadata?: Readonly<Record<string, string>> | undefined
   /** What the sender wants the message to do while a turn runs (`/queue`, `/steer`), instead of what is configured. */
-  readonly busyMode?: 'queue' | 'steer'
+  readonly busyMode?: 'queue' | 'steer' | undefined
   /** Present for a background task, which has no chat that waits for the reply. */
-  readonly task?: BackgroundTask
+  readonly task?: BackgroundTask | undefined
   /** Present for the result of a sub-agent in the background: `text` is what the sub-agent wrote. */
-  readonly subagentResult?: SubagentReport
+  readonly subagentResult?: SubagentReport | undefined
   /** Present for news of a background command: `text` is the end of its output. */
-  readonly commandReport?: CommandReport
+  readonly commandReport?: CommandReport | undefined
   /** Present for a request to compress the conversation. `focus`: what the summary must keep. */
-  readonly compress?: { readonly focus: string }
+  readonly compress?: { readonly focus: string } | undefined
   /** The skills that the text names (`/name`), for the model; '' if it names none. Set before its turn begins. */
-  readonly skills?: string
+  readonly skills?: string | undefined
 }
 
 /** The parameters of a background task. The `source` of the event contains the requester. */
@@ -139,7 +141,7 @@ export interface SubagentReport {
   readonly goal: string
   /** `unknown`: the gateway ended while it worked, too often to go on. */
   readonly status: 'completed' | 'failed' | 'interrupted' | 'error' | 'unknown'
-  readonly schemaValid?: boolean
+  readonly schemaValid?: boolean | undefined
   /** The round of its delegation. */
   readonly round: number
 }

@@ -11,7 +11,13 @@ export interface HookEvents {
   /** The daemon is stopping, and running turns have ended. */
   'gateway:shutdown': { platforms: string[] }
   /** The first turn of a session starts, also after a reset. `reason`: only after an automatic reset, `daily` or `idle`. */
-  'session:start': { platform: string; user_id: string; session_id: string; session_key: string; reason?: string }
+  'session:start': {
+    platform: string
+    user_id: string
+    session_id: string
+    session_key: string
+    reason?: string | undefined
+  }
   /** A session ends. `reason`: `new`, `daily`, `idle`, or `resume` and `branch` for the commands of these names. */
   'session:end': { platform: string; user_id: string; session_key: string; reason: string }
   /** `/new` or `/reset` created a new session. */

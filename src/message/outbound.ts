@@ -51,9 +51,9 @@ export interface Button {
   /** At most 64 bytes, letters, digits, `:`, `_` and `-`. */
   readonly id: string
   readonly label: string
-  readonly style?: 'primary' | 'danger'
+  readonly style?: 'primary' | 'danger' | undefined
   /** The answer is the next message of the user; a press changes nothing. */
-  readonly isText?: true
+  readonly isText?: true | undefined
 }
 
 /** Determines the next step of the sender: wait, retry later, fail the delivery, stop the account. */

@@ -10,24 +10,24 @@ export interface SessionSource {
   readonly account: string
   readonly chatId: string
   readonly chatType: ChatType
-  readonly chatName?: string
-  readonly userId?: string
-  readonly userName?: string
-  readonly threadId?: string
-  readonly chatTopic?: string
+  readonly chatName?: string | undefined
+  readonly userId?: string | undefined
+  readonly userName?: string | undefined
+  readonly threadId?: string | undefined
+  readonly chatTopic?: string | undefined
   /** A more stable id of the user, if the platform has one; preferred in session keys. */
-  readonly userIdAlt?: string
-  readonly chatIdAlt?: string
-  readonly isBot?: boolean
+  readonly userIdAlt?: string | undefined
+  readonly chatIdAlt?: string | undefined
+  readonly isBot?: boolean | undefined
   /** Guild or workspace. */
-  readonly scopeId?: string
-  readonly parentChatId?: string
-  readonly messageId?: string
+  readonly scopeId?: string | undefined
+  readonly parentChatId?: string | undefined
+  readonly messageId?: string | undefined
   /** The adapter has verified that a role of the user permits the use of the bot. */
-  readonly roleAuthorized?: boolean
-  readonly profile?: string
+  readonly roleAuthorized?: boolean | undefined
+  readonly profile?: string | undefined
   /** The thread that will be created for this message; the session key already contains it. */
-  readonly prospectiveThreadId?: string
+  readonly prospectiveThreadId?: string | undefined
 }
 
 /** The reserved platform name for work that the gateway starts itself. */
@@ -49,7 +49,7 @@ export interface Target {
   readonly platform: string
   readonly account: string
   readonly chatId: string
-  readonly threadId?: string
+  readonly threadId?: string | undefined
 }
 
 export function targetOf(source: SessionSource): Target {
@@ -58,6 +58,6 @@ export function targetOf(source: SessionSource): Target {
     platform: source.platform,
     account: source.account,
     chatId: source.chatId,
-    ...(threadId === undefined ? {} : { threadId }),
+    threadId,
   }
 }

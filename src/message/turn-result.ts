@@ -19,12 +19,12 @@ export interface TurnResult {
     readonly inputTokens: number
     readonly outputTokens: number
     /** US dollars, of the tokens whose price is known. */
-    readonly cost?: number
+    readonly cost?: number | undefined
   }
   /** Only with `failed`: the code of the error catalogue. */
-  readonly errorCode?: string
+  readonly errorCode?: string | undefined
   /** Only with `done`, if the text is not complete. */
-  readonly cutOff?: CutOffReason
+  readonly cutOff?: CutOffReason | undefined
   /** Only with `interrupted`: the number of the newer message. */
-  readonly interruptedBy?: number
+  readonly interruptedBy?: number | undefined
 }

@@ -124,7 +124,7 @@ export function toAlbumResults(
     const { messageIds = [] } = result
     return rows.map((row, index) => {
       const messageId = messageIds.length === 1 ? messageIds[0] : messageIds[index]
-      const sent = { success: true, ...(messageId === undefined ? {} : { messageId }) } as const
+      const sent = { success: true, messageId } as const
       return toDeliveryResult(row, { result: sent, maybeSent: false }, now, policy)
     })
   }

@@ -91,7 +91,7 @@ function toOutboundMessage(row: OutboxRow, sender: Sender, file: AttachmentPaylo
     ...(row.reply_to === null ? {} : { replyTo: row.reply_to }),
     ...(row.turn_id === null ? {} : { turnId: row.turn_id }),
     ...(isInterimKey(row.key) ? { interim: true as const } : {}),
-    ...(file === undefined ? {} : { attachment: file.attachment }),
+    attachment: file?.attachment,
     ...(row.buttons === null || sender.showsButtons !== true ? {} : { buttons: parseButtons(row.buttons) }),
   }
 }
@@ -146,7 +146,7 @@ async function retryUncertain(
   if (!lookup.sent)
     return toAttempt(await callWithTimeout(abortSignal, (signal) => sender.send(message, signal)), false, false)
   const { messageId } = lookup
-  return { result: { success: true, ...(messageId === undefined ? {} : { messageId }) }, maybeSent: false }
+  return { result: { success: true, messageId }, maybeSent: false }
 }
 
 /** Puts the label into the message, or into a message of its own where the limit leaves no space. */

@@ -9,13 +9,13 @@ export interface DraftAddress {
   /** With `deliveryId` an address of `lostDraftAddress`. */
   readonly platformId: string
   /** It is not known whether there is a message. The platform can be asked for this one. */
-  readonly deliveryId?: string
+  readonly deliveryId?: string | undefined
   /** The text that the message shows now, including the cursor; '' when it is not known. */
   readonly shownText: string
   /** When the draft was first shown, ms; absent when it is not known. */
-  readonly shownSince?: number
+  readonly shownSince?: number | undefined
   /** The part of the turn that the draft shows. Default: 0. */
-  readonly part?: number
+  readonly part?: number | undefined
 }
 
 export interface Draft {

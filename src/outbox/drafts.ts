@@ -213,7 +213,7 @@ function createDraft(
       const platformId = registry.addresses.get(draftKey(options))
       if (platformId !== undefined) {
         const { shown = '', shownSince } = state
-        return { ...toAddress(platformId, shown, options.part), ...(shownSince === undefined ? {} : { shownSince }) }
+        return { ...toAddress(platformId, shown, options.part), shownSince }
       }
       return mayBeLost(state) ? lostAddress(options) : null
     },

@@ -17,12 +17,12 @@ const attachmentSchema = z.object({
       role: z.enum(['owner', 'member', 'guest']),
       platform: z.string(),
       chatType: z.enum(['dm', 'group', 'channel', 'thread', 'forum']),
-      userId: z.string().exactOptional(),
-      account: z.string().exactOptional(),
-      chatId: z.string().exactOptional(),
-      parentChatId: z.string().exactOptional(),
+      userId: z.string().optional(),
+      account: z.string().optional(),
+      chatId: z.string().optional(),
+      parentChatId: z.string().optional(),
     })
-    .exactOptional(),
+    .optional(),
   source: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('url'), url: z.string() }),
     z.object({ kind: z.literal('file'), path: z.string() }),
@@ -36,7 +36,7 @@ export function serializeAttachment(
   { kind, fileName, mimeType, caption, source }: MediaItem,
   authority?: Authority,
 ): string {
-  const stored: StoredAttachment = { kind, fileName, mimeType, caption, source, ...(authority && { authority }) }
+  const stored: StoredAttachment = { kind, fileName, mimeType, caption, source, authority }
   return JSON.stringify(stored)
 }
 

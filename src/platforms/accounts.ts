@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { AccessRules, RoleRules } from '../inbox/access.ts'
+import type { Target } from '../message/source.ts'
 import {
   type AccountSettings,
   gatewaySettingsSchema,
@@ -26,7 +27,7 @@ export interface PlatformAccount {
   /** The home channel is not told of restarts. */
   readonly silentRestarts?: true
   /** The chat for messages that belong to no other chat. */
-  readonly homeChannel?: { readonly chatId: string; readonly name?: string; readonly threadId?: string } | undefined
+  readonly homeChannel?: (Pick<Target, 'chatId' | 'threadId'> & { readonly name?: string | undefined }) | undefined
   /**
    * `off`: not enabled; `begun` when some of its settings are present. `unusable`: enabled, but a required setting is
    * missing or used by another account. Absent: the account is connected.
@@ -44,7 +45,7 @@ export interface AccountPolicy {
   /** What a person without access gets in a direct message: a pairing code, or nothing. */
   readonly unauthorizedDm: 'pair' | 'ignore'
   /** Texts for the model, by the id of a chat or of a thread. */
-  readonly channelPrompts?: Readonly<Record<string, string>>
+  readonly channelPrompts?: Readonly<Record<string, string>> | undefined
   /** The model of the platform, and that of single chats or threads, by their ids. Absent: the configured one everywhere. */
   readonly models?: PlatformModels
 }
@@ -217,18 +218,13 @@ function toAccount(
       typing: settings.typing_indicator ?? true,
       fileHosts: settings.file_hosts ?? [],
       unauthorizedDm: settings.unauthorized_dm_behavior ?? general.gateway.unauthorized_dm_behavior,
-      ...channelPromptsOf(settings),
+      channelPrompts: settings.channel_prompts ?? settings.extra?.channel_prompts,
       ...modelsOf(settings),
     },
     ...(settings.gateway_restart_notification === false ? { silentRestarts: true } : {}),
     homeChannel: home === undefined ? undefined : toHomeChannel(home, settings.home_channel_name),
     blocked,
   }
-}
-
-function channelPromptsOf({ channel_prompts, extra }: AccountSettings): Pick<AccountPolicy, 'channelPrompts'> {
-  const channelPrompts = channel_prompts ?? extra?.channel_prompts
-  return channelPrompts === undefined ? {} : { channelPrompts }
 }
 
 function modelsOf({ model, provider, channel_overrides: channels }: AccountSettings): Pick<AccountPolicy, 'models'> {
@@ -309,5 +305,5 @@ function toHomeChannel(
   otherName: string | undefined,
 ): NonNullable<PlatformAccount['homeChannel']> {
   const { chat_id: chatId, name = otherName, thread_id: threadId } = home
-  return { chatId, ...(name === undefined ? {} : { name }), ...(threadId === undefined ? {} : { threadId }) }
+  return { chatId, name, threadId }
 }

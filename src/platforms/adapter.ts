@@ -173,7 +173,7 @@ export interface MessageLimits {
 
 /** The current activity of a turn, for platforms that show it live. It is not stored. */
 export type TurnActivity =
-  | { readonly kind: 'turn-started'; readonly turnId: string; readonly messageId?: string }
+  | { readonly kind: 'turn-started'; readonly turnId: string; readonly messageId?: string | undefined }
   | {
       readonly kind: 'tool-started'
       readonly turnId: string
@@ -196,7 +196,7 @@ export type TurnActivity =
       readonly turnId: string
       readonly status: TurnStatus
       /** The message that the turn answers. */
-      readonly messageId?: string
+      readonly messageId?: string | undefined
     }
 
 /** One result of `diagnose`, for `hermes doctor`. */
@@ -224,7 +224,7 @@ export interface DiagnosticContext<Options = Readonly<Record<string, unknown>>> 
   readonly account: string
   readonly options: Options
   /** The URL of the running gateway, if any. */
-  readonly gatewayUrl?: string
+  readonly gatewayUrl?: string | undefined
 }
 
 /** Types the default export of a platform. */

@@ -159,7 +159,7 @@ export interface ChatEntry {
   /** The message id that the adapter passed to `accept`. */
   readonly messageId?: string | undefined
   /** A question with buttons, or its result: a later entry with the same `id`, which replaces it. */
-  readonly question?: ChatQuestion
+  readonly question?: ChatQuestion | undefined
   /** The files of the message, in order. */
   readonly files?: readonly ChatFile[]
 }
@@ -241,7 +241,9 @@ export interface OpenQuestion {
   readonly text: string
   readonly choices: readonly { readonly answer: string; readonly label: string }[]
   /** The subject of an approval. The command is without secrets. */
-  readonly subject?: { readonly command: string; readonly description: string; readonly patternKeys: readonly string[] }
+  readonly subject?:
+    | { readonly command: string; readonly description: string; readonly patternKeys: readonly string[] }
+    | undefined
   /** ms since 1970. */
   readonly expiresAt: number
 }

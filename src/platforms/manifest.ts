@@ -28,11 +28,11 @@ export interface PlatformManifest {
   readonly sessionScope: 'none' | 'scope_id'
   readonly limits: MessageLimits
   /** What the platform can show, for the model: one or two sentences. */
-  readonly promptHint?: string
+  readonly promptHint?: string | undefined
   /** False: its chats take only answers, so that no message can be sent to them. */
   readonly takesMessages: boolean
   /** The toolset of its conversations, unless `platform_toolsets` has an entry. Absent: `toolsets`. */
-  readonly toolset?: string
+  readonly toolset?: string | undefined
   /** Environment variables that set options. */
   readonly environment: readonly EnvironmentVariable[]
   readonly options: readonly PlatformOption[]
@@ -46,7 +46,7 @@ export interface PlatformManifest {
    * The roles of the platform that `roles.owners`, `roles.members` and `roles.guests` may name: `admins`, or with a
    * placeholder `role:<role id>`. The adapter has `heldRoles`.
    */
-  readonly userRoles?: readonly string[]
+  readonly userRoles?: readonly string[] | undefined
 }
 
 interface EnvironmentVariable {
@@ -59,11 +59,11 @@ export interface PlatformOption {
   readonly key: string
   readonly type: 'string' | 'number' | 'boolean' | 'list' | 'map'
   /** Absent: the option has no value unless it is configured. */
-  readonly default?: unknown
+  readonly default?: unknown | undefined
   readonly description: string
   /** Never shown. */
   readonly secret: boolean
-  readonly enum?: readonly (string | number)[]
+  readonly enum?: readonly (string | number)[] | undefined
 }
 
 export type ManifestResult =
@@ -254,7 +254,7 @@ function toManifest(file: ManifestFile): PlatformManifest {
     accounts: file.accounts,
     required,
     ...(file.prompt_hint.trim() === '' ? {} : { promptHint: file.prompt_hint.trim() }),
-    ...(file.toolset === undefined ? {} : { toolset: file.toolset }),
+    toolset: file.toolset,
     ...(file.user_roles.length === 0 ? {} : { userRoles: file.user_roles }),
   }
 }
@@ -267,7 +267,7 @@ function toOption(key: string, option: OptionFile): PlatformOption {
     description,
     secret,
     default: option.default,
-    ...(option.enum === undefined ? {} : { enum: option.enum }),
+    enum: option.enum,
   }
 }
 

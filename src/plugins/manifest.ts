@@ -21,9 +21,9 @@ export interface PluginManifest {
   /** The names of its tools, as far as the manifest says them. */
   readonly providesTools: readonly string[]
   /** Undefined if the manifest does not say. */
-  readonly providesHooks?: readonly string[]
+  readonly providesHooks?: readonly string[] | undefined
   /** A version range of the plugin contract: `>=0.19`. */
-  readonly requiresHermes?: string
+  readonly requiresHermes?: string | undefined
   readonly configSchema: Readonly<Record<string, PluginOption>>
 }
 
@@ -32,12 +32,12 @@ export type PluginKind = (typeof pluginKinds)[number]
 export interface PluginRequirement {
   readonly id: string
   /** A version range. */
-  readonly range?: string
+  readonly range?: string | undefined
 }
 
 export interface PluginOption {
   /** `string`, `number`, `integer`, `boolean`, `list`, `map`, or another name, which is not checked. */
-  readonly type?: string
+  readonly type?: string | undefined
   readonly default?: unknown
   readonly description: string
   readonly required: boolean
@@ -172,8 +172,8 @@ function toManifest(file: ManifestFile, rules: ManifestDefaults): PluginManifest
     optionalEnv: file.optional_env ?? [],
     requiresPlugins: (file.requires_plugins ?? []).map(toRequirement),
     providesTools: file.provides_tools ?? [],
-    ...(file.provides_hooks === undefined ? {} : { providesHooks: file.provides_hooks }),
-    ...(file.requires_hermes === undefined ? {} : { requiresHermes: file.requires_hermes }),
+    providesHooks: file.provides_hooks,
+    requiresHermes: file.requires_hermes,
     configSchema: Object.fromEntries(
       Object.entries(file.config_schema ?? {}).map(([key, option]) => [key, toOption(option)]),
     ),
@@ -183,15 +183,15 @@ function toManifest(file: ManifestFile, rules: ManifestDefaults): PluginManifest
 function toRequirement(requirement: string | { readonly id: string; readonly version_range?: string | undefined }) {
   if (typeof requirement === 'string') return { id: requirement }
   const { id, version_range: range } = requirement
-  return { id, ...(range === undefined ? {} : { range }) }
+  return { id, range }
 }
 
 function toOption({ type, description, required, ...rest }: NonNullable<ManifestFile['config_schema']>[string]) {
   return {
     description,
     required,
-    ...(type === undefined ? {} : { type }),
-    ...(rest.default === undefined ? {} : { default: rest.default }),
+    type,
+    default: rest.default,
   }
 }
 

@@ -4,6 +4,7 @@ import type { Question } from '../../src/approvals/question.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { brand } from '../../src/lib/ids.ts'
 import { enlist, type TransactionPart } from '../../src/store/query.ts'
+import { toJsonValue } from '../kit/to-json-value.ts'
 import { ada, bob, key, openQuestions, slashQuestion } from './support.ts'
 
 test('a question is sent with its buttons', async (t) => {
@@ -11,7 +12,7 @@ test('a question is sent with its buttons', async (t) => {
   assert.equal(await ask({ replyTo: 'm0' }), 'Go on?')
   const [reply] = sent
   assert.deepEqual([reply?.text, reply?.kind, reply?.replyTo, reply?.sessionKey], ['Go on?', 'notice', 'm0', key])
-  assert.deepEqual(reply?.buttons, [
+  assert.deepEqual(toJsonValue(reply?.buttons), [
     { id: 'sc:once:q1', label: 'Once' },
     { id: 'sc:always:q1', label: 'Always' },
     { id: 'sc:cancel:q1', label: 'Cancel', style: 'danger' },

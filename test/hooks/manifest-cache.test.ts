@@ -6,6 +6,7 @@ import { parseHookManifest } from '../../src/hooks/manifest.ts'
 import { createManifestReader } from '../../src/hooks/manifest-cache.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { tempHome } from '../kit/temp-home.ts'
+import { toJsonValue } from '../kit/to-json-value.ts'
 import { createTestHooks, hookYaml, sendingHandler } from './support.ts'
 
 const full = `name: everything
@@ -45,7 +46,7 @@ test('a cached manifest is not parsed again and has the same content', (t) => {
   const second = createManifestReader(file, silentLog)
   assert.deepEqual(
     [full, plain].map((text) => second.read(text, 'HOOK.yaml', rules)),
-    checks,
+    toJsonValue(checks),
   )
   assert.deepEqual(checks[0], parseHookManifest(full, 'HOOK.yaml', rules))
   assert.equal(descriptionIn(keptFile(t, full), full), 'as it was kept')

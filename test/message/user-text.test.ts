@@ -5,6 +5,7 @@ import { formatUserText } from '../../src/message/event.ts'
 import { truncateForHooks } from '../../src/message/hook-events.ts'
 import { type SessionSource, targetOf } from '../../src/message/source.ts'
 import { addUsage, noUsage } from '../../src/message/transcript.ts'
+import { toJsonValue } from '../kit/to-json-value.ts'
 
 const source: SessionSource = {
   platform: 'chat',
@@ -125,7 +126,7 @@ test('a long quote is truncated between characters', () => {
 
 test('a reply goes to the thread of its message, or to the thread that will be created for it', () => {
   const plain = { platform: 'chat', account: 'bot', chatId: 'c' }
-  assert.deepEqual(targetOf(source), plain)
+  assert.deepEqual(toJsonValue(targetOf(source)), plain)
   assert.deepEqual(targetOf({ ...source, threadId: '9' }), { ...plain, threadId: '9' })
   assert.deepEqual(targetOf({ ...source, prospectiveThreadId: '7' }), { ...plain, threadId: '7' })
 })

@@ -5,6 +5,7 @@ import { type AccountsConfig, platformAccounts } from '../../src/platforms/accou
 import { platformConfig, platformVariables } from '../../src/platforms/config.ts'
 import { parseManifest } from '../../src/platforms/manifest.ts'
 import type { InstalledPlatform } from '../../src/platforms/registry.ts'
+import { toJsonValue } from '../kit/to-json-value.ts'
 
 const telegram = installed(`
 name: telegram
@@ -99,7 +100,7 @@ test('an adapter receives only its own options, with defaults', () => {
     mode: 'polling',
     channels: ['1', '2'],
   })
-  assert.deepEqual(homeChannel, { chatId: '42' })
+  assert.deepEqual(toJsonValue(homeChannel), { chatId: '42' })
 })
 
 test('the access rules come from the account, its platform and the gateway', () => {

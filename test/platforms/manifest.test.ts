@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type PlatformManifest, parseManifest } from '../../src/platforms/manifest.ts'
+import { toJsonValue } from '../kit/to-json-value.ts'
 
 function issuesOf(text: string): readonly string[] {
   const check = parseManifest(text, 'plugin.yaml')
@@ -20,7 +21,7 @@ function manifestOf(text: string): PlatformManifest {
 }
 
 test('a manifest with name and kind only gets safe defaults', () => {
-  assert.deepEqual(manifestOf('name: irc\nkind: platform\n'), {
+  assert.deepEqual(toJsonValue(manifestOf('name: irc\nkind: platform\n')), {
     name: 'irc',
     label: 'irc',
     description: '',

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parsePluginManifest } from '../../src/plugins/manifest.ts'
+import { toJsonValue } from '../kit/to-json-value.ts'
 
 const rules = { directoryName: 'mine' }
 
@@ -38,7 +39,7 @@ config_schema:
   )
   assert.ok(check.ok)
   assert.deepEqual(check.warnings, [])
-  assert.deepEqual(check.manifest, {
+  assert.deepEqual(toJsonValue(check.manifest), {
     name: 'Router',
     version: '1.2',
     description: 'Sends hard questions to a large model',

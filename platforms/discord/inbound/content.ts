@@ -241,9 +241,9 @@ function toAttachment(file: JsonRecord, voice: boolean): Attachment[] {
       kind: voice ? 'voice' : kindOf(mimeType ?? ''),
       url,
       ref: url,
-      ...(mimeType === undefined ? {} : { mimeType }),
-      ...(fileName === undefined ? {} : { fileName }),
-      ...(bytes === undefined ? {} : { bytes }),
+      mimeType,
+      fileName,
+      bytes,
     },
   ]
 }

@@ -103,8 +103,8 @@ export function sourceOf(
     account: view.account,
     ...channel.source,
     ...(channel.kind === 'dm' && userName !== undefined ? { chatName: userName } : {}),
-    ...(userId === undefined ? {} : { userId }),
-    ...(userName === undefined ? {} : { userName }),
+    userId,
+    userName,
     ...(view.options.allowedRoles.some((role) => roles.includes(role)) ? { roleAuthorized: true } : {}),
   }
 }
@@ -167,7 +167,7 @@ function normalizeReaction({ t, s, d }: Dispatch, view: NormalizeContext): reado
     added: t === 'MESSAGE_REACTION_ADD',
     reaction,
     messageId,
-    ...(author === undefined ? {} : { itemUserId: author }),
+    itemUserId: author,
     timestamp: view.now,
     raw: d,
   }
@@ -214,7 +214,7 @@ function toMessageEvent(
     messageId: id,
     timestamp: timestampOf(message, id),
     ...(attachments.length === 0 ? {} : { attachments }),
-    ...(replyTo === undefined ? {} : { replyTo }),
+    replyTo,
   }
 }
 
@@ -251,8 +251,8 @@ function replyOf(message: JsonRecord, names: NameResolver): MessageEvent['replyT
   return {
     messageId,
     text: quoteOf(quoted, names),
-    ...(authorId === undefined ? {} : { authorId }),
-    ...(authorName === undefined ? {} : { authorName }),
+    authorId,
+    authorName,
     ...(authorId === names.botId ? { isOwnMessage: true } : {}),
   }
 }

@@ -35,9 +35,9 @@ export function channelContextOf(data: JsonRecord, known: Channel | undefined): 
     return { ...common, kind: 'dm', configIds: [channelId], source: { chatId: channelId, chatType: 'dm' } }
   }
   const names = {
-    ...(known?.name === undefined ? {} : { chatName: known.name }),
-    ...(known?.topic === undefined ? {} : { chatTopic: known.topic }),
-    ...(guildId === undefined ? {} : { scopeId: guildId }),
+    chatName: known?.name,
+    chatTopic: known?.topic,
+    scopeId: guildId,
   }
   const parentId = known?.parentId
   if (known === undefined || parentId === undefined || !isThread(known)) {

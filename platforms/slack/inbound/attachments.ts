@@ -23,10 +23,10 @@ function parseFiles(owner: JsonRecord): Attachment[] {
       {
         kind: attachmentKindOf(file, mimeType),
         ...(ref === undefined || problem !== undefined ? {} : { ref }),
-        ...(problem === undefined ? {} : { problem }),
-        ...(mimeType === undefined ? {} : { mimeType }),
-        ...(fileName === undefined ? {} : { fileName }),
-        ...(bytes === undefined ? {} : { bytes }),
+        problem,
+        mimeType,
+        fileName,
+        bytes,
       },
     ]
   })

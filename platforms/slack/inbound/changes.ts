@@ -107,7 +107,7 @@ export function normalizeReaction(event: JsonRecord, envelope: JsonRecord, conte
     added,
     reaction,
     messageId: ts,
-    ...(itemUserId === undefined ? {} : { itemUserId }),
+    itemUserId,
     timestamp: tsToTime(at),
     raw: { ...event, team_id: textAt(envelope, 'team_id') ?? context.identity.teamId },
   }

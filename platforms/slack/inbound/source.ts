@@ -51,10 +51,10 @@ export function sourceOf(location: MessageLocation, author: MessageAuthor, conte
     chatId: location.channel,
     chatType: isDirectMessage(location) ? 'dm' : 'group',
     scopeId: context.identity.teamId,
-    ...(author.userId === undefined ? {} : { userId: author.userId }),
-    ...(author.userName === undefined ? {} : { userName: author.userName }),
+    userId: author.userId,
+    userName: author.userName,
     ...(author.isBot === true ? { isBot: true } : {}),
-    ...(threadId === undefined ? {} : { threadId }),
+    threadId,
   }
 }
 

@@ -20,7 +20,7 @@ export async function reportSkipped(
     platform,
     account,
     chatId: channel,
-    ...(threadTs === undefined ? {} : { threadId: threadTs }),
+    threadId: threadTs,
   }
   const deliveryId = `skipped:${conversationKeyOf(conversation)}:${context.clock()}`
   const text = `While I was not connected, more messages were written here than I fetch: I read the newest ${read} and skipped ${skipped} older ones.`

@@ -86,9 +86,9 @@ function attachmentOf(file: JsonRecord, kind: Attachment['kind'], usualType?: st
   return {
     kind,
     ref,
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(fileName === undefined ? {} : { fileName }),
-    ...(bytes === undefined ? {} : { bytes }),
+    mimeType,
+    fileName,
+    bytes,
   }
 }
 

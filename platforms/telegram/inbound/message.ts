@@ -42,10 +42,10 @@ export function chatSourceOf(message: JsonRecord, context: NormalizeContext): Se
     account: context.account,
     chatId,
     chatType,
-    ...(chatName === undefined ? {} : { chatName }),
-    ...(threadId === undefined ? {} : { threadId }),
-    ...(chatTopic === undefined ? {} : { chatTopic }),
-    ...(messageId === undefined ? {} : { messageId }),
+    chatName,
+    threadId,
+    chatTopic,
+    messageId,
   }
 }
 
@@ -69,7 +69,7 @@ function chatTypeOf(chat: JsonRecord, inTopic: boolean): ChatType | undefined {
  */
 function authorOf(message: JsonRecord): Author {
   const { sender_chat: senderChat, author_signature: signature } = message
-  if (senderChat !== undefined) return withUserName(asText(signature) ?? asText(asRecord(senderChat)['title']))
+  if (senderChat !== undefined) return { userName: asText(signature) ?? asText(asRecord(senderChat)['title']) }
   return userOf(asRecord(message['from']))
 }
 
@@ -77,8 +77,8 @@ function authorOf(message: JsonRecord): Author {
 export function userOf(user: JsonRecord): Author {
   const userId = asId(user['id'])
   return {
-    ...(userId === undefined ? {} : { userId }),
-    ...withUserName(nameOf(user)),
+    userId,
+    userName: nameOf(user),
     ...(user['is_bot'] === true ? { isBot: true } : {}),
   }
 }
@@ -87,10 +87,6 @@ export function userOf(user: JsonRecord): Author {
 export function nameOf(user: JsonRecord): string | undefined {
   const parts = [asText(user['first_name']), asText(user['last_name'])].filter((part) => part !== undefined)
   return parts.length > 0 ? parts.join(' ') : asText(user['username'])
-}
-
-function withUserName(userName: string | undefined): { userName?: string } {
-  return userName === undefined ? {} : { userName }
 }
 
 /** A message in a topic that is not a reply points to the message that created the topic. */
@@ -119,9 +115,9 @@ export function replyOf(message: JsonRecord, botId: string): MessageEvent['reply
   const { userId: authorId, userName: authorName } = userOf(asRecord(repliedTo['from']))
   return {
     messageId,
-    ...(text === undefined ? {} : { text }),
-    ...(authorId === undefined ? {} : { authorId }),
-    ...(authorName === undefined ? {} : { authorName }),
+    text,
+    authorId,
+    authorName,
     ...(authorId === undefined ? {} : { isOwnMessage: authorId === botId }),
   }
 }

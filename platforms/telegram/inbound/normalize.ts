@@ -126,13 +126,13 @@ function toMessageEvent(
   const ownText = withLine(origin === undefined ? undefined : `[Forwarded from ${origin}]`, text)
   const isCommand = content.messageType === 'command' || (content.messageType === 'text' && text.startsWith('/'))
   return {
-    source: { ...source, ...(messageId === undefined ? {} : { messageId }) },
+    source: { ...source, messageId },
     text: isCommand ? ownText : withLine(externalQuoteOf(message), ownText),
     messageType: origin !== undefined && isCommand ? 'text' : isCommand ? 'command' : content.messageType,
-    ...(messageId === undefined ? {} : { messageId }),
+    messageId,
     timestamp: timeOf(message['edit_date'] ?? message['date']),
     ...(attachments.length === 0 ? {} : { attachments }),
-    ...(replyTo === undefined ? {} : { replyTo }),
+    replyTo,
     // The author of a forwarded text is a different person, so it must not run commands.
     ...(origin === undefined ? {} : { allowGatewayControl: false }),
   }

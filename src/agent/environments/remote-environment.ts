@@ -37,7 +37,10 @@ export function createRemoteEnvironment(options: RemoteEnvironmentOptions, denia
   /** What cleanup must kill. */
   const running = new Set<RemoteProcess>()
 
-  const run = async (command: Omit<RemoteCommand, 'cwd'> & { readonly cwd?: string }, signal: AbortSignal) => {
+  const run = async (
+    command: Omit<RemoteCommand, 'cwd'> & { readonly cwd?: string | undefined },
+    signal: AbortSignal,
+  ) => {
     await client.start(signal)
     const remote = runRemoteCommand(client, { ...command, cwd: resolveRemotePath(command.cwd ?? cwd, cwd) })
     running.add(remote)
@@ -53,7 +56,7 @@ export function createRemoteEnvironment(options: RemoteEnvironmentOptions, denia
     command,
     shell: 'user' as const,
     variables: { ...variables, ...more },
-    ...(directory === undefined ? {} : { cwd: directory }),
+    cwd: directory,
   })
 
   return {

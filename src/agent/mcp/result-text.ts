@@ -22,8 +22,8 @@ export function toolResultJson(result: unknown, maxChars: number): string {
   const structured = smallJson(structuredContent, maxChars / 2)
   const vendor = smallJson(isRecord(meta) ? vendorKeys(meta) : undefined, maxMetaChars)
   const fields = {
-    ...(structured === undefined ? {} : { structuredContent: structured }),
-    ...(vendor === undefined ? {} : { _meta: vendor }),
+    structuredContent: structured,
+    _meta: vendor,
   }
   // Servers repeat structured content as text.
   if (structured !== undefined && isDeepStrictEqual(parseJson(text), structured)) return toResultJson(fields, maxChars)

@@ -27,7 +27,7 @@ interface NormalizedToolResult {
   readonly id: string
   readonly name: string
   readonly text: string
-  readonly images?: readonly ImagePart[]
+  readonly images?: readonly ImagePart[] | undefined
 }
 
 export interface NormalizedAssistantMessage {
@@ -45,7 +45,7 @@ export type NormalizedMessage =
       /** One entry per stored message. */
       readonly texts: readonly string[]
       /** The texts with the pictures that follow each; absent without pictures. */
-      readonly parts?: readonly (string | ImagePart)[]
+      readonly parts?: readonly (string | ImagePart)[] | undefined
     }
   | NormalizedAssistantMessage
   | { readonly role: 'results'; readonly results: readonly NormalizedToolResult[] }
@@ -162,7 +162,7 @@ function addUser(normalized: NormalizedMessage[], content: string, images: reado
   const message: NormalizedMessage = {
     role: 'user',
     texts: former === undefined ? [text] : [...former.texts, text],
-    ...(parts === undefined ? {} : { parts: [...(former?.parts ?? former?.texts ?? []), text, ...(images ?? [])] }),
+    parts: parts && [...(former?.parts ?? former?.texts ?? []), text, ...(images ?? [])],
   }
   if (former === undefined) normalized.push(message)
   else normalized[normalized.length - 1] = message
@@ -184,7 +184,7 @@ function addAssistant(
     calls.push({ id, name, ...normalizeArguments(call.arguments) })
     const { content = MISSING_TOOL_RESULT, images } = results.get(call.id) ?? {}
     const text = markAsData(content.toWellFormed())
-    toolResults.push({ id, name, text, ...(images === undefined ? {} : { images }) })
+    toolResults.push({ id, name, text, images })
   }
   if (text.trim() === '' && calls.length === 0) return
   const last = normalized.at(-1)

@@ -28,7 +28,7 @@ export interface TurnInfo {
   /** The role of the person who caused the turn. */
   readonly role: Role
   /** The person who caused the turn, also a turn in the background: `<platform>:<user id>`. Absent for the gateway itself. */
-  readonly causedBy?: string
+  readonly causedBy?: string | undefined
   /** The turn for which a sub-agent works. Absent for a turn that is no sub-agent. */
   readonly rootTurnId?: string
   /** '' for a session without a parent. */
@@ -238,7 +238,7 @@ export function createTurnInfoFactory(routeOf: (event: MessageEvent) => string):
     route: routeOf(event),
     senderId: event.source.userId ?? '',
     role: authority.role,
-    ...(authority.userId === undefined ? {} : { causedBy: `${authority.platform}:${authority.userId}` }),
+    causedBy: authority.userId === undefined ? undefined : `${authority.platform}:${authority.userId}`,
     parentSessionId: event.task?.delegation?.sessionId ?? '',
     ...(event.task?.delegation && subagentFieldsOf(event.task.delegation, sessionId)),
     model,

@@ -138,7 +138,7 @@ function resultsJson(results: readonly SubagentResult[], maxChars: number): stri
 
 /** What the agent reads of a result. An answer that matches its schema is given as JSON unless it is too long. */
 export function toReport({ status, summary, schemaValid, output, note }: SubagentResult, summaryChars: number) {
-  const checked = { ...(schemaValid === undefined ? {} : { schema_valid: schemaValid }), ...(note && { note }) }
+  const checked = { schema_valid: schemaValid, ...(note && { note }) }
   if (schemaValid === true && JSON.stringify(output).length <= summaryChars) return { status, ...checked, output }
   return { status, ...checked, summary: truncateMiddle(summary, summaryChars) }
 }

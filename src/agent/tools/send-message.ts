@@ -59,7 +59,7 @@ export interface ChatMessages {
     | {
         readonly write?: TransactionPart
         readonly target: string
-        readonly name?: string
+        readonly name?: string | undefined
         readonly path?: string
         readonly note?: string
       }
@@ -73,5 +73,5 @@ export interface MessageTarget {
   /** `<platform>:<chat_id>[:<thread_id>]` */
   readonly target: string
   readonly kind: 'origin' | 'home' | 'known' | 'channel'
-  readonly name?: string
+  readonly name?: string | undefined
 }

@@ -177,8 +177,8 @@ function toMessage(
     role,
     content: shown,
     timestamp: timeOf(at),
-    ...(toolName === undefined ? {} : { tool_name: toolName }),
-    ...(toolCalls === undefined ? {} : { tool_calls: shorten(toolCalls, Math.min(limit, 300)) }),
+    tool_name: toolName,
+    tool_calls: toolCalls && shorten(toolCalls, Math.min(limit, 300)),
     ...(id === anchor ? { anchor: true } : {}),
     ...(shown.length < length ? { content_truncated: true } : {}),
   }

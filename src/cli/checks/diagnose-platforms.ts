@@ -57,8 +57,7 @@ async function diagnoseAccount(account: PlatformAccount, gatewayUrl: string | un
 async function runDiagnose(account: PlatformAccount, gatewayUrl: string | undefined, signal: AbortSignal) {
   const module = await loadPlatform(account.platform)
   if (module.diagnose === undefined) return []
-  const address = gatewayUrl === undefined ? {} : { gatewayUrl }
-  const results = await module.diagnose({ account: account.account, options: account.options, ...address }, signal)
+  const results = await module.diagnose({ account: account.account, options: account.options, gatewayUrl }, signal)
   const diagnoses = diagnosesSchema.safeParse(results)
   if (!diagnoses.success) {
     throw new HermesError(

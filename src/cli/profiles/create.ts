@@ -64,7 +64,7 @@ export async function profileCreate(context: CliContext, name: string, options: 
 
 interface ProfileFiles {
   readonly config: string
-  readonly env?: string
+  readonly env?: string | undefined
   readonly soul?: string | undefined
   /** Keys and variables that were not copied. */
   readonly left: readonly string[]

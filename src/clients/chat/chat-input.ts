@@ -57,7 +57,7 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     prompt: firstPrompt,
     crlfDelay: Number.POSITIVE_INFINITY,
     removeHistoryDuplicates: true,
-    ...(history === undefined ? {} : { history: history.read().toReversed() }),
+    history: history?.read().toReversed() ?? [],
     ...(complete === undefined ? {} : { completer: toCompleter(complete) }),
   })
   let lines: string[] = []

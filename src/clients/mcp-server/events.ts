@@ -140,8 +140,7 @@ function endOf({ next_cursor, missed }: Page) {
 
 /** In the names of Hermes. */
 function toEvent({ cursor, type, at, text, ...fields }: Page['events'][number]) {
-  const content = text === undefined ? {} : { content: text }
-  return { cursor: toNumber(cursor), type, ...fields, ...content, timestamp: at }
+  return { cursor: toNumber(cursor), type, ...fields, content: text, timestamp: at }
 }
 
 /** Cursors of Hermes are numbers. */

@@ -72,7 +72,7 @@ export const messagesSend = defineTool({
         platform: chat.split(':')[0] ?? '',
         message_id: messageIds[0] ?? '',
         message_ids: messageIds,
-        ...(error === undefined ? {} : { note: error }),
+        note: error,
       },
     }
   },

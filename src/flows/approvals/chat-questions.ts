@@ -38,7 +38,7 @@ export function createChatQuestions({
       questions.push({
         ...{ id, kind, text, expiresAt, seq: turn.seq },
         choices: choices.filter(({ answer }) => answer !== 'other').map(({ answer, label }) => ({ answer, label })),
-        ...(about === undefined ? {} : { subject: { ...about, patternKeys: [...about.patternKeys] } }),
+        subject: about && { ...about, patternKeys: [...about.patternKeys] },
       })
     }
     return questions
@@ -51,7 +51,7 @@ export function createChatQuestions({
       press({
         source,
         buttonId: answer === undefined ? `cl:${id}:0` : `appr:${id}:${answer}`,
-        ...(text === undefined ? {} : { text }),
+        text,
       }),
   }
 }

@@ -36,7 +36,7 @@ export function* chatHistory(
       kind: 'message' as const,
       text: event.text,
       at: accepted_at,
-      ...(event.messageId === undefined ? {} : { messageId: event.messageId }),
+      messageId: event.messageId,
       ...(turn_id === null ? {} : { turnId: turn_id }),
       ...withFiles((event.attachments ?? []).filter(({ quoted }) => quoted !== true).map(receivedFile(mediaDirectory))),
     }
@@ -57,7 +57,7 @@ function* agentEntry({ id, key, text, kind, turn_id, attachment, created_at }: C
     text,
     at: created_at,
     turnId,
-    ...(asked === undefined ? {} : { question: asked.question }),
+    question: asked?.question,
     ...withFiles(attachment === null ? [] : [sentFile(attachment, key)]),
   }
 }

@@ -327,7 +327,7 @@ function* queueAgain(
     source,
     authority,
     timestamp: now,
-    ...(messageId === undefined ? {} : { messageId }),
+    messageId,
   }
   const { platform, account, chatId } = source
   const payload = serializeEvent(event, Number.POSITIVE_INFINITY)

@@ -161,10 +161,10 @@ function runSteps(gateway: CronGateway, core: CronCore, agent: CronAgent): RunSt
         source: {
           ...{ platform: cronPlatform, account: 'default', chatType: 'dm', chatId: `${job.id}_${slot.toString(36)}` },
           ...{ chatName: job.name, userName: job.name },
-          ...(authority.userId === undefined ? {} : { userId: authority.userId }),
+          userId: authority.userId,
         },
         ...{ text, messageType: 'text', timestamp: slot, internal: true, authority, allowGatewayControl: false },
-        ...(toolsets === undefined ? {} : { toolsets }),
+        toolsets,
         ...(skills === '' ? {} : { skills }),
         task: {
           ...{ id: `cron_${job.id}`, deliver: null, route: cronPlatform },

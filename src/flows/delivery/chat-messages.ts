@@ -76,7 +76,7 @@ export function createChatMessages(
       return {
         write,
         target: formatTarget(target),
-        ...named(permitted.name),
+        name: permitted.name && toLabel(permitted.name, maxNameChars),
         ...note,
       }
     },
@@ -124,14 +124,9 @@ async function listTargets(
   const listed = new Map<string, MessageTarget>()
   for (const { target, name, kind } of chats) {
     const text = formatTarget(target)
-    if (!listed.has(text)) listed.set(text, { target: text, kind, ...named(name) })
+    if (!listed.has(text)) listed.set(text, { target: text, kind, name: name && toLabel(name, maxNameChars) })
   }
   return [...listed.values()].slice(0, maxListed)
-}
-
-/** People choose these names. */
-function named(name: string | undefined): { readonly name?: string } {
-  return name === undefined ? {} : { name: toLabel(name, maxNameChars) }
 }
 
 function saveLocally({ home, clock }: Pick<Runtime, 'home' | 'clock'>, text: string, media: readonly string[]) {

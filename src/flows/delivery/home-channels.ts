@@ -74,7 +74,7 @@ export function* findHomeChannels(accounts: readonly PlatformAccount[]): Transac
     }
     if (homeChannel === undefined) return []
     const { chatId, threadId, name } = homeChannel
-    const target = { platform, account, chatId, ...(threadId === undefined ? {} : { threadId }) }
+    const target = { platform, account, chatId, threadId }
     return [{ target, name, origin: 'configuration' }]
   })
 }

@@ -69,6 +69,6 @@ function withUser({ platform, account, chatId, chatType, parentChatId }: Session
     chatId,
     chatType,
     userId,
-    ...(parentChatId === undefined ? {} : { parentChatId }),
+    parentChatId,
   }
 }

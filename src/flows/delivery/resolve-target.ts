@@ -189,7 +189,7 @@ function normalized(name: string): string {
 }
 
 function toTarget({ platform, account }: PlatformAccount, chatId: string, threadId: string | undefined): Target {
-  return { platform: platform.name, account, chatId, ...(threadId === undefined ? {} : { threadId }) }
+  return { platform: platform.name, account, chatId, threadId }
 }
 
 /** A target in the form that `parseTarget` reads. */

@@ -59,6 +59,5 @@ function toEnvelope(text: string): McpCallResult {
   const { error, result, structuredContent } = parsed
   if (error !== undefined) return { ok: false, error, ...cut }
   if (result === undefined && structuredContent === undefined) return { ok: true, result: parsed, ...cut }
-  const structured = structuredContent === undefined ? {} : { structuredContent }
-  return { ok: true, result: result ?? structuredContent, ...structured, ...cut }
+  return { ok: true, result: result ?? structuredContent, structuredContent, ...cut }
 }

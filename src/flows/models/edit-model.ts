@@ -19,7 +19,7 @@ export interface ModelEdit {
 
 export interface EditedModel {
   /** Where the address and the key of the former provider are now: `providers.custom`. */
-  readonly movedTo?: string
+  readonly movedTo?: string | undefined
 }
 
 /** A window at least as large needs no key, because longer conversations cost more. */
@@ -53,7 +53,7 @@ export function editModel(
     if (current.model !== '') set.push({ path: ['providers', to, 'model'], value: current.model })
   }
   editConfigValues(home, { set, remove })
-  return to === undefined ? {} : { movedTo: `providers.${to}` }
+  return { movedTo: to && `providers.${to}` }
 }
 
 /** They belong to the former provider, so that the next one must not get them. */

@@ -111,7 +111,7 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
           ...toConversation(prompt, system),
           model,
           tools: [],
-          ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+          maxOutputTokens,
         }
         const answer = await complete(deps, {
           provider: chosen.provider,

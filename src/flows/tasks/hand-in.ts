@@ -115,7 +115,7 @@ function toEvent(deps: HandIn, { id, delegation, authority }: HandedInTask, outc
     allowGatewayControl: false,
     subagentResult: {
       ...{ id, goal: goal.slice(0, 1_000), status, round },
-      ...(schemaValid === undefined ? {} : { schemaValid }),
+      schemaValid,
     },
   }
 }

@@ -361,10 +361,10 @@ function turnResultOf(turn: Turn, completion: TurnCompletion, { inputTokens, out
     text: completion.text,
     sessionId: turn.sessionId,
     model: completion.model,
-    usage: { inputTokens, outputTokens, ...(cost === undefined ? {} : { cost }) },
-    ...(completion.errorCode === undefined ? {} : { errorCode: completion.errorCode }),
-    ...(completion.cutOff === undefined ? {} : { cutOff: completion.cutOff }),
-    ...(completion.interruptedBy === undefined ? {} : { interruptedBy: completion.interruptedBy }),
+    usage: { inputTokens, outputTokens, cost },
+    errorCode: completion.errorCode,
+    cutOff: completion.cutOff,
+    interruptedBy: completion.interruptedBy,
   }
 }
 

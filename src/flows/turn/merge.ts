@@ -83,7 +83,7 @@ function mergeEvents(events: readonly MessageEvent[]): MessageEvent {
     timestamp: last.timestamp,
     // A line of a message that begins with a slash is no command.
     allowGatewayControl: false,
-    ...(last.messageId === undefined ? {} : { messageId: last.messageId }),
+    messageId: last.messageId ?? first.messageId,
     ...(attachments.length === 0 ? {} : { attachments }),
   }
 }

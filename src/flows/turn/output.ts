@@ -85,7 +85,6 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   /** The ordinal of the newest text before tool calls. */
   let lastOrd = earlier.at(-1)?.ord
   let draft = outbox.openDraft({ target, turnId, part, resumed: turn.resumed, replyTo: messageId })
-  const answered = messageId === undefined ? {} : { messageId }
   let trouble: TroubleWatch | undefined
   const withhold = withholdingBy(deps)
   const publish = (activity: TurnActivity) => publishActivity(deps, turn, target, activity)
@@ -95,7 +94,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   const startedAt = deps.clock()
 
   outbox.showTyping(target, typing.signal, () => deps.isWaitingForUser(turn.sessionKey))
-  publish({ kind: 'turn-started', turnId, ...answered })
+  publish({ kind: 'turn-started', turnId, messageId })
 
   return {
     listener: {
@@ -169,7 +168,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
     async closeDraft() {
       await draft?.close()
     },
-    publishEnd: (status) => publish({ kind: 'turn-ended', turnId, status, ...answered }),
+    publishEnd: (status) => publish({ kind: 'turn-ended', turnId, status, messageId }),
     close() {
       status.update((display) => display.end())
       trouble?.close()
@@ -412,7 +411,7 @@ function buildReply(turn: Turn, content: ReplyContent, options: ReplyOptions): R
     authority: turn.authority,
     kind: content.notice ? 'notice' : 'reply',
     text: task === undefined ? replyTo(event, content, options) : taskReplyText(task, event, content, filtersNarration),
-    ...(task === undefined ? {} : { isUnsolicited: true }),
+    isUnsolicited: task !== undefined,
     replyTo: messageId,
     ...(draft === null ? {} : { draft }),
   }

@@ -3,9 +3,10 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { MISSING_TOOL_RESULT, normalizeMessages } from '../../../src/agent/models/normalize-messages.ts'
 import type { ChatMessage, ToolCall } from '../../../src/message/transcript.ts'
+import { toJsonValue } from '../../kit/to-json-value.ts'
 import { arbitraryMessage } from './arbitrary-message.ts'
 
-const order = (...messages: ChatMessage[]) => normalizeMessages(messages, 'chat_completions')
+const order = (...messages: ChatMessage[]) => toJsonValue(normalizeMessages(messages, 'chat_completions'))
 const user = (content: string): ChatMessage => ({ role: 'user', content })
 const call = (id: string, args = '{}', name = 'terminal'): ToolCall => ({ id, name, arguments: args })
 const assistant = (content: string, ...toolCalls: ToolCall[]): ChatMessage => ({

@@ -22,6 +22,7 @@ import { query, row } from '../../../src/store/query.ts'
 import { ownerAuthority } from '../../kit/authority.ts'
 import { createManualClock } from '../../kit/manual-clock.ts'
 import { openStore } from '../../kit/open-store.ts'
+import { toJsonValue } from '../../kit/to-json-value.ts'
 
 const key = brand<SessionKey>('agent:main:chat:dm:c')
 const cost: Usage = { inputTokens: 100, outputTokens: 7, cachedInputTokens: 0, cacheWriteTokens: 0 }
@@ -204,7 +205,7 @@ test('the end of a turn is stored atomically: response, message, usage and reply
       },
     },
   )
-  assert.deepEqual(outcome, {
+  assert.deepEqual(toJsonValue(outcome), {
     status: 'done',
     text: 'yes',
     sessionId: turn.sessionId,
@@ -214,7 +215,7 @@ test('the end of a turn is stored atomically: response, message, usage and reply
   assert.ok(received > 0)
   const state = await store.run(() => findEventState(seq))
   assert.equal(state?.state, 'done')
-  assert.deepEqual(JSON.parse(state?.outcome ?? ''), outcome)
+  assert.deepEqual(JSON.parse(state?.outcome ?? ''), toJsonValue(outcome))
   assert.equal((await transcript(turn)).length, 2)
   const session = await store.run(() => row(sessionById, { id: turn.sessionId }))
   assert.deepEqual([session?.input_tokens, session?.output_tokens], [100, 7])
@@ -513,12 +514,13 @@ test('tokens are counted once, whether a turn completes, fails, is stopped or re
   await writes.recordToolResult(call('b'), 'result', 'done')
   const message: AssistantMessage = { role: 'assistant', content: 'yes' }
   const { result: outcome } = await journal.finish(after, ending({ message, ord: writes.nextOrd() }))
-  assert.deepEqual(outcome.usage, { inputTokens: 300, outputTokens: 21 })
+  assert.deepEqual(toJsonValue(outcome.usage), { inputTokens: 300, outputTokens: 21 })
 
   await accept('two')
   const stopped = await claimRun()
   await journal.journalOf(stopped).recordAssistantMessage(asks(call('c')), cost, true)
-  assert.deepEqual((await journal.finish(stopped, ending({ state: 'stopped', usage: none }))).result.usage, {
+  const { usage } = (await journal.finish(stopped, ending({ state: 'stopped', usage: none }))).result
+  assert.deepEqual(toJsonValue(usage), {
     inputTokens: 100,
     outputTokens: 7,
   })
@@ -538,7 +540,7 @@ test('the tokens of a dead letter are not counted again with the next message', 
   const claim = await journal.claim(key)
   assert.equal(claim?.kind, 'unknown-command')
   const { usage } = (await journal.finish(claim.turn, ending({ usage: none }))).result
-  assert.deepEqual(usage, { inputTokens: 0, outputTokens: 0 })
+  assert.deepEqual(toJsonValue(usage), { inputTokens: 0, outputTokens: 0 })
   const session = await store.run(() => row(sessionById, { id: poison.sessionId }))
   assert.deepEqual([session?.input_tokens, session?.output_tokens], [100, 7])
 })

@@ -10,6 +10,7 @@ import type { Target } from '../../../src/message/source.ts'
 import { noUsage } from '../../../src/message/transcript.ts'
 import type { TurnActivity } from '../../../src/platforms/adapter.ts'
 import type { Turn } from '../../../src/sessions/turn.ts'
+import { toJsonValue } from '../../kit/to-json-value.ts'
 import { flushEventLoop, type OutboxFixture, openOutbox } from '../../outbox/support.ts'
 import { sampleTurn } from './sample-turn.ts'
 
@@ -60,7 +61,7 @@ test('the platform is notified of the start and the end of a turn, with the mess
 })
 
 test('the notifications of a turn without a platform message name none', (t) => {
-  assert.deepEqual(activitiesOf(t, sampleTurn()), [
+  assert.deepEqual(toJsonValue(activitiesOf(t, sampleTurn())), [
     { kind: 'turn-started', turnId: 'turn' },
     { kind: 'turn-ended', turnId: 'turn', status: 'done' },
   ])

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { HermesError } from '../../../../src/lib/errors.ts'
 import { targetOf } from '../../../../src/message/source.ts'
 import type { IngestedEvent, RecordingContext } from '../../recording-context.ts'
+import { toJsonValue } from '../../to-json-value.ts'
 import { messageTo, neverAborted, type PlatformRequirement, requirement, settleIo } from '../platform-requirement.ts'
 import type { PlatformUnderTest, TestConversation } from '../platform-under-test.ts'
 
@@ -154,7 +155,7 @@ async function checkRoundTrip(
 ): Promise<void> {
   await say('where am I?', 'one')
   const replyTarget = targetOf(singleEvent(gateway).event.source)
-  assert.deepEqual(replyTarget, target)
+  assert.deepEqual(toJsonValue(replyTarget), toJsonValue(target))
   const arrived = seen('You are here.')
   assert.equal((await adapter.send(messageTo(replyTarget, 'You are here.'), neverAborted)).success, true)
   await arrived
