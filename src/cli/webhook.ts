@@ -26,6 +26,7 @@ export interface WebhookRequest {
   readonly cronJob?: string
   readonly script?: string
   readonly secret?: string
+  readonly json?: boolean
 }
 
 const fileName = 'webhook_subscriptions.json'
@@ -34,8 +35,7 @@ const fileName = 'webhook_subscriptions.json'
 export async function webhookAdd(
   context: CliContext,
   name: string,
-  request: WebhookRequest,
-  json: boolean,
+  { json, ...request }: WebhookRequest,
 ): Promise<void> {
   if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name))
     throw new HermesError('cli/usage', `${JSON.stringify(name)}: expected lower-case letters, digits, - and _`)
@@ -59,8 +59,8 @@ export async function webhookAdd(
     deliver,
     ...(request.deliverChatId === undefined ? {} : { deliver_extra: { chat_id: request.deliverChatId } }),
     ...(deliverOnly ? { deliver_only: true } : {}),
-    ...(request.cronJob === undefined ? {} : { cron_job: request.cronJob }),
-    ...(request.script === undefined ? {} : { script: request.script }),
+    cron_job: request.cronJob,
+    script: request.script,
     created_at: new Date().toISOString(),
   }
   const [problem] = await findProblems(context, name, route)
@@ -77,7 +77,7 @@ export async function webhookAdd(
 }
 
 /** Lists all routes, those of config.yaml first. Secrets are not shown. */
-export async function webhookList(context: CliContext, json: boolean): Promise<void> {
+export async function webhookList(context: CliContext, { json }: Pick<WebhookRequest, 'json'>): Promise<void> {
   const listed = []
   for (const [name, { source, route }] of await readRoutes(context))
     listed.push({ name, source, route, problems: await findProblems(context, name, route) })
@@ -108,7 +108,11 @@ export async function webhookRemove(context: CliContext, name: string): Promise<
 }
 
 /** Sends a signed event to the running gateway. Exit code 1 when it was not accepted. Throws `cli/no-daemon`. */
-export async function webhookTest(context: CliContext, name: string, payload: string | undefined): Promise<void> {
+export async function webhookTest(
+  context: CliContext,
+  name: string,
+  { payload }: { readonly payload?: string | undefined },
+): Promise<void> {
   const route = (await readRoutes(context)).get(name)
   if (route === undefined) throw new HermesError('cli/usage', `there is no route ${JSON.stringify(name)}`)
   const url = await daemonUrl(context)

@@ -2,10 +2,9 @@
  * Defines the commands for what the agent is told, knows and may use.
  */
 import type { Command } from 'commander'
-import type { FallbackOptions } from '../fallback.ts'
 import type { CliContext } from '../kit/context.ts'
 import { createGroup } from '../kit/help.ts'
-import { type JsonOption, json } from './options.ts'
+import { json, run } from './options.ts'
 
 export function addPromptCommand(root: Command, context: CliContext): void {
   createGroup(root, 'prompt', 'what the model is told before a conversation')
@@ -16,9 +15,7 @@ export function addPromptCommand(root: Command, context: CliContext): void {
     )
     .option('--platform <name>', 'the platform of the message', 'cli')
     .option(...json)
-    .action(async (options: JsonOption & { readonly platform: string }) =>
-      (await import('../prompt.ts')).promptShow(context, options),
-    )
+    .action(run(context, async () => (await import('../prompt.ts')).promptShow))
 }
 
 export function addToolCommands(root: Command, context: CliContext): void {
@@ -29,16 +26,12 @@ export function addToolCommands(root: Command, context: CliContext): void {
     .description('list the toolsets with their tools, and whether a new conversation is offered them')
     .option(...platform)
     .option(...json)
-    .action(async (options: JsonOption & { platform?: string }) =>
-      (await import('../tools.ts')).toolsList(context, options),
-    )
+    .action(run(context, async () => (await import('../tools.ts')).toolsList))
   tools
     .command('enable <names...>')
     .description('offer toolsets or tools to new conversations; edits config.yaml')
     .option(...platform)
-    .action(async (names: string[], options: { platform?: string }) =>
-      (await import('../tools.ts')).toolsEnable(context, names, options),
-    )
+    .action(run(context, async () => (await import('../tools.ts')).toolsEnable))
   tools
     .command('disable <names...>')
     .summary('take toolsets or tools away; edits config.yaml')
@@ -46,9 +39,7 @@ export function addToolCommands(root: Command, context: CliContext): void {
       'Takes toolsets or tools away: on all platforms with `agent.disabled_toolsets`, which counts at once, or on one platform for new conversations.',
     )
     .option(...platform)
-    .action(async (names: string[], options: { platform?: string }) =>
-      (await import('../tools.ts')).toolsDisable(context, names, options),
-    )
+    .action(run(context, async () => (await import('../tools.ts')).toolsDisable))
 }
 
 export function addModelCommands(root: Command, context: CliContext): void {
@@ -58,7 +49,7 @@ export function addModelCommands(root: Command, context: CliContext): void {
     .description(
       'Asks in a terminal for the provider, its key and the model, tries them, and writes them into config.yaml and .env. Model servers that run on this machine are offered with their models. In a new home, a home of Hermes Agent or OpenClaw is offered for an import.',
     )
-    .action(async () => (await import('../model-questions.ts')).setup(context))
+    .action(run(context, async () => (await import('../model-questions.ts')).setup))
   const load = () => import('../model.ts')
   const model = root
     .command('model')
@@ -69,7 +60,7 @@ export function addModelCommands(root: Command, context: CliContext): void {
     .usage('[command] [options]')
     .helpCommand(false)
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../model-questions.ts')).modelChoose(context, options))
+    .action(run(context, async () => (await import('../model-questions.ts')).modelChoose))
   model
     .command('list [provider]')
     .summary('list the models of the providers with a key')
@@ -77,9 +68,7 @@ export function addModelCommands(root: Command, context: CliContext): void {
       'Lists the providers with a key, the servers of config.yaml and the model servers that run on this machine, with their models. A provider has five seconds to answer.',
     )
     .option(...json)
-    .action(async (provider: string | undefined, options: JsonOption) =>
-      (await load()).modelList(context, provider, options),
-    )
+    .action(run(context, async () => (await load()).modelList))
   model
     .command('probe [model]')
     .summary('try the key, the address and a model')
@@ -87,9 +76,7 @@ export function addModelCommands(root: Command, context: CliContext): void {
       'Tries the configured model, `<provider>` or `<provider>:<model>`: the key, the list of models and one small request. Exit code 1 when something does not work.',
     )
     .option(...json)
-    .action(async (words: string | undefined, options: JsonOption) =>
-      (await load()).modelProbe(context, words, options),
-    )
+    .action(run(context, async () => (await load()).modelProbe))
   model
     .command('set <model>')
     .summary('write another model into config.yaml')
@@ -99,9 +86,7 @@ export function addModelCommands(root: Command, context: CliContext): void {
     .option('--provider <name>', 'the provider of the model')
     .option('--unchecked', 'do not ask the provider', false)
     .option(...json)
-    .action(async (words: string, options: JsonOption & { provider?: string; unchecked: boolean }) =>
-      (await load()).modelSet(context, words, options),
-    )
+    .action(run(context, async () => (await load()).modelSet))
 }
 
 export function addAuthCommands(root: Command, context: CliContext): void {
@@ -111,9 +96,7 @@ export function addAuthCommands(root: Command, context: CliContext): void {
     .command('list [provider]')
     .description('list the keys in auth.json and in the environment, and which of them rest after a failure')
     .option(...json)
-    .action(async (provider: string | undefined, options: JsonOption) =>
-      (await load()).authList(context, provider, options),
-    )
+    .action(run(context, async () => (await load()).authList))
   auth
     .command('add <provider>')
     .summary('store a key, which is read from the standard input')
@@ -122,17 +105,15 @@ export function addAuthCommands(root: Command, context: CliContext): void {
     )
     .option('--label <text>', 'a name for people')
     .option('--base-url <url>', 'the address to which this key belongs, if it is another one')
-    .action(async (provider: string, options: { label?: string; baseUrl?: string }) =>
-      (await load()).authAdd(context, provider, options),
-    )
+    .action(run(context, async () => (await load()).authAdd))
   auth
     .command('remove <provider> <key>')
     .description('delete a stored key, by its id, label or number in the list')
-    .action(async (provider: string, key: string) => (await load()).authRemove(context, provider, key))
+    .action(run(context, async () => (await load()).authRemove))
   auth
     .command('reset <provider> [key]')
     .description('use keys again that rest after a failure')
-    .action(async (provider: string, key: string | undefined) => (await load()).authReset(context, provider, key))
+    .action(run(context, async () => (await load()).authReset))
 }
 
 export function addFallbackCommands(root: Command, context: CliContext): void {
@@ -142,7 +123,7 @@ export function addFallbackCommands(root: Command, context: CliContext): void {
     .command('list')
     .description('list the models in the order in which they are tried, and whether each has a key')
     .option(...json)
-    .action(async (options: JsonOption) => (await load()).fallbackList(context, options))
+    .action(run(context, async () => (await load()).fallbackList))
   fallback
     .command('add <provider> <model>')
     .summary('add a model at the end; edits config.yaml')
@@ -152,17 +133,15 @@ export function addFallbackCommands(root: Command, context: CliContext): void {
     .option('--base-url <url>', 'the address of the API, if it is not that of the provider')
     .option('--key-env <variable>', 'the environment variable that holds its key, if it is not that of the provider')
     .option('--context-length <tokens>', 'the size of its window, if it is not `context_length`')
-    .action(async (provider: string, model: string, options: FallbackOptions) =>
-      (await load()).fallbackAdd(context, provider, model, options),
-    )
+    .action(run(context, async () => (await load()).fallbackAdd))
   fallback
     .command('remove <entry>')
     .description('remove a model, by its number in the list or its name; edits config.yaml')
-    .action(async (entry: string) => (await load()).fallbackRemove(context, entry))
+    .action(run(context, async () => (await load()).fallbackRemove))
   fallback
     .command('clear')
     .description('remove all models; edits config.yaml')
-    .action(async () => (await load()).fallbackClear(context))
+    .action(run(context, async () => (await load()).fallbackClear))
 }
 
 export function addMemoryCommands(root: Command, context: CliContext): void {
@@ -174,23 +153,21 @@ export function addMemoryCommands(root: Command, context: CliContext): void {
       'Shows how full MEMORY.md and USER.md are, what is wrong with them, and which memory providers are installed. Exit code 1 when a file or the provider cannot be used.',
     )
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../memory.ts')).memoryStatus(context, options))
+    .action(run(context, async () => (await import('../memory.ts')).memoryStatus))
   memory
     .command('show [target]')
     .description('print the entries: `memory` (the notes of the agent), `user` (the profile of the owner), or both')
     .option(...json)
-    .action(async (target: string | undefined, options: JsonOption) =>
-      (await import('../memory.ts')).memoryShow(context, target, options),
-    )
+    .action(run(context, async () => (await import('../memory.ts')).memoryShow))
   memory
     .command('setup [provider]')
     .summary('choose a plugin as the long-term memory')
     .description('Sets `memory.provider` in config.yaml. Without a name it lists the providers that are installed.')
-    .action(async (name: string | undefined) => (await import('../memory.ts')).memorySetup(context, name))
+    .action(run(context, async () => (await import('../memory.ts')).memorySetup))
   memory
     .command('off')
     .description('use no memory provider; MEMORY.md and USER.md stay in use')
-    .action(async () => (await import('../memory.ts')).memoryOff(context))
+    .action(run(context, async () => (await import('../memory.ts')).memoryOff))
 }
 
 export function addSkillCommands(root: Command, context: CliContext): void {
@@ -200,17 +177,17 @@ export function addSkillCommands(root: Command, context: CliContext): void {
     .command('list')
     .description('list the skills of the home, of skills.external_dirs and of the gateway')
     .option(...json)
-    .action(async (options: JsonOption) => (await load()).skillsList(context, options))
+    .action(run(context, async () => (await load()).skillsList))
   skills
     .command('view <name>')
     .description('show the instructions and the files of a skill')
     .option(...json)
-    .action(async (name: string, options: JsonOption) => (await load()).skillsView(context, name, options))
+    .action(run(context, async () => (await load()).skillsView))
   skills
     .command('new <name>')
     .description('create a skill from a template')
     .option('--category <name>', 'create it in this category')
-    .action(async (name: string, options: { category?: string }) => (await load()).skillsNew(context, name, options))
+    .action(run(context, async () => (await load()).skillsNew))
   skills
     .command('install <source>')
     .summary('install skills from a folder or an archive')
@@ -219,13 +196,11 @@ export function addSkillCommands(root: Command, context: CliContext): void {
     )
     .option('--category <name>', 'install into this category')
     .option('--replace', 'replace skills that exist', false)
-    .action(async (source: string, options: { category?: string; replace: boolean }) =>
-      (await load()).skillsInstall(context, source, options),
-    )
+    .action(run(context, async () => (await load()).skillsInstall))
   skills
     .command('check')
     .summary('check the files of all skills')
     .description('Checks the files of all skills. Exit code 1 when one of them cannot be used.')
     .option(...json)
-    .action(async (options: JsonOption) => (await load()).skillsCheck(context, options))
+    .action(run(context, async () => (await load()).skillsCheck))
 }

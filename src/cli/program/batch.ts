@@ -2,11 +2,10 @@
  * Defines the commands for many prompts.
  */
 import type { Command } from 'commander'
-import type { BatchOptions } from '../../clients/batch/batch-options.ts'
 import { HermesError } from '../../lib/errors.ts'
 import type { CliContext } from '../kit/context.ts'
 import { createGroup } from '../kit/help.ts'
-import { json } from './options.ts'
+import { json, run } from './options.ts'
 
 export function addBatchCommands(root: Command, context: CliContext): void {
   createGroup(root, 'batch', 'many prompts from a file')
@@ -28,10 +27,7 @@ export function addBatchCommands(root: Command, context: CliContext): void {
     .option('--rerun-changed', 'ask prompts again that were changed since they were answered', false)
     .option('--strict', 'send nothing if a line is broken', false)
     .option(json[0], 'print the summary as JSON', json[2])
-    .action(async (file: string, options: BatchOptions) => {
-      const { batchRun } = await import('../batch.ts')
-      await batchRun(context, file, options)
-    })
+    .action(run(context, async () => (await import('../batch.ts')).batchRun))
 }
 
 function parseCount(option: string, max: number): (text: string) => number {

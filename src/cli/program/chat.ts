@@ -5,8 +5,7 @@ import type { Command } from 'commander'
 import type { ChatOptions } from '../chat.ts'
 import type { CliContext } from '../kit/context.ts'
 import { createGroup } from '../kit/help.ts'
-import type { SendOptions } from '../send.ts'
-import { json, parseTimeout } from './options.ts'
+import { json, parseTimeout, run } from './options.ts'
 
 export function addChatCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Talk to the agent:')
@@ -40,7 +39,7 @@ export function addChatCommands(root: Command, context: CliContext): void {
       'Serves an editor such as Zed, which starts this command: it speaks the Agent Client Protocol over its input and output. It uses the running gateway, or one of its own while none runs. What it has to report goes to stderr.',
     )
     .option('--check', 'only try whether the command can start', false)
-    .action(async (options: { check: boolean }) => (await import('../acp.ts')).acp(context, options))
+    .action(run(context, async () => (await import('../acp.ts')).acp))
   root
     .command('send <target> [text...]')
     .summary('send a message to a chat, for scripts')
@@ -52,16 +51,10 @@ export function addChatCommands(root: Command, context: CliContext): void {
     .option('--timeout <seconds>', 'how long to wait for the platform', parseTimeout, 30)
     .option('--force', 'try a chat again that took no messages the last time', false)
     .option(...json)
-    .action(async (target: string, words: string[], options: SendOptions) => {
-      const { send } = await import('../send.ts')
-      await send(context, target, words, options)
-    })
+    .action(run(context, async () => (await import('../send.ts')).send))
   const web = createGroup(root, 'web', 'the web page')
   web
     .command('url')
     .description('print the address of the web page, including the access token')
-    .action(async () => {
-      const { webUrl } = await import('../web-url.ts')
-      await webUrl(context)
-    })
+    .action(run(context, async () => (await import('../web-url.ts')).webUrl))
 }

@@ -4,13 +4,9 @@
 import type { Command } from 'commander'
 import type { CliContext } from '../kit/context.ts'
 import { createGroup } from '../kit/help.ts'
-import { type JsonOption, json } from './options.ts'
+import { json, run } from './options.ts'
 
 const folder = ['--folder <path>', 'the folder, if it is not the current one'] as const
-
-interface FolderOption {
-  readonly folder?: string
-}
 
 export function addCheckpointCommands(root: Command, context: CliContext): void {
   const checkpoints = createGroup(root, 'checkpoints', 'files of folders before the agent changed them')
@@ -18,14 +14,12 @@ export function addCheckpointCommands(root: Command, context: CliContext): void 
     .command('list')
     .description('list the checkpoints of all folders, and the space that they take')
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../checkpoints.ts')).checkpointsList(context, options))
+    .action(run(context, async () => (await import('../checkpoints.ts')).checkpointsList))
   checkpoints
     .command('show <id>')
     .description('show what has changed since a checkpoint of a folder')
     .option(...folder)
-    .action(async (id: string, options: FolderOption) =>
-      (await import('../checkpoints.ts')).checkpointsShow(context, id, options),
-    )
+    .action(run(context, async () => (await import('../checkpoints.ts')).checkpointsShow))
   checkpoints
     .command('restore <id> [file]')
     .summary('restore the files of a folder, or one of them')
@@ -33,14 +27,12 @@ export function addCheckpointCommands(root: Command, context: CliContext): void 
       'Restores the files of a folder, or one of them, and removes those that were made since. What is there now is kept as another checkpoint.',
     )
     .option(...folder)
-    .action(async (id: string, file: string | undefined, options: FolderOption) =>
-      (await import('../checkpoints.ts')).checkpointsRestore(context, id, file, options),
-    )
+    .action(run(context, async () => (await import('../checkpoints.ts')).checkpointsRestore))
   checkpoints
     .command('status')
     .description('say whether checkpoints are taken, how many there are, and the space that they take')
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../checkpoints.ts')).checkpointsStatus(context, options))
+    .action(run(context, async () => (await import('../checkpoints.ts')).checkpointsStatus))
   checkpoints
     .command('clear')
     .summary('remove all checkpoints')
@@ -48,9 +40,7 @@ export function addCheckpointCommands(root: Command, context: CliContext): void 
     .option(...folder)
     .option('--yes', 'remove them; without it the command only says what it would remove', false)
     .option(...json)
-    .action(async (options: JsonOption & FolderOption & { readonly yes: boolean }) =>
-      (await import('../checkpoints.ts')).checkpointsClear(context, options),
-    )
+    .action(run(context, async () => (await import('../checkpoints.ts')).checkpointsClear))
   checkpoints
     .command('prune')
     .summary('remove old checkpoints')
@@ -58,5 +48,5 @@ export function addCheckpointCommands(root: Command, context: CliContext): void 
       'Removes the checkpoints of folders that were not changed for `checkpoints.retention_days` or are gone, and what is beyond `checkpoints.max_total_size_mb`.',
     )
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../checkpoints.ts')).checkpointsPrune(context, options))
+    .action(run(context, async () => (await import('../checkpoints.ts')).checkpointsPrune))
 }

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import type { CliContext } from '../kit/context.ts'
 import { createGroup } from '../kit/help.ts'
 import type { CronRequest } from '../shared/cron-request.ts'
-import { type JsonOption, json } from './options.ts'
+import { type JsonOption, json, run } from './options.ts'
 
 interface JobOptions extends JsonOption {
   readonly name?: string
@@ -41,12 +41,12 @@ export function addCronCommands(root: Command, context: CliContext): void {
     .description(
       'Carries out the jobs that are due now, sends their results and ends. A running gateway does that by itself, so that nothing is done then.',
     )
-    .action(async () => (await import('../cron-tick.ts')).cronTick(context))
+    .action(run(context, async () => (await import('../cron-tick.ts')).cronTick))
   cron
     .command('status')
     .summary('show which jobs need attention')
     .description('Shows how many jobs wait, and those whose last run failed. The exit code is then 1.')
-    .action(async () => (await import('../cron.ts')).cronStatus(context))
+    .action(run(context, async () => (await import('../cron.ts')).cronStatus))
   withJobOptions(
     cron
       .command('create <schedule> [prompt]')

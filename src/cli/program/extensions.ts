@@ -4,7 +4,7 @@
 import type { Command } from 'commander'
 import type { CliContext } from '../kit/context.ts'
 import { createGroup } from '../kit/help.ts'
-import { type JsonOption, json } from './options.ts'
+import { json, run } from './options.ts'
 
 export function addHookCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Extend:')
@@ -13,46 +13,40 @@ export function addHookCommands(root: Command, context: CliContext): void {
     .command('list')
     .description('list hooks with their state and statistics')
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../hooks-list.ts')).hooksList(context, options))
+    .action(run(context, async () => (await import('../hooks-list.ts')).hooksList))
   hooks
     .command('info <name>')
     .description('show all details of a hook')
     .option(...json)
-    .action(async (name: string, options: JsonOption) =>
-      (await import('../hooks-list.ts')).hooksInfo(context, name, options),
-    )
+    .action(run(context, async () => (await import('../hooks-list.ts')).hooksInfo))
   hooks
     .command('test <name>')
     .description('call a hook with a sample event; exit code 1 when it fails')
     .option('--event <event>', 'name of the event (default: the first event of the hook)')
     .option('--context <file>', 'file with the event context, a JSON object')
     .option(...json)
-    .action(async (name: string, options: JsonOption & { readonly event?: string; readonly context?: string }) =>
-      (await import('../hooks-test.ts')).hooksTest(context, name, options),
-    )
+    .action(run(context, async () => (await import('../hooks-test.ts')).hooksTest))
   hooks
     .command('new <name>')
     .description('create a hook from a working template')
     .option('--python', 'use Python instead of TypeScript', false)
-    .action(async (name: string, options: { readonly python: boolean }) =>
-      (await import('../hooks-new.ts')).hooksNew(context, name, options),
-    )
+    .action(run(context, async () => (await import('../hooks-new.ts')).hooksNew))
   hooks
     .command('accept <name>')
     .description('give consent to run a shell hook configured in config.yaml')
-    .action(async (name: string) => (await import('../hooks-accept.ts')).hooksAccept(context, name))
+    .action(run(context, async () => (await import('../hooks-accept.ts')).hooksAccept))
   hooks
     .command('revoke <name>')
     .description('revoke consent for a shell hook configured in config.yaml')
-    .action(async (name: string) => (await import('../hooks-accept.ts')).hooksRevoke(context, name))
+    .action(run(context, async () => (await import('../hooks-accept.ts')).hooksRevoke))
   hooks
     .command('pause <name>')
     .description('stop delivering events to a hook until it is resumed')
-    .action(async (name: string) => (await import('../hooks-pause.ts')).hooksPause(context, name))
+    .action(run(context, async () => (await import('../hooks-pause.ts')).hooksPause))
   hooks
     .command('resume <name>')
     .description('resume a hook that was paused, or disabled after repeated failures')
-    .action(async (name: string) => (await import('../hooks-pause.ts')).hooksResume(context, name))
+    .action(run(context, async () => (await import('../hooks-pause.ts')).hooksResume))
 }
 
 export function addPluginCommands(root: Command, context: CliContext): void {
@@ -61,30 +55,26 @@ export function addPluginCommands(root: Command, context: CliContext): void {
     .command('list')
     .description('list plugins and their state')
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../plugins-list.ts')).pluginsList(context, options))
+    .action(run(context, async () => (await import('../plugins-list.ts')).pluginsList))
   plugins
     .command('info <id>')
     .description('show all details of a plugin')
     .option(...json)
-    .action(async (id: string, options: JsonOption) =>
-      (await import('../plugins-list.ts')).pluginsInfo(context, id, options),
-    )
+    .action(run(context, async () => (await import('../plugins-list.ts')).pluginsInfo))
   plugins
     .command('enable <id>')
     .summary('enable a plugin')
     .description('Adds a plugin to `plugins.enabled` of config.yaml. The plugin gets all permissions of the gateway.')
-    .action(async (id: string) => (await import('../plugins-enable.ts')).pluginsEnable(context, id))
+    .action(run(context, async () => (await import('../plugins-enable.ts')).pluginsEnable))
   plugins
     .command('disable <id>')
     .description('disable a plugin')
-    .action(async (id: string) => (await import('../plugins-enable.ts')).pluginsDisable(context, id))
+    .action(run(context, async () => (await import('../plugins-enable.ts')).pluginsDisable))
   plugins
     .command('new <name>')
     .description('create a plugin from a working template')
     .option('--python', 'use Python instead of TypeScript', false)
-    .action(async (name: string, options: { readonly python: boolean }) =>
-      (await import('../plugins-new.ts')).pluginsNew(context, name, options),
-    )
+    .action(run(context, async () => (await import('../plugins-new.ts')).pluginsNew))
   plugins
     .command('test <id>')
     .summary('test a plugin in an empty home')
@@ -93,9 +83,7 @@ export function addPluginCommands(root: Command, context: CliContext): void {
     )
     .option('--message <text>', 'text of the message')
     .option(...json)
-    .action(async (id: string, options: JsonOption & { readonly message?: string }) =>
-      (await import('../plugins-test.ts')).pluginsTest(context, id, options),
-    )
+    .action(run(context, async () => (await import('../plugins-test.ts')).pluginsTest))
 }
 
 export function addPlatformCommand(root: Command, context: CliContext): void {
@@ -106,7 +94,5 @@ export function addPlatformCommand(root: Command, context: CliContext): void {
       'Prints the manifest of the app as JSON: its permissions, events and slash commands, to be pasted into the pages of the platform. With a running gateway it has the commands of plugins and skills, too.',
     )
     .option(...json)
-    .action(async (platform: string, options: JsonOption) =>
-      (await import('../platforms.ts')).platformsManifest(context, platform, options),
-    )
+    .action(run(context, async () => (await import('../platforms.ts')).platformsManifest))
 }

@@ -4,7 +4,7 @@
 import type { Command } from 'commander'
 import type { CliContext } from '../kit/context.ts'
 import { createGroup } from '../kit/help.ts'
-import { type JsonOption, json } from './options.ts'
+import { json, run } from './options.ts'
 
 export function addGatewayCommands(root: Command, context: CliContext): void {
   root.commandsGroup('The gateway:')
@@ -17,25 +17,16 @@ export function addGatewayCommands(root: Command, context: CliContext): void {
     )
     .option('--strict', 'exit with code 78 when the configuration is invalid', false)
     .option('--accept-hooks', 'run the programs under `hooks` of config.yaml without consent', false)
-    .action(async (options: { strict: boolean; acceptHooks: boolean }) => {
-      const { gatewayRun } = await import('../gateway-run.ts')
-      await gatewayRun(context, options)
-    })
+    .action(run(context, async () => (await import('../gateway-run.ts')).gatewayRun))
   addStatusCommand(gateway, context)
   gateway
     .command('stop')
     .description('stop the running daemon and wait until it has exited')
-    .action(async () => {
-      const { gatewayStop } = await import('../gateway-stop.ts')
-      await gatewayStop(context)
-    })
+    .action(run(context, async () => (await import('../gateway-stop.ts')).gatewayStop))
   gateway
     .command('restart')
     .description('restart the running daemon and wait until it is ready; nothing is lost')
-    .action(async () => {
-      const { gatewayRestart } = await import('../gateway-restart.ts')
-      await gatewayRestart(context)
-    })
+    .action(run(context, async () => (await import('../gateway-restart.ts')).gatewayRestart))
   addPauseCommand(root, context)
 }
 
@@ -46,7 +37,7 @@ function addPauseCommand(root: Command, context: CliContext): void {
     .description(
       'Pauses the agent for everybody, also over restarts: messages are accepted and wait, running turns stop at their next step, and commands still work. `hermes pause off` ends the pause.',
     )
-    .action(async (reason: string[]) => (await import('../pause.ts')).pause(context, reason))
+    .action(run(context, async () => (await import('../pause.ts')).pause))
 }
 
 export function addStatusCommand(parent: Command, context: CliContext): void {
@@ -57,8 +48,5 @@ export function addStatusCommand(parent: Command, context: CliContext): void {
       'Shows the state of the daemon, what is degraded, and what needs your attention. Exit code 3 when no gateway is running.',
     )
     .option(...json)
-    .action(async (options: JsonOption) => {
-      const { status } = await import('../status.ts')
-      await status(context, options)
-    })
+    .action(run(context, async () => (await import('../status.ts')).status))
 }

@@ -3,12 +3,7 @@
  */
 import type { Command } from 'commander'
 import type { CliContext } from '../kit/context.ts'
-import { type JsonOption, json } from './options.ts'
-
-interface ImportOptions extends JsonOption {
-  readonly dryRun: boolean
-  readonly overwrite: boolean
-}
+import { json, run } from './options.ts'
 
 const description = `Takes over what a home of Hermes Agent or OpenClaw contains: settings, keys, people with access, the persona, memories, skills, scheduled jobs; from Hermes Agent also hooks, plugins and conversations.
 
@@ -36,7 +31,5 @@ export function addImportCommand(root: Command, context: CliContext): void {
     .option('--overwrite', 'replace what is different here', false)
     .option(...json)
     .addHelpText('after', examples)
-    .action(async (program: string, path: string | undefined, options: ImportOptions) =>
-      (await import('../import/import-home.ts')).importCommand(context, program, path, options),
-    )
+    .action(run(context, async () => (await import('../import/import-home.ts')).importCommand))
 }

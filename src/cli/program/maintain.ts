@@ -19,7 +19,7 @@ import { addHookCommands, addPlatformCommand, addPluginCommands } from './extens
 import { addStatusCommand } from './gateway.ts'
 import { addImportCommand } from './import.ts'
 import { addMcpCommands } from './mcp.ts'
-import { type JsonOption, json, type ListOptions, limit, parseNumber } from './options.ts'
+import { json, limit, parseNumber, run } from './options.ts'
 import { addApprovalCommands, addPairingCommands, addProfileCommands } from './people.ts'
 import { addWebhookCommands } from './webhook.ts'
 
@@ -34,10 +34,7 @@ export function addInspectCommands(root: Command, context: CliContext): void {
     )
     .option('--offline', 'do not connect to the model or the platforms', false)
     .option(...json)
-    .action(async (options: JsonOption & { readonly offline: boolean }) => {
-      const { doctor } = await import('../doctor.ts')
-      await doctor(context, options)
-    })
+    .action(run(context, async () => (await import('../doctor.ts')).doctor))
   addPromptCommand(root, context)
   const sessions = createGroup(root, 'sessions', 'stored conversations')
   sessions
@@ -45,27 +42,18 @@ export function addInspectCommands(root: Command, context: CliContext): void {
     .description('list the newest conversations')
     .option(...limit)
     .option(...json)
-    .action(async (options: ListOptions) => {
-      const { sessionsList } = await import('../sessions.ts')
-      await sessionsList(context, options)
-    })
+    .action(run(context, async () => (await import('../sessions.ts')).sessionsList))
   sessions
     .command('show <session>')
     .description('show a conversation by its id or its key')
     .option(...json)
-    .action(async (name: string, options: JsonOption) => {
-      const { sessionsShow } = await import('../sessions.ts')
-      await sessionsShow(context, name, options)
-    })
+    .action(run(context, async () => (await import('../sessions.ts')).sessionsShow))
   sessions
     .command('search <words...>')
     .description('find messages that contain all words, best match first')
     .option(...limit)
     .option(...json)
-    .action(async (words: string[], options: ListOptions) => {
-      const { sessionsSearch } = await import('../sessions.ts')
-      await sessionsSearch(context, words, options)
-    })
+    .action(run(context, async () => (await import('../sessions.ts')).sessionsSearch))
 }
 
 export function addMaintainCommands(root: Command, context: CliContext): void {
@@ -86,17 +74,17 @@ export function addMaintainCommands(root: Command, context: CliContext): void {
     .command('list')
     .description('list dead letters, and messages that are not processed yet')
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../inbox.ts')).inboxList(context, options))
+    .action(run(context, async () => (await import('../inbox.ts')).inboxList))
   inbox
     .command('retry')
     .description('process a dead letter again')
     .argument('<number>', 'number in the list', parseNumber)
-    .action(async (seq: number) => (await import('../inbox.ts')).inboxRetry(context, seq))
+    .action(run(context, async () => (await import('../inbox.ts')).inboxRetry))
   inbox
     .command('drop')
     .description('delete a dead letter')
     .argument('<number>', 'number in the list', parseNumber)
-    .action(async (seq: number) => (await import('../inbox.ts')).inboxDrop(context, seq))
+    .action(run(context, async () => (await import('../inbox.ts')).inboxDrop))
   inbox
     .command('audit')
     .summary('check how every accepted message has ended')
@@ -105,25 +93,23 @@ export function addMaintainCommands(root: Command, context: CliContext): void {
     )
     .option('--since <time>', 'only messages accepted since then: 30m, 12h, 7d, or a date')
     .option(...json)
-    .action(async (options: JsonOption & { since?: string }) =>
-      (await import('../inbox-audit.ts')).inboxAudit(context, options),
-    )
+    .action(run(context, async () => (await import('../inbox-audit.ts')).inboxAudit))
   const outbox = createGroup(root, 'outbox', 'dead letters: replies that could not be delivered')
   outbox
     .command('list')
     .description('list dead letters with their reasons')
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../outbox.ts')).outboxList(context, options))
+    .action(run(context, async () => (await import('../outbox.ts')).outboxList))
   outbox
     .command('retry')
     .description('send a dead letter again')
     .argument('<number>', 'number in the list', parseNumber)
-    .action(async (id: number) => (await import('../outbox.ts')).outboxRetry(context, id))
+    .action(run(context, async () => (await import('../outbox.ts')).outboxRetry))
   outbox
     .command('drop')
     .description('delete a dead letter')
     .argument('<number>', 'number in the list', parseNumber)
-    .action(async (id: number) => (await import('../outbox.ts')).outboxDrop(context, id))
+    .action(run(context, async () => (await import('../outbox.ts')).outboxDrop))
   addHookCommands(root, context)
   addPluginCommands(root, context)
   addSkillCommands(root, context)
@@ -146,18 +132,18 @@ function addConfigCommands(root: Command, context: CliContext): void {
     .command('check')
     .description('list problems and warnings with file, line and column; exit code 78 when there is a problem')
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../config.ts')).configCheck(context, options))
+    .action(run(context, async () => (await import('../config.ts')).configCheck))
   config
     .command('path')
     .description('print the path of config.yaml')
-    .action(async () => (await import('../config.ts')).configPath(context))
+    .action(run(context, async () => (await import('../config.ts')).configPath))
   config
     .command('show')
     .description('show all values in effect and their origin; secrets are hidden')
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../config.ts')).configShow(context, options))
+    .action(run(context, async () => (await import('../config.ts')).configShow))
   config
     .command('schema')
     .description('print the JSON Schema of config.yaml, for editors')
-    .action(async () => (await import('../config.ts')).configSchema(context))
+    .action(run(context, async () => (await import('../config.ts')).configSchema))
 }

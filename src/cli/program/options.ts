@@ -1,7 +1,8 @@
 /**
- * Options that several commands have, and how their values are read.
+ * Options that several commands have, how their values are read, and how the code of a command is found.
  */
 import { HermesError } from '../../lib/errors.ts'
+import type { CliContext } from '../kit/context.ts'
 
 export interface JsonOption {
   readonly json: boolean
@@ -14,6 +15,16 @@ export interface ListOptions extends JsonOption {
 export const json = ['--json', 'print JSON, for scripts', false] as const
 
 export const limit = ['--limit <number>', 'maximum number of results', parseLimit, 20] as const
+
+/** The action of a command, whose file is loaded only then. It gets the arguments and the options of the command. */
+export function run<Args extends unknown[]>(
+  context: CliContext,
+  load: () => Promise<(context: CliContext, ...args: Args) => unknown>,
+) {
+  return async (...args: Args): Promise<void> => {
+    await (await load())(context, ...args)
+  }
+}
 
 export function parseNumber(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text)

@@ -5,7 +5,9 @@ import type { Command } from 'commander'
 import { normalizeProfileName } from '../../lib/profiles.ts'
 import type { CliContext } from '../kit/context.ts'
 import { createGroup } from '../kit/help.ts'
-import { type JsonOption, json } from './options.ts'
+import { json, run } from './options.ts'
+
+const name = ['<name>', '', normalizeProfileName] as const
 
 export function addProfileCommands(root: Command, context: CliContext): void {
   const profile = createGroup(root, 'profile', 'separate homes: each with its own settings, people and conversations')
@@ -14,55 +16,50 @@ export function addProfileCommands(root: Command, context: CliContext): void {
     .command('list')
     .description('list the profiles, and which of their gateways run')
     .option(...json)
-    .action(async (options: JsonOption) => (await manage()).profileList(context, options))
+    .action(run(context, async () => (await manage()).profileList))
   profile
-    .command('create <name>')
+    .command('create')
+    .argument(...name)
     .summary('create a profile, empty or with the settings of another')
     .description(
       'Creates a profile with a free port. `--clone` copies config.yaml, .env and SOUL.md of the selected profile, without tokens of platforms and without conversations.',
     )
     .option('--clone', 'copy the settings of the selected profile', false)
-    .option('--clone-from <profile>', 'copy the settings of this profile')
-    .action(async (name: string, options: { clone: boolean; cloneFrom?: string }) =>
-      (await import('../profiles/create.ts')).profileCreate(context, normalizeProfileName(name), {
-        ...options,
-        cloneFrom: options.cloneFrom === undefined ? undefined : normalizeProfileName(options.cloneFrom),
-      }),
-    )
+    .option('--clone-from <profile>', 'copy the settings of this profile', normalizeProfileName)
+    .action(run(context, async () => (await import('../profiles/create.ts')).profileCreate))
   profile
-    .command('use <name>')
+    .command('use')
+    .argument(...name)
     .description('select the profile of commands without --profile; `default` is the root home')
-    .action(async (name: string) => (await manage()).profileUse(context, normalizeProfileName(name)))
+    .action(run(context, async () => (await manage()).profileUse))
   profile
-    .command('show [name]')
+    .command('show')
+    .argument('[name]', '', normalizeProfileName)
     .description('show a profile; without a name, the selected one')
     .option(...json)
-    .action(async (name: string | undefined, options: JsonOption) =>
-      (await manage()).profileShow(context, name === undefined ? undefined : normalizeProfileName(name), options),
-    )
+    .action(run(context, async () => (await manage()).profileShow))
   profile
-    .command('rename <name> <new-name>')
+    .command('rename')
+    .argument(...name)
+    .argument('<new-name>', '', normalizeProfileName)
     .description('rename a profile while its gateway is stopped; its conversations go on')
-    .action(async (name: string, newName: string) =>
-      (await manage()).profileRename(context, normalizeProfileName(name), normalizeProfileName(newName)),
-    )
+    .action(run(context, async () => (await manage()).profileRename))
   profile
-    .command('delete <name>')
+    .command('delete')
+    .argument(...name)
     .description('delete a profile with its conversations while its gateway is stopped')
     .option('--yes', 'do not ask', false)
-    .action(async (name: string, options: { yes: boolean }) =>
-      (await manage()).profileDelete(context, normalizeProfileName(name), options),
-    )
+    .action(run(context, async () => (await manage()).profileDelete))
   profile
-    .command('export <name> [file]')
+    .command('export')
+    .argument(...name)
+    .argument('[file]')
     .summary('write a profile to an archive (.tar.gz)')
     .description(
       'Writes settings and extensions of a profile to an archive (.tar.gz), without secrets and conversations unless `--with-secrets`.',
     )
     .option('--with-secrets', 'include keys, tokens, conversations and the stored state of plugins', false)
-    .action(async (name: string, file: string | undefined, options: { withSecrets: boolean }) =>
-      (await import('../profiles/export.ts')).profileExport(context, normalizeProfileName(name), file, options),
-    )
+    .action(run(context, async () => (await import('../profiles/export.ts')).profileExport))
 }
 
 export function addApprovalCommands(root: Command, context: CliContext): void {
@@ -71,11 +68,11 @@ export function addApprovalCommands(root: Command, context: CliContext): void {
     .command('list')
     .description('list what owners and users have allowed for ever or for a conversation')
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../approvals.ts')).approvalsList(context, options))
+    .action(run(context, async () => (await import('../approvals.ts')).approvalsList))
   approvals
     .command('revoke <entry>')
     .description('take back an entry of the list, by its id or its command')
-    .action(async (entry: string) => (await import('../approvals.ts')).approvalsRevoke(context, entry))
+    .action(run(context, async () => (await import('../approvals.ts')).approvalsRevoke))
 }
 
 export function addPairingCommands(root: Command, context: CliContext): void {
@@ -84,33 +81,25 @@ export function addPairingCommands(root: Command, context: CliContext): void {
     .command('list')
     .description('list requests for access and approved people')
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../pairing.ts')).pairingList(context, options))
+    .action(run(context, async () => (await import('../pairing.ts')).pairingList))
   pairing
     .command('approve <platform> <code>')
     .description('give a person access, by the code that the person received or by the id of the request')
     .option(...json)
-    .action(async (platform: string, code: string, options: JsonOption) =>
-      (await import('../pairing.ts')).pairingApprove(context, platform, code, options),
-    )
+    .action(run(context, async () => (await import('../pairing.ts')).pairingApprove))
   pairing
     .command('deny <platform> <person>')
     .description('refuse one request, by the id of the user or of the request; the person gets no answer')
     .option(...json)
-    .action(async (platform: string, person: string, options: JsonOption) =>
-      (await import('../pairing.ts')).pairingDeny(context, platform, person, options),
-    )
+    .action(run(context, async () => (await import('../pairing.ts')).pairingDeny))
   pairing
     .command('revoke <platform> <user-id>')
     .description('take the access of an approved person back')
     .option(...json)
-    .action(async (platform: string, userId: string, options: JsonOption) =>
-      (await import('../pairing.ts')).pairingRevoke(context, platform, userId, options),
-    )
+    .action(run(context, async () => (await import('../pairing.ts')).pairingRevoke))
   pairing
     .command('clear-pending [platform]')
     .description('end the requests that wait; their codes are worthless then')
     .option(...json)
-    .action(async (platform: string | undefined, options: JsonOption) =>
-      (await import('../pairing.ts')).pairingClear(context, platform, options),
-    )
+    .action(run(context, async () => (await import('../pairing.ts')).pairingClear))
 }

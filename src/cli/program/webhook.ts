@@ -4,8 +4,7 @@
 import type { Command } from 'commander'
 import type { CliContext } from '../kit/context.ts'
 import { createGroup } from '../kit/help.ts'
-import type { WebhookRequest } from '../webhook.ts'
-import { type JsonOption, json } from './options.ts'
+import { json, run } from './options.ts'
 
 export function addWebhookCommands(root: Command, context: CliContext): void {
   const webhook = createGroup(root, 'webhook', 'events of other services')
@@ -14,7 +13,7 @@ export function addWebhookCommands(root: Command, context: CliContext): void {
     .alias('ls')
     .description('list the routes')
     .option(...json)
-    .action(async (options: JsonOption) => (await import('../webhook.ts')).webhookList(context, options.json === true))
+    .action(run(context, async () => (await import('../webhook.ts')).webhookList))
   webhook
     .command('add <name>')
     .alias('subscribe')
@@ -33,19 +32,15 @@ export function addWebhookCommands(root: Command, context: CliContext): void {
     .option('--script <path>', 'a file in scripts/ of the home, which changes or ignores events')
     .option('--secret <text>', 'the secret; a random one if omitted')
     .option(...json)
-    .action(async (name: string, { json: isJson, ...request }: WebhookRequest & JsonOption) =>
-      (await import('../webhook.ts')).webhookAdd(context, name, request, isJson === true),
-    )
+    .action(run(context, async () => (await import('../webhook.ts')).webhookAdd))
   webhook
     .command('remove <name>')
     .alias('rm')
     .description('remove a route that `add` has made')
-    .action(async (name: string) => (await import('../webhook.ts')).webhookRemove(context, name))
+    .action(run(context, async () => (await import('../webhook.ts')).webhookRemove))
   webhook
     .command('test <name>')
     .description('send a signed event to the running gateway')
     .option('--payload <json>', 'the event')
-    .action(async (name: string, { payload }: { readonly payload?: string }) =>
-      (await import('../webhook.ts')).webhookTest(context, name, payload),
-    )
+    .action(run(context, async () => (await import('../webhook.ts')).webhookTest))
 }
