@@ -68,9 +68,20 @@ function build(options: GatewayOptions, infrastructure: Infrastructure): Parts {
   const { clock, log, secrets, config, catalogue, store, problems, paired } = infrastructure
   const lifecycle = createLifecycle(clock)
   const mode = gatewayMode(options)
+  const accountDirectory = createAccountDirectory({
+    catalogue,
+    settings: config.current,
+    unusableSettings: config.unusableSettings,
+    usesDefaultsAfterFailure: () => config.state().source === 'defaults' && config.state().problems.length > 0,
+    log,
+    profile: readProfileFacts(options.home).sessionNamespace,
+    serves: mode.serves,
+    clock,
+    paired,
+  })
   const platforms: AppContext['platforms'] = {
     catalogue,
-    adapter: ({ platform, account }) => endpoints.supervisor.adapter(platform, account),
+    adapter: accountDirectory.adapter,
     failAccount: (platform, account, reason) => endpoints.supervisor.failAccount(platform, account, reason),
     health: () => endpoints.supervisor.health(),
   }
@@ -81,18 +92,7 @@ function build(options: GatewayOptions, infrastructure: Infrastructure): Parts {
     config,
     settings: config.current,
     secrets,
-    accountDirectory: createAccountDirectory({
-      catalogue,
-      settings: config.current,
-      unusableSettings: config.unusableSettings,
-      usesDefaultsAfterFailure: () => config.state().source === 'defaults' && config.state().problems.length > 0,
-      log,
-      profile: readProfileFacts(options.home).sessionNamespace,
-      serves: mode.serves,
-      adapter: platforms.adapter,
-      clock,
-      paired,
-    }),
+    accountDirectory,
     platforms,
     store,
     lifecycle,
@@ -267,11 +267,11 @@ function messageServices({ lifecycle, context, core, agentRuntime, runCommand, e
       name: 'engine',
       start() {
         core.runningTurns.setPaused(readPause(home.pauseFile))
-        engine.start(async (key, queue, signal) => {
-          // A guardrail must not be absent from a turn because it is still loading. What waits at a stop waits for the next start.
-          if ((await pluginRegistries.loading?.done) === false) return
-          await (queue === 'turn' ? runTurn(key, signal) : runCommand(key, signal))
-        })
+        const begin = () => engine.start({ turn: runTurn, control: runCommand })
+        const { loading } = pluginRegistries
+        // A guardrail must not be absent from a turn because it is still loading. What waits at a stop waits for the next start.
+        if (loading === undefined) begin()
+        else void loading.done.then((areLoaded) => areLoaded && begin())
       },
       stop: ({ graceMs, force }) => engine.stop(graceMs, force),
     },
@@ -300,13 +300,17 @@ function backgroundServices(parts: Parts, services: Services): readonly Service[
   const { agentCheck, cron } = agentRuntime
   const { supervisor } = endpoints
   const { stopping } = lifecycle
-  const updateMenus = createCommandMenus(supervisor, { stopping, log })
+  const updateMenus = createCommandMenus(
+    { accounts: supervisor.accounts, adapter: context.platforms.adapter },
+    { stopping, log },
+  )
   const connectsDone = supervisor.initialConnectsDone()
   const pluginsLoaded = async () => {
     await pluginRegistries.loading?.done
   }
   /** Unless the gateway stops before. */
-  const after = (moment: Promise<void>, work: () => unknown) => void moment.then(() => lifecycle.isOpen() && work())
+  const after = (moment: Promise<void>, work: () => unknown) =>
+    void moment.then(() => lifecycle.phase === 'ready' && work())
 
   return [
     {
@@ -388,7 +392,7 @@ async function checkSandbox({ context, agentRuntime }: Parts): Promise<void> {
   const { settings, config, lifecycle, log } = context
   try {
     const isLikely = await isSandboxLikely(settings().terminal, config.environment().values['PATH'] ?? '')
-    if (!isLikely && lifecycle.isOpen()) await agentRuntime.agentServices.environments.sandbox()
+    if (!isLikely && lifecycle.phase === 'ready') await agentRuntime.agentServices.environments.sandbox()
   } catch (error) {
     log.error({ event: 'sandbox.check_failed', err: error }, 'the sandbox could not be checked')
   }

@@ -124,7 +124,7 @@ async function runTurn(
     return result !== 'postponed'
   } catch (error) {
     const reason = messageOf(error)
-    const isStopped = stopSignal.aborted || (running.signal.aborted && deps.queue.isDraining())
+    const isStopped = stopSignal.aborted || (running.signal.aborted && deps.queue.stopping.aborted)
     if (isStopped) log.info({ event: 'turn.interrupted', reason }, 'turn interrupted by the stop of the gateway')
     else if (isHermesError(error, 'store/fenced'))
       log.info({ event: 'turn.superseded' }, 'turn superseded by a newer one; its result is discarded')

@@ -8,8 +8,9 @@ import { createModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import { createTurnInfoFactory } from '../agent/support/agent-hooks.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import { createEmbeddedEngine, createPlaces } from '../engine/embedded-engine.ts'
+import type { Engine } from '../engine/engine.ts'
 import { createPairingControl } from '../flows/access/pairing-control.ts'
-import { type Approvals, createApprovals } from '../flows/approvals/approvals.ts'
+import { createApprovals } from '../flows/approvals/approvals.ts'
 import { createAttachmentPolicy } from '../flows/chat/attachment-policy.ts'
 import { createCommandDecisions } from '../flows/commands/command-decision.ts'
 import { createGatewayEvents, type GatewayEvents } from '../flows/events/gateway-events.ts'
@@ -20,12 +21,12 @@ import { createBackgroundTasks } from '../flows/tasks/background-tasks.ts'
 import type { AgentEnvironments } from '../flows/tools/agent-services.ts'
 import { createTurnNotices } from '../flows/turn/turn-notices.ts'
 import { createTurnWait } from '../flows/turn/waiting.ts'
-import { createEventResults, createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
+import { createEventResults, createInbox, type Inbox } from '../inbox/inbox.ts'
 import { lazy } from '../lib/cache.ts'
 import { brand } from '../lib/ids.ts'
 import { createSecretFilter } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
-import { type MessageEvent, parseCommand, withResetTrigger } from '../message/event.ts'
+import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { cronPlatform, type SessionSource, targetOf } from '../message/source.ts'
 import { createOutbox, type Outbox } from '../outbox/outbox.ts'
@@ -45,12 +46,9 @@ export interface LaterParts extends Pick<AgentEnvironments, 'sandbox'> {
 export function composeCore(context: AppContext, commands: CommandRegistry, { auxiliary, sandbox }: LaterParts): Core {
   const { options, mode, settings, accountDirectory, store, clock, random, log } = context
   const modelCalls = createModelCallMonitor({ log })
-  const concurrency = () => settings().agent.max_concurrent_turns
-  let lastSession: SessionKey | undefined
 
   const events = createGatewayEvents({
     listeners: options.listeners ?? [],
-    hooks: () => hooks,
     emitsEvents: accountDirectory.emitsEvents,
     log,
   })
@@ -58,9 +56,9 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
   const engine = createEmbeddedEngine({
     log,
     random,
-    concurrency,
-    placesOf: (key) => (platformOf(key) === cronPlatform ? jobPlaces : undefined),
-    onSaturated: (isSaturated) => modelCalls.turnMustWait(concurrency(), isSaturated),
+    settings,
+    places: { kindOf: platformOf, ofKind: new Map([[cronPlatform, jobPlaces]]) },
+    onSaturated: modelCalls.turnMustWait,
   })
   const turnResults = createEventResults(store)
   const runningTurns = createRunningTurns()
@@ -68,6 +66,7 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
   const pluginRegistries = composePluginRegistries(context, commands)
   const hookServices = createHookServices(context, outbox, () => backgroundTasks)
   const hooks = composeHooks(context, commands, hookServices, { ...context, registries: pluginRegistries })
+  events.connectHooks(hooks)
   const decisionTimeoutMs = () => settings().hooks.command_timeout * 1_000
   const commandDecisions = createCommandDecisions(hooks, commands, runningTurns, decisionTimeoutMs)
   const { gatewayHooks, notifyMemory } = pluginRegistries
@@ -109,12 +108,15 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
   }
   const pairing = createPairingControl(context, outbox, endRevoked)
   const busy = composeBusyArrivals(context, { engine, runningTurns, turnResults, outbox })
+  let embeddedSession: SessionKey | undefined
+  const wakeEmbedded: Engine['wake'] = (key, queue) => {
+    embeddedSession = key
+    engine.wake(key, queue)
+  }
   const inbox = composeInbox(context, {
-    ...{ engine, events, outbox, commands, approvals, commandDecisions, sessionServices, runningTurns, turnResults },
+    engine: mode.staysUp ? engine : { ...engine, wake: wakeEmbedded },
+    ...{ events, outbox, commands, approvals, commandDecisions, sessionServices, runningTurns, turnResults },
     ...{ gatewayHooks, busy, onRefused: pairing.refused },
-    woken: (key) => {
-      lastSession = key
-    },
   })
   const backgroundTasks = createBackgroundTasks(context, inbox, turnResults)
 
@@ -143,31 +145,7 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
     pause: createPauseControl(context, { engine, runningTurns, turnNotices }),
     pauseTurn: ({ sessionKey }, ms, signal) =>
       waitInTurn(brand<SessionKey>(sessionKey), () => sleep(ms, signal), signal),
-    embeddedSessionKey: () => (mode.staysUp ? undefined : lastSession),
-  }
-}
-
-/** Which queue an event joins, and whether it overtakes the others there. */
-function composeQueueRules(
-  accountDirectory: AppContext['accountDirectory'],
-  commands: CommandRegistry,
-  { questions }: Approvals,
-): Required<Pick<InboxDeps, 'queueKindOf' | 'isUrgent'>> {
-  return {
-    queueKindOf(event) {
-      const command = parseCommand(event)
-      if (command !== null) return commands.resolve(command.name)?.queue ?? 'turn'
-      if (questions.open.size === 0) return 'turn'
-      return questions.isPlainAnswer(accountDirectory.sessionKey(event.source), event) ? 'control' : 'turn'
-    },
-    isUrgent(event, key) {
-      const command = parseCommand(event)
-      // Words that answer a question.
-      if (command === null) return true
-      const { bypassesHooks, answersQuestion } = commands.resolve(command.name) ?? {}
-      // The command before it may be the one that asks.
-      return bypassesHooks === true && (answersQuestion !== true || questions.isAsking(key))
-    },
+    embeddedSessionKey: () => embeddedSession,
   }
 }
 
@@ -204,13 +182,13 @@ function isFromChat(
 
 /** Only while turns end: a stop without them is short. */
 function composeDrainNotices(
-  { accountDirectory, settings, store, lifecycle, clock, log }: AppContext,
+  { accountDirectory, settings, store, clock, log }: AppContext,
   { engine, outbox }: Pick<Core, 'engine' | 'outbox'>,
 ): (event: MessageEvent) => void {
   const deps = { store, outbox, settings, clock, log }
   let loading: Promise<(event: MessageEvent) => Promise<void>> | undefined
   return (event) => {
-    if (!lifecycle.isDraining() || engine.load().running === 0) return
+    if (engine.load().running === 0) return
     loading ??= import('../flows/busy/drain-notices.ts').then(({ createDrainNotices }) =>
       createDrainNotices(deps, accountDirectory.sessionKey),
     )
@@ -251,8 +229,6 @@ interface InboxParts
   readonly gatewayHooks: PluginRegistries['gatewayHooks']
   readonly busy: Core['busyArrivals']
   readonly onRefused: Core['pairing']['refused']
-  /** Called with the session of each message. */
-  woken(key: SessionKey): void
 }
 
 function composeInbox(context: AppContext, parts: InboxParts): Inbox {
@@ -264,15 +240,15 @@ function composeInbox(context: AppContext, parts: InboxParts): Inbox {
     log,
     failpoint,
     accounts: accountDirectory,
-    maxMessageBytes: () => settings().inbox.max_message_kb * 1024,
-    isOpen: (event) => lifecycle.isOpen() || (lifecycle.storesForNextStart() && isFromChat(outbox, event)),
-    onStored: composeDrainNotices(context, { engine, outbox }),
+    settings,
+    lifecycle,
+    storesForNextStart: (event) => lifecycle.storesForNextStart() && isFromChat(outbox, event),
+    onStoredForNextStart: composeDrainNotices(context, { engine, outbox }),
     onRefused: parts.onRefused,
     emit: events.emit,
     preDispatchHooks: parts.gatewayHooks,
-    ...composeQueueRules(accountDirectory, commands, approvals),
-    bypassesHooks: commands.bypassesHooks,
-    toCommand: (event) => withResetTrigger(event, settings().reset_triggers),
+    commands,
+    questions: approvals.questions,
     onWithdrawn(seq, result) {
       // Its attachments may be downloading.
       runningTurns.stopEvent(seq)
@@ -280,16 +256,13 @@ function composeInbox(context: AppContext, parts: InboxParts): Inbox {
     },
     onControlEvent: parts.commandDecisions.onEnqueued,
     stopEvent: parts.sessionServices.stopEvent,
-    isBusy: (key, queue) => engine.isBusy(key, queue) || (queue === 'turn' && runningTurns.paused() !== null),
+    engine,
+    running: runningTurns,
     async arriveBusy(key, event, queue) {
       const arrivals = await parts.busy()
       return queue === 'turn'
         ? (seq, now) => arrivals.arrive(key, event, seq, now)
         : (seq) => arrivals.arriveCommand(key, event, seq, queue === 'urgent')
-    },
-    wake(key, queue) {
-      parts.woken(key)
-      engine.wake(key, queue)
     },
   })
 }

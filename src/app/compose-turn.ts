@@ -67,7 +67,7 @@ export function composeMessagePreparation(
   }: { readonly journal: TurnJournal; readonly skills: SkillAccess; readonly agentServices: AgentServices },
 ): MessagePreparation {
   const { options, settings, accountDirectory, platforms, store, clock, log, failpoint } = context
-  const { stopping, isDraining } = context.lifecycle
+  const { stopping } = context.lifecycle
   const { redact } = context.secrets
   const { outbox } = core
   const media = createAttachmentDownloader({
@@ -107,7 +107,7 @@ export function composeMessagePreparation(
     waitOutside: core.engine.waitOutside,
     withdraw: core.sessionServices.stopEvent,
     transcribes: () => settings().stt.enabled,
-    isDraining,
+    stopping,
     log,
     failpoint,
   })
@@ -193,16 +193,15 @@ export interface TurnComposition {
 
 /** Composes what runs the turns of one session. */
 export function composeTurnRunner(context: AppContext, core: Core, parts: TurnComposition) {
-  const { settings, platforms, store, secrets, lifecycle, clock, random, log, failpoint } = context
+  const { settings, platforms, store, secrets, stopping, clock, random, log, failpoint } = context
   const { outbox, turnNotices: notices, runningTurns: running, events, approvals, engine } = core
   const { agent, agentServices, journal, compression, delegation, titles } = parts
   const { models, tools, media } = agentServices
-  const { isDraining } = lifecycle
   const { adapter } = platforms
   const outages = createModelOutages(context, notices, settings)
   return createTurnRunner({
     queue: createTurnQueue({
-      ...{ store, engine, running, notices, isDraining, clock },
+      ...{ store, engine, running, notices, stopping, clock },
       prepare: parts.preparation.prepare,
       announcePause: core.pause.announce,
     }),

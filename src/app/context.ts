@@ -7,7 +7,6 @@ import type { AccountDirectory } from '../flows/access/account-directory.ts'
 import type { GatewayProblems } from '../flows/lifecycle/problems.ts'
 import type { Log } from '../lib/log.ts'
 import type { SecretRegistry } from '../lib/redact.ts'
-import type { Target } from '../message/source.ts'
 import type { PlatformCatalogue } from '../platforms/registry.ts'
 import type { Supervisor } from '../platforms/supervisor.ts'
 import type { Runtime } from '../store/runtime.ts'
@@ -16,10 +15,10 @@ import type { GatewayLifecycle, GatewayMode } from './gateway-state.ts'
 import type { GatewayOptions } from './options.ts'
 
 /** The installed platforms, and the supervisor for the modules that are built before it. */
-export interface GatewayPlatforms extends Pick<Supervisor, 'health' | 'failAccount'> {
+export interface GatewayPlatforms
+  extends Pick<Supervisor, 'health' | 'failAccount'>,
+    Pick<AccountDirectory, 'adapter'> {
   readonly catalogue: PlatformCatalogue
-  /** Undefined while the account is not connected. */
-  adapter(target: Pick<Target, 'platform' | 'account'>): ReturnType<Supervisor['adapter']>
 }
 
 export interface AppContext extends Runtime {
@@ -29,7 +28,7 @@ export interface AppContext extends Runtime {
   readonly settings: () => ConfigOf<GatewayShapes>
   readonly secrets: SecretRegistry
   readonly accountDirectory: AccountDirectory
-  /** Only `catalogue` may be used before the supervisor exists. */
+  /** The health may be asked for when the supervisor exists. */
   readonly platforms: GatewayPlatforms
   readonly lifecycle: GatewayLifecycle
   readonly problems: GatewayProblems

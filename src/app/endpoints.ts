@@ -63,6 +63,8 @@ export function composeEndpoints(
     random,
     sleep,
     log,
+    setAdapter: ({ platform, account }, adapter) =>
+      accountDirectory.setAdapter({ platform: platform.name, account }, adapter),
     onConnected: (account) => core.outbox.platformConnected(account.platform.name, account.account),
   })
   void supervisor.initialConnectsDone().then(() => {
@@ -129,7 +131,7 @@ function composeHttp(
     token,
     log,
     readiness: {
-      status: lifecycle.phase,
+      lifecycle,
       isConnecting,
       platforms: () => enabledPlatforms(platforms.health()),
       degraded: () => [

@@ -31,10 +31,8 @@ export function gatewayMode({ onlyPlatforms, onRestartRequest }: GatewayOptions)
 }
 
 export interface GatewayLifecycle {
-  phase(): GatewayPhase
-  /** Messages are accepted. */
-  isOpen(): boolean
-  isDraining(): boolean
+  /** Messages are accepted while it is `ready`. */
+  readonly phase: GatewayPhase
   /** The gateway stops, and still stores messages of chats. */
   storesForNextStart(): boolean
   /** When the start began. */
@@ -52,24 +50,22 @@ export interface LifecycleControl extends GatewayLifecycle {
 
 export function createLifecycle(clock: () => number): LifecycleControl {
   const stopping = new AbortController()
-  let phase: GatewayPhase = 'starting'
   let refuses = false
-  return {
-    phase: () => phase,
-    isOpen: () => phase === 'ready',
-    isDraining: () => phase === 'draining',
-    storesForNextStart: () => phase === 'draining' && !refuses,
+  const lifecycle: { -readonly [Key in keyof LifecycleControl]: LifecycleControl[Key] } = {
+    phase: 'starting',
+    storesForNextStart: () => lifecycle.phase === 'draining' && !refuses,
     startedAt: clock(),
     stopping: stopping.signal,
     ready() {
-      phase = 'ready'
+      lifecycle.phase = 'ready'
     },
     drain() {
-      phase = 'draining'
+      lifecycle.phase = 'draining'
       stopping.abort()
     },
     refuseMessages() {
       refuses = true
     },
   }
+  return lifecycle
 }

@@ -123,7 +123,7 @@ function* applyEffect(
   if (event === undefined) return
   const metadata = { ...event.metadata, question: id, ...(reason === undefined ? {} : { reason }) }
   const { platform, account, chatId } = event.source
-  const payload = serializeEvent({ ...event, timestamp: now, internal: true, metadata }, Number.POSITIVE_INFINITY)
+  const payload = serializeEvent({ ...event, timestamp: now, internal: true, metadata })
   const row = { sessionKey, lane: 'control', kind: 'internal', platform, account, chatId, payload } as const
   yield* acceptEvent(row, [replyKeyOf(id)], now)
   yield* afterCommit(() => deps.wake(sessionKey))

@@ -7,18 +7,18 @@ import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { backoffMs, maxTimerMs, onAbort, sleep, withTimeout } from '../lib/timers.ts'
 import type { QueueKind, SessionKey } from '../message/ids.ts'
-import type { Engine, Places, QueueWorker } from './engine.ts'
+import type { Engine, Places, QueueWorker, QueueWorkers } from './engine.ts'
 import { createSuspects, type Suspects } from './suspects.ts'
 
 export interface EmbeddedEngineDeps {
   readonly log: Logger
   readonly random: () => number
-  /** Maximum number of concurrent turns; control queues do not count. */
-  readonly concurrency: () => number
-  /** Where the turns of a session also need a place. Most need none. Cheap. */
-  placesOf?(key: SessionKey): Places | undefined
-  /** Called when a turn must wait for the end of another one. `isSaturated`: whether a turn still does. Cheap. */
-  onSaturated?(isSaturated: () => boolean): void
+  /** How many turns run at once; control queues do not count. */
+  readonly settings: () => { readonly agent: { readonly max_concurrent_turns: number } }
+  /** The kinds of sessions whose turns also need a place. */
+  readonly places?: { kindOf(key: SessionKey): string; readonly ofKind: ReadonlyMap<string, Places> }
+  /** Called when a turn must wait for the end of one of `limit` others. `isSaturated`: whether a turn still does. Cheap. */
+  onSaturated?(limit: number, isSaturated: () => boolean): void
 }
 
 interface QueueRun {
@@ -63,7 +63,7 @@ function createDrainWaiters(isDrained: () => boolean) {
   }
 }
 
-export function createEmbeddedEngine({ log, random, concurrency, placesOf, onSaturated }: EmbeddedEngineDeps): Engine {
+export function createEmbeddedEngine({ log, random, settings, places, onSaturated }: EmbeddedEngineDeps): Engine {
   // `wake` may be called within another session, whose async context must not be inherited.
   const runDetached = AsyncLocalStorage.snapshot()
   const active = new Map<string, QueueRun>()
@@ -71,27 +71,27 @@ export function createEmbeddedEngine({ log, random, concurrency, placesOf, onSat
   const abort = new AbortController()
   const drain = createDrainWaiters(isDrained)
   const timers = new Map<string, NodeJS.Timeout>()
-  const slots = createTurnSlots(concurrency, () => fill())
+  const slots = createTurnSlots(settings, () => fill())
   /** Undefined unless a crash is investigated. */
   let suspects: Suspects | undefined
-  let worker: QueueWorker | undefined
+  let workers: QueueWorkers | undefined
   let stopping = false
 
   function fill(): void {
     slots.resume(stopping)
     let mustWait = false
     for (const [id, run] of waiting) {
-      if (worker === undefined || stopping) return
+      if (workers === undefined || stopping) return
       const hasSlot = run.queue === 'control' || slots.isFree()
       mustWait ||= !hasSlot
       if (!hasSlot || !hasPlace(run, fill) || suspects?.mustWait(id) === true) continue
       suspects?.started(id)
       waiting.delete(id)
       active.set(id, run)
-      const runQueue = worker
+      const runQueue = workers[run.queue]
       void runDetached(() => work(id, run, runQueue))
     }
-    if (mustWait) onSaturated?.(isSaturated)
+    if (mustWait) onSaturated?.(settings().agent.max_concurrent_turns, isSaturated)
   }
 
   const isSaturated = () => !slots.isFree() && hasTurnWithPlace(waiting.values())
@@ -102,7 +102,7 @@ export function createEmbeddedEngine({ log, random, concurrency, placesOf, onSat
     do {
       run.rerun = false
       try {
-        await runQueue(run.key, run.queue, abort.signal)
+        await runQueue(run.key, abort.signal)
         run.failures = 0
       } catch (error) {
         run.failures += 1
@@ -146,7 +146,7 @@ export function createEmbeddedEngine({ log, random, concurrency, placesOf, onSat
       run.rerun = true
       run.endBackoff?.()
     } else if (!waiting.has(id)) {
-      waiting.set(id, createRun(key, queue, queue === 'turn' ? placesOf?.(key) : undefined))
+      waiting.set(id, createRun(key, queue, queue === 'turn' ? places?.ofKind.get(places.kindOf(key)) : undefined))
     }
     fill()
   }
@@ -186,8 +186,8 @@ export function createEmbeddedEngine({ log, random, concurrency, placesOf, onSat
     },
     isBusy: (key, queue) => [active, waiting, timers].some((known) => known.has(idOf(key, queue))),
     madeProgress: (key) => suspects?.clear(idOf(key, 'turn')),
-    start(queueWorker) {
-      worker = queueWorker
+    start(queueWorkers) {
+      workers = queueWorkers
       fill()
     },
     async stop(graceMs, force) {
@@ -251,7 +251,8 @@ interface TurnSlots {
 }
 
 /** @param onFree called when a wait frees a slot */
-function createTurnSlots(limit: () => number, onFree: () => void): TurnSlots {
+function createTurnSlots(settings: EmbeddedEngineDeps['settings'], onFree: () => void): TurnSlots {
+  const limit = () => settings().agent.max_concurrent_turns
   /** The branches whose wait is over, each with its slot. */
   const returning = new Map<() => void, TurnSlot>()
   let used = 0

@@ -8,15 +8,17 @@ import type { QueueKind, SessionKey } from '../message/ids.ts'
  * Processes the queue of a session until it is empty. Throws only when it cannot continue; the engine then retries later.
  * `signal` aborts when the daemon stops.
  */
-export type QueueWorker = (key: SessionKey, queue: QueueKind, signal: AbortSignal) => Promise<void>
+export type QueueWorker = (key: SessionKey, signal: AbortSignal) => Promise<void>
+
+export type QueueWorkers = Readonly<Record<QueueKind, QueueWorker>>
 
 export interface Engine {
   /** Reports work in a queue. Cheap; may be called repeatedly and before `start`. */
   wake(key: SessionKey, queue: QueueKind): void
   /** Wakes a queue whose oldest event must not be processed yet. A later call replaces an earlier one. */
   wakeLater(key: SessionKey, queue: QueueKind, delayMs: number): void
-  /** Starts to call the worker, at most once at a time per queue of a session. */
-  start(worker: QueueWorker): void
+  /** Starts to call the worker of each queue, at most once at a time per queue of a session. */
+  start(workers: QueueWorkers): void
   /**
    * Runs `wait` without counting the turn of this session as running, so that another turn can run meanwhile. A turn with
    * branches counts as running until all of them wait. Resolves or rejects as `wait`; before it resolves, it waits until the

@@ -60,7 +60,7 @@ export function guard(request: RequestHead, deps: GuardDeps): GuardDecision {
   }
   if (methods === undefined) return deny('http/not-found', url.pathname)
   if (entry === undefined) return denyMethod(request.method, [...methods.keys()])
-  if (!entry.alwaysAvailable && entry.route.access !== 'public' && readiness.status() !== 'ready')
+  if (!entry.alwaysAvailable && entry.route.access !== 'public' && readiness.lifecycle.phase !== 'ready')
     return denyWhileStarting()
   return { admitted: true, route: entry.route, url }
 }

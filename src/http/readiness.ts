@@ -13,9 +13,9 @@ export interface PlatformHealth {
   readonly receiving?: boolean
 }
 
-/** Most requests need the status alone. The rest looks at every part of the gateway. */
+/** Most requests need the phase alone. The rest looks at every part of the gateway. */
 export interface Readiness {
-  status(): 'starting' | 'ready' | 'draining'
+  readonly lifecycle: { readonly phase: 'starting' | 'ready' | 'draining' }
   platforms(): Readonly<Record<string, PlatformHealth>>
   /** Why the gateway is degraded. Empty if it is not. */
   degraded(): readonly string[]
@@ -27,7 +27,7 @@ export const livenessResponse: JsonResponse = { status: 200, headers: {}, body: 
 
 /** `/readyz`. Without the token it contains only the status, not the platforms and reasons. */
 export function createReadinessResponse(readiness: Readiness, authorised: boolean): JsonResponse {
-  const status = readiness.status()
+  const { phase: status } = readiness.lifecycle
   return {
     status: status === 'ready' ? 200 : 503,
     headers: status === 'ready' ? {} : { 'retry-after': '1' },

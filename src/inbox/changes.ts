@@ -15,7 +15,7 @@ import { applyDeletion, applyEdit, findRowByKey } from './apply-change.ts'
 import type { InboxDeps } from './deps.ts'
 import type { PreDispatch } from './pre-dispatch.ts'
 import { acceptEvent, finishEvent } from './queries.ts'
-import { parseStoredEvent, serializeEvent, withAuthority } from './stored-event.ts'
+import { mayStore, parseStoredEvent, queueKindOf, serializeEvent, withAuthority } from './stored-event.ts'
 
 type Keys = readonly [EventKey, ...EventKey[]]
 
@@ -33,7 +33,7 @@ export function createChangeHandler(
   const { store, clock, log } = deps
 
   return async (change, keys) => {
-    if (!deps.isOpen({ source: sourceOf(change) })) throw new HermesError('http/starting')
+    if (!mayStore({ source: sourceOf(change) }, deps)) throw new HermesError('http/starting')
     const decision = deps.accounts.access({ source: await findAuthor(change) })
     if (!decision.allowed) {
       const { platform, chatId, userId } = sourceOf(change)
@@ -83,10 +83,10 @@ export function createChangeHandler(
       targetKey,
       keys,
       event,
-      lane: deps.queueKindOf(event),
+      lane: queueKindOf(event, deps),
       policy: deps.accounts.editPolicyOf(event.source),
       withdrawnResult: notAnsweredResult,
-      serialize: (amended: MessageEvent) => serializeEvent(amended, deps.maxMessageBytes()),
+      serialize: (amended: MessageEvent) => serializeEvent(amended, deps.settings().inbox),
     }
     const result = await store.run(() => applyEdit(edit, clock()))
     if (result.kind === 'unknown') return unknownMessage
@@ -96,7 +96,7 @@ export function createChangeHandler(
       if (result.withdrawn !== undefined) deps.onWithdrawn(result.withdrawn, notAnsweredResult)
       const sessionKey = brand<SessionKey>(result.sessionKey)
       emitReceived(event, sessionKey)
-      deps.wake(sessionKey, result.lane)
+      deps.engine.wake(sessionKey, result.lane)
     }
     return { status: 'accepted', seq: result.seq }
   }
@@ -124,7 +124,7 @@ export function createChangeHandler(
       platform: source.platform,
       account: source.account,
       chatId: source.chatId,
-      payload: serializeEvent(event, deps.maxMessageBytes()),
+      payload: serializeEvent(event, deps.settings().inbox),
     } as const
     const now = clock()
     const { seq, duplicate } = await store.run(function* () {

@@ -75,7 +75,7 @@ export function* retryDeadEvent(
     const texts = [event, ...steered.map(({ payload }) => parseStoredEvent(payload))].map(({ text }) => text)
     // A line that begins with a slash is no command.
     const merged = { ...event, text: texts.join('\n'), allowGatewayControl: false }
-    yield* exec(updatePayload, { seq, payload: serializeEvent(merged, Number.POSITIVE_INFINITY) })
+    yield* exec(updatePayload, { seq, payload: serializeEvent(merged) })
   }
   return yield* row(requeue, { seq, now })
 }

@@ -1,6 +1,7 @@
 /**
  * What the inbox needs of the gateway.
  */
+import type { Engine } from '../engine/engine.ts'
 import type { Logger } from '../lib/log.ts'
 import type { MessageChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
@@ -16,30 +17,25 @@ export interface InboxDeps {
   readonly accounts: Pick<Accounts, 'access' | 'lookUpAuthority' | 'editPolicyOf' | 'sessionKey' | 'emitsEvents'>
   readonly clock: () => number
   readonly log: Logger
-  readonly maxMessageBytes: () => number
+  readonly settings: () => InboxSettings
+  /** Events are accepted while the phase is `ready`, and rejected while the daemon starts or has stopped. */
+  readonly lifecycle: { readonly phase: string }
   /**
-   * False while the daemon starts or has stopped: events are rejected. While it finishes its turns before it stops, events
-   * of chat platforms are stored for the next start, because not every platform delivers an event twice.
+   * Whether an event is stored although the daemon is not ready. While it finishes its turns before it stops, events of chat
+   * platforms are stored for the next start, because not every platform delivers an event twice.
    */
-  isOpen(event: Pick<MessageEvent, 'source' | 'internal'>): boolean
-  /** Called after a message was stored. Returns at once and never throws. */
-  onStored?(event: MessageEvent): void
+  storesForNextStart(event: Pick<MessageEvent, 'source' | 'internal'>): boolean
+  /** Called after such an event was stored. Returns at once and never throws. */
+  onStoredForNextStart?(event: MessageEvent): void
   /** Called for a message whose sender has no access, before the platform is told. Rejects `store/…`. */
   onRefused?(event: MessageEvent, reason: string): Promise<void>
-  /** `control` for commands that act at once, `turn` for everything that waits in the queue of its session. */
-  queueKindOf(event: MessageEvent): QueueKind
-  /** The command that a message in plain words means (`reset_triggers`); other messages unchanged. */
-  toCommand?(event: MessageEvent): MessageEvent
-  /** Whether the event is a command that hooks neither delay nor decide about. */
-  bypassesHooks(event: MessageEvent): boolean
-  /** Whether an event of the control queue overtakes the others that wait there. */
-  isUrgent(event: MessageEvent, key: SessionKey): boolean
-  /** Whether events of this queue of the session wait or are processed. Cheap. */
-  isBusy?(key: SessionKey, queue: QueueKind): boolean
+  readonly commands: InboxCommands
+  readonly questions: OpenQuestions
+  readonly engine: Pick<Engine, 'isBusy' | 'wake'>
+  /** The agent is paused where it is not null: turns wait. */
+  readonly running: { paused(): object | null }
   /** Loads what an event for a busy queue does. `urgent`: of the control queue. Rejects when the code cannot be loaded. */
   arriveBusy?(key: SessionKey, event: MessageEvent, queue: QueueKind | 'urgent'): Promise<BusyArrival>
-  /** Called after the event was stored. */
-  wake(key: SessionKey, queue: QueueKind): void
   /** Called after an event of the control queue was stored, before `wake`. */
   onControlEvent?(key: SessionKey, event: MessageEvent, seq: number): void
   /** Called after it was stored that a queued event will not be processed. */
@@ -51,6 +47,33 @@ export interface InboxDeps {
   readonly preDispatchHooks?: PreDispatchHooks
   /** Named points for crash tests; does nothing in production. */
   failpoint(point: string): void
+}
+
+/** The commands of chats, by canonical name or alias. */
+export interface InboxCommands {
+  resolve(name: string): InboxCommand | undefined
+  /** Whether the event is a command that hooks neither delay nor decide about. */
+  bypassesHooks(event: MessageEvent): boolean
+}
+
+interface InboxCommand {
+  readonly queue: QueueKind
+  readonly bypassesHooks?: boolean | undefined
+  /** Whether it answers a question of the agent. */
+  readonly answersQuestion?: boolean | undefined
+}
+
+/** The questions that wait for answers of people. */
+export interface OpenQuestions {
+  readonly open: { readonly size: number }
+  /** Whether plain words answer the question of a session. */
+  isPlainAnswer(key: SessionKey, event: MessageEvent): boolean
+  isAsking(key: SessionKey): boolean
+}
+
+export interface InboxSettings {
+  readonly inbox: { readonly max_message_kb: number }
+  readonly reset_triggers: readonly string[]
 }
 
 /** Runs in the transaction that stores the event with the number `seq`. */

@@ -6,7 +6,7 @@ import { HermesError } from '../lib/errors.ts'
 import { raceAbort } from '../lib/timers.ts'
 import type { AcceptResult, ReadCursor } from '../message/accept-result.ts'
 import type { MessageChange } from '../message/change.ts'
-import type { MessageEvent } from '../message/event.ts'
+import { type MessageEvent, withResetTrigger } from '../message/event.ts'
 import { truncateForHooks } from '../message/hook-events.ts'
 import type { EventKey, SessionKey } from '../message/ids.ts'
 import type { TurnResult } from '../message/turn-result.ts'
@@ -17,7 +17,7 @@ import { advanceCursor, advanceExistingCursor } from './cursors.ts'
 import type { BusyArrival, InboxDeps } from './deps.ts'
 import { createPreDispatch } from './pre-dispatch.ts'
 import { acceptEvent, findEventState, type NewEvent, urgentKind } from './queries.ts'
-import { serializeEvent, withAuthority } from './stored-event.ts'
+import { isUrgent, mayStore, queueKindOf, serializeEvent, withAuthority } from './stored-event.ts'
 
 export type { InboxDeps } from './deps.ts'
 
@@ -47,7 +47,7 @@ export function createInbox(deps: InboxDeps): Inbox {
 
   return {
     async accept(received, keys, cursor) {
-      if (!deps.isOpen(received)) throw new HermesError('http/starting')
+      if (!mayStore(received, deps)) throw new HermesError('http/starting')
       const isObserved = received.internal !== true && preDispatchHooks?.hasPreDispatchHooks() === true
       const dispatched = isObserved ? await preDispatch?.(received, keys, cursor) : undefined
       if (dispatched !== undefined && 'result' in dispatched) return dispatched.result
@@ -55,14 +55,14 @@ export function createInbox(deps: InboxDeps): Inbox {
       const decision = decide(admitted)
       const { platform, account, chatId } = admitted.source
       if (!decision.allowed) return await refuse(admitted, decision.reason, cursor)
-      const event = await withAuthority(deps.accounts, deps.toCommand?.(admitted) ?? admitted)
+      const event = await withAuthority(deps.accounts, withResetTrigger(admitted, deps.settings().reset_triggers))
       // The platform may have been asked for roles meanwhile.
       const { allowed, reason } = decide(event)
       if (!allowed) return await refuse(event, reason, cursor)
       const payload = await serializeOrAdvance(event, cursor)
       const sessionKey = deps.accounts.sessionKey(event.source)
-      const lane = deps.queueKindOf(event)
-      const kind = lane === 'control' && deps.isUrgent(event, sessionKey) ? urgentKind : event.messageType
+      const lane = queueKindOf(event, deps)
+      const kind = lane === 'control' && isUrgent(event, sessionKey, deps) ? urgentKind : event.messageType
       return await storeInQueue(event, { sessionKey, lane, kind, platform, account, chatId, payload }, keys, cursor)
     },
 
@@ -95,7 +95,8 @@ export function createInbox(deps: InboxDeps): Inbox {
     const others = arriving.get(queue) ?? 0
     arriving.set(queue, others + 1)
     try {
-      const isBusy = others > 0 || deps.isBusy?.(sessionKey, lane) === true
+      const isPaused = lane === 'turn' && deps.running.paused() !== null
+      const isBusy = others > 0 || deps.engine.isBusy(sessionKey, lane) || isPaused
       const how = lane === 'control' && kind === urgentKind ? urgentKind : lane
       const busy = isBusy ? await deps.arriveBusy?.(sessionKey, event, how) : undefined
       return await storeEvent(event, row, keys, cursor, busy)
@@ -125,8 +126,8 @@ export function createInbox(deps: InboxDeps): Inbox {
     log.info({ event: 'inbox.accepted', session: sessionKey, seq, lane }, 'message accepted')
     emitReceived(event, sessionKey)
     if (lane === 'control') deps.onControlEvent?.(sessionKey, event, seq)
-    deps.wake(sessionKey, lane)
-    deps.onStored?.(event)
+    deps.engine.wake(sessionKey, lane)
+    if (deps.lifecycle.phase !== 'ready') deps.onStoredForNextStart?.(event)
     return { status: 'accepted', seq }
   }
 
@@ -156,7 +157,7 @@ export function createInbox(deps: InboxDeps): Inbox {
 
   async function serializeOrAdvance(event: MessageEvent, cursor: ReadCursor | undefined): Promise<string> {
     try {
-      return serializeEvent(event, deps.maxMessageBytes())
+      return serializeEvent(event, deps.settings().inbox)
     } catch (error) {
       await advancePast(event, cursor)
       throw error

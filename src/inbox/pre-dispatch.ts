@@ -43,7 +43,7 @@ export function createPreDispatch(deps: InboxDeps, hooks: PreDispatchHooks): Pre
   ): Promise<void> {
     const { platform, account, chatId } = source
     const placeholder: MessageEvent = { source, text: '', messageType: 'text', timestamp, messageId }
-    const payload = serializeEvent(placeholder, deps.maxMessageBytes())
+    const payload = serializeEvent(placeholder, deps.settings().inbox)
     const row = { sessionKey, lane: 'control', kind: skippedKind, platform, account, chatId, payload } as const
     const now = clock()
     await store.run(function* () {
@@ -61,7 +61,7 @@ export function createPreDispatch(deps: InboxDeps, hooks: PreDispatchHooks): Pre
     if (known !== undefined) return known.isSkipped ? { result: { status: 'duplicate', seq: known.seq } } : { event }
     const sessionKey = deps.accounts.sessionKey(event.source)
     const deciding = hooks.preDispatch(event, sessionKey)
-    if (deps.bypassesHooks(event)) {
+    if (deps.commands.bypassesHooks(event)) {
       // It rejects when the gateway stops before its plugins are loaded.
       deciding.catch(() => undefined)
       return { event }

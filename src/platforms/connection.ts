@@ -37,6 +37,8 @@ export interface ConnectionDeps {
   /** Resolves after `ms` or when the signal aborts, never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   readonly log: Logger
+  /** The adapter of an account, while it is connected. */
+  setAdapter(account: PlatformAccount, adapter: PlatformAdapter | undefined): void
   /** Connected, or recovered from `degraded`. */
   onConnected(account: PlatformAccount, adapter: PlatformAdapter): void
   /** Called at every change of state. Must not throw. */
@@ -48,8 +50,6 @@ export interface Connection {
   /** Resolves when the first attempt has ended, successful or not. */
   readonly firstAttemptDone: Promise<void>
   health(): ConnectionHealth
-  /** Undefined while it is not connected. */
-  adapter(): PlatformAdapter | undefined
   /** Connects and reconnects until `stop`. Later calls do nothing. */
   start(module: PlatformModule): void
   /** Stops connecting until the configuration changes, because a retry cannot help. */
@@ -115,7 +115,6 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
     account,
     firstAttemptDone: firstAttempt.promise,
     health: () => currentHealth(state),
-    adapter: () => state.connected,
     start(module) {
       if (!stopping.signal.aborted) running ??= keepConnected(state, module)
     },
@@ -210,6 +209,7 @@ async function runAdapterOnce(state: ConnectionState, module: PlatformModule): P
     if (failed !== undefined) return { disconnect: failed, connectedMs: 0 }
     const since = deps.clock()
     state.connected = adapter
+    deps.setAdapter(account, adapter)
     setHealth(state, { state: 'connected' })
     log.info({ event: 'platform.connected' }, 'platform connected')
     deps.onConnected(account, adapter)
@@ -220,6 +220,7 @@ async function runAdapterOnce(state: ConnectionState, module: PlatformModule): P
     return { disconnect: disconnectOf(error), connectedMs: 0 }
   } finally {
     state.connected = undefined
+    deps.setAdapter(account, undefined)
     lifetime.abort()
     if (adapter !== undefined) await disconnectAdapter(state, adapter)
   }

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../lib/errors.ts'
 import type { PlatformAccount } from './accounts.ts'
-import type { PlatformAdapter, PlatformModule } from './adapter.ts'
+import type { PlatformModule } from './adapter.ts'
 import { type Connection, type ConnectionDeps, type ConnectionHealth, createConnection } from './connection.ts'
 import type { InstalledPlatform } from './registry.ts'
 
@@ -20,8 +20,6 @@ export interface Supervisor {
   /** By platform: the worst state of its accounts; `receiving` when all of them are. */
   health(): Record<string, ConnectionHealth>
   accounts(): AccountHealth[]
-  /** Undefined while the account is not connected. */
-  adapter(platform: string, account: string): PlatformAdapter | undefined
   /** Resolves when every first attempt has ended, successful or not, or after ten seconds. */
   initialConnectsDone(): Promise<void>
   /** Applies a changed configuration to the accounts that it changes. Resolves when the old connections have ended. */
@@ -68,7 +66,6 @@ export function createSupervisor(
       return platforms
     },
     accounts: accountHealth,
-    adapter: (platform, account) => connections.get(accountKey(platform, account))?.adapter(),
     initialConnectsDone: () => settled.promise,
     apply(accounts) {
       const applied = applying.then(() => applyNow(accounts))

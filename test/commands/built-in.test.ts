@@ -111,7 +111,11 @@ async function realSession(t: TestContext) {
   const { store } = openStore(t)
   const clock = createManualClock()
   const runningTurns = createRunningTurns()
-  const engine = createEmbeddedEngine({ log: silentLog, random: () => 0, concurrency: () => 1 })
+  const engine = createEmbeddedEngine({
+    log: silentLog,
+    random: () => 0,
+    settings: () => ({ agent: { max_concurrent_turns: 1 } }),
+  })
   const emitted: string[] = []
   const sessions = createSessionServices({
     store,

@@ -6,23 +6,27 @@ import { createEmbeddedEngine, createPlaces } from '../../src/engine/embedded-en
 import { brand } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
-import { engineContract, heldWorker } from '../kit/contracts/engine.ts'
+import { engineContract, heldWorker, workersOf } from '../kit/contracts/engine.ts'
 
 const a = brand<SessionKey>('a')
 
 function engineWith(random: () => number) {
-  return createEmbeddedEngine({ log: silentLog, random, concurrency: () => 1 })
+  return createEmbeddedEngine({ log: silentLog, random, settings: () => ({ agent: { max_concurrent_turns: 1 } }) })
 }
 
 engineContract('embedded', (_t, { concurrency }) =>
-  createEmbeddedEngine({ log: silentLog, random: () => 0, concurrency: () => concurrency }),
+  createEmbeddedEngine({
+    log: silentLog,
+    random: () => 0,
+    settings: () => ({ agent: { max_concurrent_turns: concurrency } }),
+  }),
 )
 
 test('the back-off grows up to a minute and is reset by a success', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const engine = engineWith(() => 1)
   const held = heldWorker()
-  engine.start(held.worker)
+  engine.start(held.workers)
   engine.wake(a, 'turn')
   let calls = 1
   const failsThenWaits = async (ms: number) => {
@@ -53,7 +57,7 @@ test('new work ends the back-off of a session', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const engine = engineWith(() => 1)
   const held = heldWorker()
-  engine.start(held.worker)
+  engine.start(held.workers)
   engine.wake(a, 'turn')
   const failing = await held.call(1)
   failing.fail(new Error('not yet'))
@@ -67,13 +71,17 @@ test('new work ends the back-off of a session', async (t) => {
 
 test('a suspect that runs for a minute no longer holds up the others', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const engine = createEmbeddedEngine({ log: silentLog, random: () => 0, concurrency: () => 8 })
+  const engine = createEmbeddedEngine({
+    log: silentLog,
+    random: () => 0,
+    settings: () => ({ agent: { max_concurrent_turns: 8 } }),
+  })
   const held = heldWorker()
   const b = brand<SessionKey>('b')
   engine.runOneAtATime([a, b])
   engine.wake(a, 'turn')
   engine.wake(b, 'turn')
-  engine.start(held.worker)
+  engine.start(held.workers)
   const slow = await held.call(1)
   t.mock.timers.tick(59_999)
   await nextTurn()
@@ -90,7 +98,7 @@ test('a stop does not wait for a session in back-off', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const engine = engineWith(() => 1)
   const held = heldWorker()
-  engine.start(held.worker)
+  engine.start(held.workers)
   engine.wake(a, 'turn')
   const failing = await held.call(1)
   failing.fail(new Error('not yet'))
@@ -103,7 +111,7 @@ test('a stop ends five seconds after the abort when a worker ignores its signal'
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const engine = engineWith(() => 1)
   const held = heldWorker()
-  engine.start(held.worker)
+  engine.start(held.workers)
   engine.wake(a, 'turn')
   const deaf = await held.call(1)
   let stopped = false
@@ -129,11 +137,13 @@ test('a worker does not inherit the async context of the wake-up', async () => {
   const engine = engineWith(() => 0)
   const found: unknown[] = []
   const over = Promise.withResolvers<void>()
-  engine.start(async (key, lane) => {
-    found.push([key, lane, around.getStore()])
-    if (key === a) around.run('the turn of a', () => engine.wake(brand<SessionKey>('b'), 'control'))
-    else over.resolve()
-  })
+  engine.start(
+    workersOf(async (key, lane) => {
+      found.push([key, lane, around.getStore()])
+      if (key === a) around.run('the turn of a', () => engine.wake(brand<SessionKey>('b'), 'control'))
+      else over.resolve()
+    }),
+  )
   around.run('a plugin', () => engine.wake(a, 'turn'))
   await over.promise
   await engine.stop(0)
@@ -148,11 +158,11 @@ test('a turn that must wait for another one is reported until it runs', async ()
   const engine = createEmbeddedEngine({
     log: silentLog,
     random: () => 0,
-    concurrency: () => 1,
-    onSaturated: (isSaturated) => void reports.push(isSaturated),
+    settings: () => ({ agent: { max_concurrent_turns: 1 } }),
+    onSaturated: (_limit, isSaturated) => void reports.push(isSaturated),
   })
   const held = heldWorker()
-  engine.start(held.worker)
+  engine.start(held.workers)
   engine.wake(a, 'turn')
   const first = await held.call(1)
   assert.equal(reports.length, 0)
@@ -170,11 +180,11 @@ test('a session that waits for a place holds up no other, and has it when it is 
   const engine = createEmbeddedEngine({
     log: silentLog,
     random: () => 0,
-    concurrency: () => 8,
-    placesOf: (key) => (key.startsWith('job') ? places : undefined),
+    settings: () => ({ agent: { max_concurrent_turns: 8 } }),
+    places: { kindOf: (key) => key.split(' ')[0] ?? '', ofKind: new Map([['job', places]]) },
   })
   const held = heldWorker()
-  engine.start(held.worker)
+  engine.start(held.workers)
   for (const key of ['job 1', 'job 2', 'job 3', 'a']) engine.wake(brand<SessionKey>(key), 'turn')
   engine.wake(brand<SessionKey>('job 2'), 'control')
   assert.deepEqual(held.names(), ['job 1 turn', 'a turn', 'job 2 control'])

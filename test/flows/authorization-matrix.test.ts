@@ -17,6 +17,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 import { discoverPlatforms } from '../../src/platforms/registry.ts'
 import { agentDeps } from '../agent/run-test-agent.ts'
+import { connectWithRoles } from '../kit/held-roles.ts'
 import { tempHome } from '../kit/temp-home.ts'
 import { actions, chatPlatforms, people, places } from './authorization-cases.ts'
 
@@ -92,9 +93,9 @@ function gatewayWith(home: string, changes: object = {}) {
     usesDefaultsAfterFailure: () => false,
     log: silentLog,
     serves: () => true,
-    adapter: () => ({ heldRoles: async (source, names) => (source.userId === 'moderator' ? names : []) }),
     clock: Date.now,
   })
+  connectWithRoles(directoryOfAccounts, async (source, names) => (source.userId === 'moderator' ? names : []))
   const agentServices = createAgentServices({
     environmentKinds: new Map(),
     platformToolsets: new Map(),

@@ -14,6 +14,7 @@ import { createHomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { Authority } from '../../src/message/authority.ts'
 import { discoverPlatforms } from '../../src/platforms/registry.ts'
+import { connectWithRoles } from '../kit/held-roles.ts'
 import { openStore } from '../kit/open-store.ts'
 
 const directory = fileURLToPath(new URL('../../platforms/', import.meta.url))
@@ -29,17 +30,19 @@ const settings = z.object(gatewayShapes(catalogue.platforms)).parse({
 test('a hook that passes on the text of a person gives this person no more rights', async (t) => {
   const started: Authority[] = []
   const gateway = {
-    accountDirectory: createAccountDirectory({
-      profile: 'default',
-      catalogue,
-      settings: () => settings,
-      unusableSettings: () => [],
-      usesDefaultsAfterFailure: () => false,
-      log: silentLog,
-      serves: () => true,
-      adapter: () => ({ heldRoles: async ({ userId }) => (userId === '7' ? ['role:7'] : []) }),
-      clock: Date.now,
-    }),
+    accountDirectory: connectWithRoles(
+      createAccountDirectory({
+        profile: 'default',
+        catalogue,
+        settings: () => settings,
+        unusableSettings: () => [],
+        usesDefaultsAfterFailure: () => false,
+        log: silentLog,
+        serves: () => true,
+        clock: Date.now,
+      }),
+      async ({ userId }) => (userId === '7' ? ['role:7'] : []),
+    ),
     platforms: { adapter: () => undefined },
     settings: () => assert.fail('the configuration limits people, and no hook'),
     home: createHomeLayout('/nowhere'),

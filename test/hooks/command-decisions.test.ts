@@ -52,7 +52,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
   }
   const gateway = {
     ...{ store, clock: () => 0, log: silentLog, failpoint: () => undefined },
-    ...{ accountDirectory, lifecycle: { isDraining: () => false } },
+    ...{ accountDirectory, stopping: new AbortController().signal },
   }
   const lane = createCommandDispatcher(gateway, {
     outbox: {

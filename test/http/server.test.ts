@@ -13,7 +13,7 @@ import { readyState, runServer, secret, sendRaw, sendRequest, withToken } from '
 
 describe('health and readiness', () => {
   it('/healthz is 200 while the process lives, in any state', async (t) => {
-    const { port } = await runServer(t, { readiness: { ...readyState, status: () => 'draining' } })
+    const { port } = await runServer(t, { readiness: { ...readyState, lifecycle: { phase: 'draining' } } })
     const answer = await sendRequest(port, { path: '/healthz' })
     assert.equal(answer.status, 200)
     assert.equal((await sendRequest(port, { method: 'HEAD', path: '/healthz' })).text, '')
@@ -22,7 +22,7 @@ describe('health and readiness', () => {
   it('/readyz shows only the status without the token, and all details with it', async (t) => {
     const failed = { state: 'failed', reason: 'the token was refused' } as const
     const state: Readiness = {
-      status: () => 'ready',
+      lifecycle: { phase: 'ready' },
       platforms: () => ({ telegram: failed }),
       degraded: () => ['disk'],
       isConnecting: () => true,
@@ -43,7 +43,10 @@ describe('health and readiness', () => {
   for (const status of ['starting', 'draining'] as const) {
     it(`while ${status} /readyz is 503 and work is refused, but pages and the gateway's own routes are served`, async (t) => {
       const admin = { method: 'GET', path: '/admin', access: 'token', handle: () => new Response('ok') } as const
-      const { port } = await runServer(t, { readiness: { ...readyState, status: () => status }, adminRoutes: [admin] })
+      const { port } = await runServer(t, {
+        readiness: { ...readyState, lifecycle: { phase: status } },
+        adminRoutes: [admin],
+      })
       const probe = await sendRequest(port, { path: '/readyz' })
       assert.equal(probe.status, 503)
       assert.equal(probe.text, `{"status":"${status}"}`)

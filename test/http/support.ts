@@ -15,7 +15,7 @@ import { secret } from './refused-requests.ts'
 
 export { secret }
 export const readyState: Readiness = {
-  status: () => 'ready',
+  lifecycle: { phase: 'ready' },
   platforms: () => ({ web: { state: 'connected' } }),
   degraded: () => [],
   isConnecting: () => false,

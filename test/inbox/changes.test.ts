@@ -189,9 +189,9 @@ test('a user without access cannot change a message', async (t) => {
 })
 
 test('changes are not accepted while the gateway starts', async (t) => {
-  let open = true
-  const { inbox } = await withMessage(t, { isOpen: () => open })
-  open = false
+  const lifecycle = { phase: 'ready' }
+  const { inbox } = await withMessage(t, { lifecycle })
+  lifecycle.phase = 'draining'
   await assert.rejects(inbox.change(edit('two'), keys('k1:e:1')), (error) => isHermesError(error, 'http/starting'))
 })
 

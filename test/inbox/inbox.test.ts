@@ -83,16 +83,16 @@ test('events of the gateway itself need no permission', async (t) => {
 test('a message that is too large is refused with its size, and nothing of it is stored', async (t) => {
   const { inbox, stored, woken } = inboxFor(t)
   await assert.rejects(
-    inbox.accept(message('x'.repeat(10_001)), keys('k1')),
-    (error) => isHermesError(error, 'inbox/too-large') && error.detail.includes('10000'),
+    inbox.accept(message('x'.repeat(10_241)), keys('k1')),
+    (error) => isHermesError(error, 'inbox/too-large') && error.detail.includes('10240'),
   )
-  await assert.rejects(inbox.accept(message('😀'.repeat(2_500)), keys('k2')), 'bytes count, not characters')
+  await assert.rejects(inbox.accept(message('😀'.repeat(2_560)), keys('k2')), 'bytes count, not characters')
   assert.deepEqual(stored(), [])
   assert.deepEqual(woken, [])
 })
 
 test('messages are not accepted while the gateway starts, so that the platform delivers them again', async (t) => {
-  const { inbox, stored } = inboxFor(t, { isOpen: () => false })
+  const { inbox, stored } = inboxFor(t, { lifecycle: { phase: 'starting' } })
   await assert.rejects(inbox.accept(message('hello'), keys('k1')), (error) => isHermesError(error, 'http/starting'))
   assert.deepEqual(stored(), [])
 })

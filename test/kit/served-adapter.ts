@@ -31,7 +31,7 @@ export async function serveAdapter(
     settings: httpConfig.http.parse({ port: 0 }),
     allowed: () => httpConfig.http.parse({}),
     token: () => token,
-    readiness: { status: () => 'ready', platforms: () => ({}), degraded: () => [], isConnecting: () => false },
+    readiness: { lifecycle: { phase: 'ready' }, platforms: () => ({}), degraded: () => [], isConnecting: () => false },
     log: silentLog,
     limits: { graceMs: 0 },
   })

@@ -65,6 +65,7 @@ function supervise(
   const time = createVirtualTime()
   const events: string[] = []
   const lives: AdapterLifecycle[] = []
+  const adapters = new Map<string, PlatformAdapter | undefined>()
   const attempts = new Map<string, number>()
   const { log, lines } = recordingLog()
   const nameOf = ({ platform, account }: PlatformAccount) =>
@@ -84,6 +85,7 @@ function supervise(
     sleep: time.sleep,
     random: () => 1,
     log,
+    setAdapter: (account, adapter) => void adapters.set(nameOf(account), adapter),
     onConnected: (account) => void events.push(`connected ${nameOf(account)}`),
     onHealth: (account, { state, reason }) => void events.push(`${nameOf(account)}: ${state} ${reason ?? ''}`.trim()),
     ...deps,
@@ -93,7 +95,7 @@ function supervise(
     await time.advance(10_000)
     await stopped
   })
-  return { supervisor, time, events, lives, attempts, lines }
+  return { supervisor, time, events, lives, attempts, adapters, lines }
 
   function moduleOf(name: string): PlatformModule {
     return {
@@ -122,7 +124,7 @@ function supervise(
 const neverSettles = () => new Promise<void>(() => undefined)
 
 test('enabled platforms connect, and disabled or unusable ones report the reason', async (t) => {
-  const { supervisor, time, events } = supervise(
+  const { supervisor, time, events, adapters } = supervise(
     t,
     [
       accountOf('web'),
@@ -140,9 +142,8 @@ test('enabled platforms connect, and disabled or unusable ones report the reason
     irc: { state: 'disabled', reason: 'not configured' },
     slack: { state: 'failed', reason: 'not set: platforms.slack.bot_token' },
   })
-  assert.ok(supervisor.adapter('web', 'default'))
-  assert.equal(supervisor.adapter('irc', 'default'), undefined)
-  assert.equal(supervisor.adapter('web', 'other'), undefined)
+  assert.deepEqual([...adapters.keys()], ['web'])
+  assert.ok(adapters.get('web'))
   assert.ok(events.includes('connected web'))
 })
 
@@ -224,7 +225,7 @@ test('delays have jitter, so that many gateways do not reconnect at the same tim
 })
 
 test('after a connection of a minute the delays start again with the shortest', async (t) => {
-  const { supervisor, time, lives, attempts } = supervise(t, [accountOf('irc')], {
+  const { supervisor, time, lives, attempts, adapters } = supervise(t, [accountOf('irc')], {
     irc: { connect: async (_, attempt) => (attempt < 4 ? Promise.reject(new Error('no')) : undefined) },
   })
   supervisor.start()
@@ -234,7 +235,7 @@ test('after a connection of a minute the delays start again with the shortest', 
   lives.at(-1)?.health('degraded', 'socket closed')
   assert.deepEqual(supervisor.health()['irc'], { state: 'connected', reason: 'socket closed' })
   await time.advance(300_000)
-  assert.equal(supervisor.adapter('irc', 'default'), undefined)
+  assert.equal(adapters.get('irc'), undefined)
   assert.deepEqual(time.pendingMs(), [1_000])
   await time.advance(1_000)
   assert.equal(supervisor.health()['irc']?.state, 'connected')
@@ -448,13 +449,13 @@ test('rapid configuration changes are applied one after another', async (t) => {
 })
 
 test('failAccount stops an account until its configuration changes', async (t) => {
-  const { supervisor, time, events, attempts } = supervise(t, [accountOf('a')], {})
+  const { supervisor, time, events, attempts, adapters } = supervise(t, [accountOf('a')], {})
   supervisor.start()
   await time.flush()
   supervisor.failAccount('a', 'default', 'the token was revoked')
   await time.advance(3_600_000)
   assert.deepEqual(supervisor.health()['a'], { state: 'failed', reason: 'the token was revoked' })
-  assert.equal(supervisor.adapter('a', 'default'), undefined)
+  assert.equal(adapters.get('a'), undefined)
   assert.ok(events.includes('disconnect a'))
   assert.equal(attempts.get('a'), 1)
 })

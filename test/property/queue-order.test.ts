@@ -4,13 +4,13 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { createEmbeddedEngine } from '../../src/engine/embedded-engine.ts'
-import type { QueueWorker } from '../../src/engine/engine.ts'
 import { acceptEvent, claimEvent, findQueueHead, finishEvent } from '../../src/inbox/queries.ts'
 import { brand } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import { createSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { workersOf } from '../kit/contracts/engine.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 interface Message {
@@ -54,7 +54,7 @@ function openLanesOf(t: TestContext, store: Store, sent: readonly Message[], con
   let turnsAtWork = 0
   let mostTurns = 0
 
-  const worker: QueueWorker = async (key, lane) => {
+  const workers = workersOf(async (key, lane) => {
     const name = `${key} ${lane}`
     assert.ok(!atWork.has(name), 'two workers of one queue')
     atWork.add(name)
@@ -80,9 +80,13 @@ function openLanesOf(t: TestContext, store: Store, sent: readonly Message[], con
       atWork.delete(name)
       if (lane === 'turn') turnsAtWork -= 1
     }
-  }
-  const engine = createEmbeddedEngine({ log: silentLog, random: () => 0, concurrency: () => concurrency })
-  engine.start(worker)
+  })
+  const engine = createEmbeddedEngine({
+    log: silentLog,
+    random: () => 0,
+    settings: () => ({ agent: { max_concurrent_turns: concurrency } }),
+  })
+  engine.start(workers)
   t.after(() => engine.stop(0))
   return { engine, done, mostTurns: () => mostTurns }
 }

@@ -1,5 +1,6 @@
 /**
- * The accounts of all platforms: who may write to them, how they behave, and which session a message belongs to.
+ * The accounts of all platforms: who may write to them, how they behave, which session a message belongs to, and through which adapter
+ * they are reached.
  */
 
 import {
@@ -47,12 +48,18 @@ export interface AccountDirectory extends Accounts {
   /** The lists of the account that limit commands; undefined for an account that is not configured. */
   commandTiersOf(source: SessionSource): RoleRules | undefined
   /** How the gateway behaves on an account; the defaults for an account that is not configured. */
-  policyOf(of: Pick<SessionSource, 'platform' | 'account'>): AccountPolicy
+  policyOf(of: AccountAddress): AccountPolicy
+  /** Undefined while the account is not connected. */
+  adapter(of: AccountAddress): PlatformAdapter | undefined
+  /** Called when an account is connected, and with undefined when it is not any more. */
+  setAdapter(of: AccountAddress, adapter: PlatformAdapter | undefined): void
   /** `<platform>_<chat_type>`, or the route of a background task. */
   routeOf(event: Routed): string
   /** Works like `routeOf`; '' on the command line, the platform without gateway events (seed 003). */
   pluginRouteOf(event: Routed): string
 }
+
+type AccountAddress = Pick<SessionSource, 'platform' | 'account'>
 
 type Routed = Pick<MessageEvent, 'source' | 'task'>
 
@@ -69,8 +76,6 @@ export interface AccountDirectoryDeps {
   readonly profile: string
   /** Whether this process works on the conversations of a platform. */
   serves(platform: string): boolean
-  /** Undefined while the account is not connected. */
-  adapter(of: Pick<SessionSource, 'platform' | 'account'>): Pick<PlatformAdapter, 'heldRoles'> | undefined
   readonly clock: () => number
   /** At the start. */
   readonly paired?: PairedPeople | undefined
@@ -90,13 +95,19 @@ export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirec
   let paired = deps.paired
   let accounts = readAccounts(deps, paired)
   let platformRoles: PlatformRoles | undefined
+  /** The adapters of the accounts that are connected. */
+  const adapters = new Map<string, PlatformAdapter>()
   warnAboutEmptyAllowLists(accounts, deps.log)
 
-  function accountOf({ platform, account }: Pick<SessionSource, 'platform' | 'account'>): PlatformAccount | undefined {
+  function accountOf({ platform, account }: AccountAddress): PlatformAccount | undefined {
     return accounts.find((candidate) => candidate.platform.name === platform && candidate.account === account)
   }
 
-  function policyOf(of: Pick<SessionSource, 'platform' | 'account'>): AccountPolicy {
+  function adapter({ platform, account }: AccountAddress): PlatformAdapter | undefined {
+    return adapters.get(`${platform}:${account}`)
+  }
+
+  function policyOf(of: AccountAddress): AccountPolicy {
     return accountOf(of)?.policy ?? defaultPolicy
   }
 
@@ -121,7 +132,7 @@ export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirec
 
   async function lookUp(source: SessionSource): Promise<Authority> {
     const { createPlatformRoles } = await import('./platform-roles.ts')
-    platformRoles ??= createPlatformRoles(deps)
+    platformRoles ??= createPlatformRoles({ adapter, clock: deps.clock, log: deps.log })
     await platformRoles.lookUp(source, decisionOf(source).unknown)
     return authorityOf(source)
   }
@@ -169,6 +180,12 @@ export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirec
     sessionKey: (source) => sessionKeyOf({ ...source, profile: deps.profile }, keyRules(source)),
     isShared: (source) => isSharedSession(source, keyRules(source)),
     emitsEvents: ({ platform }) => installed.get(platform)?.gatewayEvents === true,
+    adapter,
+    setAdapter({ platform, account }, connected) {
+      const key = `${platform}:${account}`
+      if (connected === undefined) adapters.delete(key)
+      else adapters.set(key, connected)
+    },
     routeOf,
     pluginRouteOf: (event) => (installed.get(event.source.platform)?.gatewayEvents === false ? '' : routeOf(event)),
   }

@@ -36,7 +36,7 @@ interface ApprovalGateway extends Runtime {
   readonly secrets: Pick<SecretRegistry, 'redact'>
   readonly accountDirectory: AccountDirectory
   readonly platforms: { adapter(target: Target): Pick<PlatformAdapter, 'showsButtons'> | undefined }
-  readonly lifecycle: { isOpen(): boolean; storesForNextStart(): boolean }
+  readonly lifecycle: { readonly phase: string; storesForNextStart(): boolean }
 }
 
 /** The turns that ask, and the route of the questions. */
@@ -68,7 +68,7 @@ export function createApprovals(gateway: ApprovalGateway, turns: AskingTurns): A
   const questions = createQuestions({
     ...{ store, outbox, clock, sleep, log, newId: uuid7, failpoint },
     // The turn that asked goes on at the next start, and finds the answer.
-    isOpen: () => lifecycle.isOpen() || lifecycle.storesForNextStart(),
+    isOpen: () => lifecycle.phase === 'ready' || lifecycle.storesForNextStart(),
     emit: events.emit,
     emitsEvents: events.emitsEvents,
     accounts: accountDirectory,

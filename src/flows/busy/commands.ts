@@ -32,7 +32,7 @@ export function createBusyServices(
         // The text after the command is never a command itself.
         allowGatewayControl: false,
       }
-      const payload = serializeEvent(event, settings().inbox.max_message_kb * 1024)
+      const payload = serializeEvent(event, settings().inbox)
       const { platform, account, chatId } = event.source
       return {
         *write(now) {

@@ -31,11 +31,9 @@ export interface CommandAccounts extends Pick<AccountDirectory, 'isShared'> {
   commandTiersOf(source: SessionSource): CommandTiers | undefined
 }
 
-interface DispatchingGateway extends Pick<Runtime, 'store' | 'clock' | 'log' | 'failpoint'> {
+interface DispatchingGateway extends Pick<Runtime, 'store' | 'stopping' | 'clock' | 'log' | 'failpoint'> {
   readonly accountDirectory: CommandAccounts &
     Pick<AccountDirectory, 'access' | 'authorityOf' | 'emitsEvents' | 'isRevoked'>
-  /** While the daemon is stopping, what runs may end, and what waits goes on at the next start. */
-  readonly lifecycle: { isDraining(): boolean }
 }
 
 /** The commands, those who decide about them, and the route of their replies. */
@@ -60,7 +58,7 @@ export function createCommandDispatcher(
   route: CommandRoute,
 ): (key: SessionKey, signal: AbortSignal) => Promise<void> {
   return async (key, signal) => {
-    while (!signal.aborted && !gateway.lifecycle.isDraining()) {
+    while (!signal.aborted && !gateway.stopping.aborted) {
       const head = await gateway.store.run(() => claimCommand(key))
       if (head === undefined) return
       gateway.failpoint('command:claimed')

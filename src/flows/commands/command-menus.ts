@@ -7,7 +7,10 @@ import type { Runtime } from '../../store/runtime.ts'
 
 interface ConnectedAdapters {
   accounts(): readonly { readonly platform: string; readonly account: string }[]
-  adapter(platform: string, account: string): Pick<PlatformAdapter, 'commandsChanged'> | undefined
+  adapter(of: {
+    readonly platform: string
+    readonly account: string
+  }): Pick<PlatformAdapter, 'commandsChanged'> | undefined
 }
 
 /** A file is often saved several times in a row, and platforms limit how often a menu may change. */
@@ -18,7 +21,7 @@ const quietMs = 1_000
  * stays as it is.
  */
 export function createCommandMenus(
-  supervisor: ConnectedAdapters,
+  adapters: ConnectedAdapters,
   { stopping, log }: Pick<Runtime, 'stopping' | 'log'>,
   wait = sleep,
 ): (changed: readonly string[]) => void {
@@ -27,9 +30,9 @@ export function createCommandMenus(
   async function updateAfter(change: number): Promise<void> {
     await wait(quietMs, stopping)
     if (change !== newest || stopping.aborted) return
-    for (const { platform, account } of supervisor.accounts()) {
+    for (const { platform, account } of adapters.accounts()) {
       try {
-        supervisor.adapter(platform, account)?.commandsChanged?.()
+        adapters.adapter({ platform, account })?.commandsChanged?.()
       } catch (error) {
         log.warn({ event: 'platform.menu_failed', platform, account, err: error }, 'a command menu was not updated')
       }

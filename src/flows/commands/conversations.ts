@@ -330,7 +330,7 @@ function* queueAgain(
     messageId,
   }
   const { platform, account, chatId } = source
-  const payload = serializeEvent(event, Number.POSITIVE_INFINITY)
+  const payload = serializeEvent(event)
   const row = { sessionKey, lane: 'turn', kind: event.messageType, platform, account, chatId, payload } as const
   yield* acceptEvent(row, [eventKey], now)
 }

@@ -180,10 +180,7 @@ export function createCompressionPolicy(deps: CompressionPolicyDeps): Compressio
       return {
         *write(now) {
           const event = { source, text: '/compress', messageType: 'command', timestamp: now, internal: true } as const
-          const payload = serializeEvent(
-            { ...event, allowGatewayControl: false, compress: { focus } },
-            Number.POSITIVE_INFINITY,
-          )
+          const payload = serializeEvent({ ...event, allowGatewayControl: false, compress: { focus } })
           yield* acceptEvent(
             { sessionKey, lane: 'turn', kind: 'internal', platform, account, chatId, payload },
             [key],

@@ -254,7 +254,7 @@ function* acceptReport(
     commandReport: { id, command, round, ...report },
   }
   const { platform, account, chatId } = source
-  const payload = serializeEvent(event, settings().inbox.max_message_kb * 1_024)
+  const payload = serializeEvent(event, settings().inbox)
   const row = { sessionKey: key, lane: 'turn' as const, kind: event.messageType, platform, account, chatId, payload }
   yield* acceptEvent(row, [eventKey], now)
 }

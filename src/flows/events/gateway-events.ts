@@ -14,8 +14,6 @@ import type { Turn } from '../../sessions/turn.ts'
 
 export interface GatewayEventsDeps {
   readonly listeners: readonly HookEventListener[]
-  /** Undefined where none are loaded. Called for each event: hooks send messages, and messages are events. */
-  hooks(): Pick<HookRegistry, 'emit'> | undefined
   /** Whether the platform has its gateway events emitted. */
   emitsEvents(source: Pick<SessionSource, 'platform'>): boolean
   readonly log: Logger
@@ -38,14 +36,17 @@ export interface GatewayEvents {
   readonly jobFired: GatewayObserver['jobFired']
   /** Notifies hooks and listeners. */
   readonly emit: HookEventListener
+  /** The hooks are made later: they send messages, and messages are events. */
+  connectHooks(hooks: Pick<HookRegistry, 'emit'>): void
   /** Notifies listeners within the process, without the hooks. */
   readonly notifyListeners: HookEventListener
   /** Emits `message:sent` or `message:failed`. */
   messageFinished(message: FinishedMessage): void
 }
 
-export function createGatewayEvents({ listeners, hooks, emitsEvents, log }: GatewayEventsDeps): GatewayEvents {
+export function createGatewayEvents({ listeners, emitsEvents, log }: GatewayEventsDeps): GatewayEvents {
   const observers = new Set<GatewayObserver>()
+  let hooks: Pick<HookRegistry, 'emit'> | undefined
   const notifyListeners: HookEventListener = (name, context) => {
     for (const listener of listeners) {
       try {
@@ -59,7 +60,7 @@ export function createGatewayEvents({ listeners, hooks, emitsEvents, log }: Gate
   const emit: HookEventListener = (name, context) => {
     for (const observer of observers) observer.event(name, context)
     if (observers.size > 0 && !isForHooks(context, emitsEvents)) return
-    hooks()?.emit(name, context)
+    hooks?.emit(name, context)
     notifyListeners(name, context)
   }
   return {
@@ -75,6 +76,9 @@ export function createGatewayEvents({ listeners, hooks, emitsEvents, log }: Gate
       for (const observer of observers) observer.jobFired(job, slot)
     },
     emit,
+    connectHooks(connected) {
+      hooks = connected
+    },
     notifyListeners,
     messageFinished(message) {
       if (emitsEvents(message.target)) emitDeliveryEvent(message, emit)

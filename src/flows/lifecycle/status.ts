@@ -57,7 +57,7 @@ export interface GatewayStatusReport {
 interface StatusGateway extends Pick<Runtime, 'home' | 'clock'> {
   readonly options: { readonly version: string }
   /** `startedAt`: when the start began. */
-  readonly lifecycle: { phase(): GatewayPhase; readonly startedAt: number }
+  readonly lifecycle: { readonly phase: GatewayPhase; readonly startedAt: number }
   readonly platforms: Pick<Supervisor, 'health'>
   readonly problems: Pick<GatewayProblems, 'degraded'>
   readonly secrets: Pick<SecretRegistry, 'redact'>
@@ -97,7 +97,7 @@ export function createStatus(
       pid: process.pid,
       home: home.root,
       url: url(),
-      status: lifecycle.phase(),
+      status: lifecycle.phase,
       uptimeMs: clock() - lifecycle.startedAt,
       model,
       provider,

@@ -77,7 +77,7 @@ export function prepareHandIn(deps: HandIn, task: HandedInTask, outcome: Outcome
   if (!deps.hasAccess({ source: delegation.source })) return combine([])
   const event = toEvent(deps, task, outcome)
   const { platform, account, chatId } = event.source
-  const payload = serializeEvent(event, deps.settings().inbox.max_message_kb * 1_024)
+  const payload = serializeEvent(event, deps.settings().inbox)
   const row = { sessionKey: key, lane: 'turn' as const, kind: event.messageType, platform, account, chatId, payload }
   return {
     *write(now) {

@@ -33,7 +33,7 @@ export interface AttachmentsDeps {
   waitOutside<T>(key: SessionKey, wait: () => Promise<T>, signal: AbortSignal): Promise<T>
   /** Takes a waiting message out of the queue, with those that join its turn. */
   withdraw(seq: number, joined: readonly number[]): Promise<void>
-  isDraining(): boolean
+  readonly stopping: AbortSignal
   readonly log: Logger
   failpoint(point: string): void
 }
@@ -124,7 +124,7 @@ export function createMessagePreparation(deps: AttachmentsDeps): MessagePreparat
       await journal.storeAttachments(seq, files, notice)
       failpoint('media:fetched')
     } catch (error) {
-      if (stopSignal.aborted || deps.isDraining()) return
+      if (stopSignal.aborted || deps.stopping.aborted) return
       if (!(work.signal.reason instanceof StopRequested)) throw error
       // Nothing more of a message that was deleted meanwhile is withdrawn.
       await deps.withdraw(seq, joined)

@@ -20,7 +20,8 @@ export interface TurnQueueDeps {
   readonly prepare: PrepareMessage
   /** Tells the people of a conversation that the agent is paused. */
   announcePause(key: SessionKey): Promise<void>
-  isDraining(): boolean
+  /** The gateway stops: running turns may end, queued messages wait for the next start. */
+  readonly stopping: AbortSignal
   readonly clock: () => number
 }
 
@@ -36,15 +37,15 @@ export interface TurnQueue {
   /** Whether other conversations must be served before the next turn of this one. */
   readonly yieldTurn: Engine['yieldTurn']
   /** The gateway stops: running turns may end, queued messages wait for the next start. */
-  isDraining(): boolean
+  readonly stopping: AbortSignal
   /** Stores why an attempt failed, and counts it unless the cause is outside of the turn. */
   recordFailure(seq: number, error: unknown): Promise<void>
 }
 
 export function createTurnQueue(deps: TurnQueueDeps): TurnQueue {
-  const { store, engine, running, notices, prepare, isDraining, clock } = deps
+  const { store, engine, running, notices, prepare, stopping, clock } = deps
   return {
-    isOpen: (key, signal) => !signal.aborted && !isDraining() && !running.isHeld(key),
+    isOpen: (key, signal) => !signal.aborted && !stopping.aborted && !running.isHeld(key),
     async isPaused(key) {
       if (running.paused() === null) return false
       await deps.announcePause(key)
@@ -57,7 +58,7 @@ export function createTurnQueue(deps: TurnQueueDeps): TurnQueue {
     },
     prepare,
     yieldTurn: engine.yieldTurn,
-    isDraining,
+    stopping,
     recordFailure: (seq, error) =>
       store.run(() => recordFailedAttempt(seq, messageOf(error), !isTransientError(error))),
   }

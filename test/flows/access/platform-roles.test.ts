@@ -12,6 +12,7 @@ import type { SessionSource } from '../../../src/message/source.ts'
 import type { PlatformAdapter } from '../../../src/platforms/adapter.ts'
 import { discoverPlatforms } from '../../../src/platforms/registry.ts'
 import { ownerAuthority } from '../../kit/authority.ts'
+import { connectWithRoles } from '../../kit/held-roles.ts'
 
 const directory = fileURLToPath(new URL('../../../platforms/', import.meta.url))
 const catalogue = await discoverPlatforms({ directories: [directory], log: silentLog })
@@ -46,9 +47,9 @@ function directoryWith(given: GivenConfig, heldRoles?: PlatformAdapter['heldRole
     usesDefaultsAfterFailure: () => false,
     log,
     serves: () => true,
-    adapter: () => (heldRoles === undefined ? undefined : { heldRoles }),
     clock: () => state.now,
   })
+  if (heldRoles !== undefined) connectWithRoles(accounts, heldRoles)
   const reconfigure = (changed: GivenConfig) => {
     state.given = changed
     accounts.refresh()

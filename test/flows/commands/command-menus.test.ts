@@ -7,12 +7,12 @@ import { createVirtualTime } from '../../platforms/virtual-time.ts'
 test('menus follow quick commands and skills, once for several changes in a row', async () => {
   const time = createVirtualTime()
   const updated: string[] = []
-  const supervisor = {
+  const adapters = {
     accounts: () => [{ platform: 'telegram', account: 'default' }],
-    adapter: (platform: string) => ({ commandsChanged: () => updated.push(platform) }),
+    adapter: ({ platform }: { platform: string }) => ({ commandsChanged: () => updated.push(platform) }),
   }
   const { signal: stopping } = new AbortController()
-  const update = createCommandMenus(supervisor, { stopping, log: silentLog }, time.sleep)
+  const update = createCommandMenus(adapters, { stopping, log: silentLog }, time.sleep)
   for (const path of ['skills', 'skills.disabled', 'quick_commands.hi', 'skillset', 'model']) update([path])
   await time.advance(1_000)
   assert.deepEqual(updated, ['telegram'])

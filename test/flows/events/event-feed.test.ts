@@ -24,7 +24,7 @@ function createFeed(
   deps: { readonly store?: Store; readonly maxKept?: number } = {},
 ): Fed {
   const { log } = recordingLog()
-  const events = createGatewayEvents({ listeners: [], hooks: () => undefined, emitsEvents: () => false, log })
+  const events = createGatewayEvents({ listeners: [], emitsEvents: () => false, log })
   const stopping = new AbortController()
   let idle: (() => void) | undefined
   const withhold = (text: string) => text.replace('hunter2', '[withheld]')

@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Engine, QueueWorker } from '../../../src/engine/engine.ts'
+import type { Engine, QueueWorkers } from '../../../src/engine/engine.ts'
 import { brand } from '../../../src/lib/ids.ts'
-import type { SessionKey } from '../../../src/message/ids.ts'
+import type { QueueKind, SessionKey } from '../../../src/message/ids.ts'
 
 export interface EngineOptions {
   readonly concurrency: number
@@ -16,18 +16,28 @@ const a = brand<SessionKey>('a')
 const b = brand<SessionKey>('b')
 const c = brand<SessionKey>('c')
 
-/** A worker that records its calls. The test ends each call. */
+/** One function as the worker of both queues. */
+export function workersOf(
+  work: (key: SessionKey, queue: QueueKind, signal: AbortSignal) => Promise<void>,
+): QueueWorkers {
+  return {
+    turn: (key, signal) => work(key, 'turn', signal),
+    control: (key, signal) => work(key, 'control', signal),
+  }
+}
+
+/** Workers that record their calls. The test ends each call. */
 export function heldWorker() {
   const calls: { name: string; signal: AbortSignal; end(): void; fail(error: Error): void }[] = []
   const waiters: { count: number; resolve(): void }[] = []
-  const worker: QueueWorker = (key, lane, signal) => {
+  const workers = workersOf((key, lane, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     calls.push({ name: `${key} ${lane}`, signal, end: resolve, fail: reject })
     for (const waiter of waiters) if (calls.length >= waiter.count) waiter.resolve()
     return promise
-  }
+  })
   return {
-    worker,
+    workers,
     names: () => calls.map((call) => call.name),
     /** Resolves with the call of this number (from 1) as soon as it was made. */
     async call(number: number) {
@@ -69,7 +79,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     engine.wake(b, 'control')
     assert.equal(await isPending(engine.idle()), true)
     assert.deepEqual(held.names(), [])
-    engine.start(held.worker)
+    engine.start(held.workers)
     for (const number of [1, 2]) (await held.call(number)).end()
     await engine.idle()
     assert.deepEqual(held.names().sort(), ['a turn', 'b control'])
@@ -77,7 +87,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
 
   promise('a session has one worker at a time, different sessions run concurrently', async (engine) => {
     const held = heldWorker()
-    engine.start(held.worker)
+    engine.start(held.workers)
     engine.wake(a, 'turn')
     engine.wake(a, 'turn')
     engine.wake(b, 'turn')
@@ -95,7 +105,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
 
   promise('any number of wakes during a call lead to one more call', async (engine) => {
     const held = heldWorker()
-    engine.start(held.worker)
+    engine.start(held.workers)
     engine.wake(a, 'turn')
     const first = await held.call(1)
     for (let times = 0; times < 10; times++) engine.wake(a, 'turn')
@@ -109,7 +119,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
 
   promise('a session that hangs does not block other sessions', async (engine) => {
     const held = heldWorker()
-    engine.start(held.worker)
+    engine.start(held.workers)
     engine.wake(a, 'turn')
     const hanging = await held.call(1)
     engine.wake(b, 'turn')
@@ -124,7 +134,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
 
   promise('commands run concurrently with the turn of their session', async (engine) => {
     const held = heldWorker()
-    engine.start(held.worker)
+    engine.start(held.workers)
     engine.wake(a, 'turn')
     const turn = await held.call(1)
     engine.wake(a, 'control')
@@ -139,7 +149,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     'the number of concurrent turns is limited, waiting turns start in order, and commands do not count',
     async (engine) => {
       const held = heldWorker()
-      engine.start(held.worker)
+      engine.start(held.workers)
       engine.wake(a, 'turn')
       engine.wake(b, 'turn')
       engine.wake(c, 'turn')
@@ -167,7 +177,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     'a turn that waits outside lets another one run, and continues when a place is free',
     async (engine) => {
       const held = heldWorker()
-      engine.start(held.worker)
+      engine.start(held.workers)
       engine.wake(a, 'turn')
       engine.wake(b, 'turn')
       const first = await held.call(1)
@@ -191,7 +201,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     'a turn that is aborted while it waits outside continues at once',
     async (engine) => {
       const held = heldWorker()
-      engine.start(held.worker)
+      engine.start(held.workers)
       engine.wake(a, 'turn')
       engine.wake(b, 'turn')
       const first = await held.call(1)
@@ -214,7 +224,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     'a turn that waits again before a place is free takes none',
     async (engine) => {
       const held = heldWorker()
-      engine.start(held.worker)
+      engine.start(held.workers)
       engine.wake(a, 'turn')
       engine.wake(b, 'turn')
       const first = await held.call(1)
@@ -241,7 +251,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     'a turn with branches lets another one run only while all of them wait',
     async (engine) => {
       const held = heldWorker()
-      engine.start(held.worker)
+      engine.start(held.workers)
       engine.wake(a, 'turn')
       engine.wake(b, 'turn')
       const first = await held.call(1)
@@ -277,7 +287,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     'a session with more work lets the sessions that wait run before its next turn',
     async (engine) => {
       const held = heldWorker()
-      engine.start(held.worker)
+      engine.start(held.workers)
       engine.wake(a, 'turn')
       const first = await held.call(1)
       assert.equal(engine.yieldTurn(a), false)
@@ -299,7 +309,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     'a wait that outlives its turn takes no place of another one',
     async (engine) => {
       const held = heldWorker()
-      engine.start(held.worker)
+      engine.start(held.workers)
       engine.wake(a, 'turn')
       const first = await held.call(1)
       const late = Promise.withResolvers<void>()
@@ -323,7 +333,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     engine.wake(a, 'turn')
     engine.wake(b, 'turn')
     engine.wake(c, 'turn')
-    engine.start(held.worker)
+    engine.start(held.workers)
     const first = await held.call(1)
     const other = await held.call(2)
     await drainEventLoop()
@@ -340,7 +350,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     engine.runOneAtATime([a, b])
     engine.wake(a, 'turn')
     engine.wake(b, 'turn')
-    engine.start(held.worker)
+    engine.start(held.workers)
     const first = await held.call(1)
     first.end()
     const second = await held.call(2)
@@ -351,7 +361,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
 
   promise('a queue can be woken later; it counts as waiting until then', async (engine) => {
     const held = heldWorker()
-    engine.start(held.worker)
+    engine.start(held.workers)
     engine.wakeLater(a, 'turn', 60_000)
     assert.deepEqual(engine.load(), { running: 0, waiting: 1 })
     engine.wakeLater(a, 'turn', 1)
@@ -364,7 +374,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
 
   promise('a worker that fails is called again until it succeeds', async (engine) => {
     const held = heldWorker()
-    engine.start(held.worker)
+    engine.start(held.workers)
     engine.wake(a, 'turn')
     for (const number of [1, 2, 3]) (await held.call(number)).fail(new Error('not yet'))
     const fourth = await held.call(4)
@@ -375,11 +385,13 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
 
   promise('a worker that throws synchronously is called again', async (engine) => {
     let calls = 0
-    engine.start(() => {
-      calls += 1
-      if (calls === 1) throw new Error('at once')
-      return Promise.resolve()
-    })
+    engine.start(
+      workersOf(() => {
+        calls += 1
+        if (calls === 1) throw new Error('at once')
+        return Promise.resolve()
+      }),
+    )
     engine.wake(a, 'turn')
     await engine.idle()
     assert.equal(calls, 2)
@@ -390,10 +402,12 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     async (engine) => {
       let healthy = false
       const done = Promise.withResolvers<void>()
-      engine.start(async (key) => {
-        if (key === a && !healthy) throw new Error('broken')
-        if (key === b) done.resolve()
-      })
+      engine.start(
+        workersOf(async (key) => {
+          if (key === a && !healthy) throw new Error('broken')
+          if (key === b) done.resolve()
+        }),
+      )
       engine.wake(a, 'turn')
       engine.wake(b, 'turn')
       await done.promise
@@ -405,7 +419,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
 
   promise('stop starts no new work and waits for running work', async (engine) => {
     const held = heldWorker()
-    engine.start(held.worker)
+    engine.start(held.workers)
     engine.wake(a, 'turn')
     const running = await held.call(1)
     const stopped = engine.stop(60_000)
@@ -422,7 +436,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
 
   promise('work that exceeds the grace period is aborted, and stop waits until it has ended', async (engine) => {
     const held = heldWorker()
-    engine.start(held.worker)
+    engine.start(held.workers)
     engine.wake(a, 'turn')
     engine.wake(b, 'control')
     const calls = [await held.call(1), await held.call(2)]
@@ -440,7 +454,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
 
   promise('stop with an aborted `force` signal aborts running work at once', async (engine) => {
     const held = heldWorker()
-    engine.start(held.worker)
+    engine.start(held.workers)
     engine.wake(a, 'turn')
     const { signal, end } = await held.call(1)
     const force = new AbortController()
@@ -456,7 +470,7 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
   promise('stop may be called several times', async (engine) => {
     const held = heldWorker()
     engine.wake(b, 'turn')
-    engine.start(held.worker)
+    engine.start(held.workers)
     const running = await held.call(1)
     const both = [engine.stop(60_000), engine.stop(60_000)]
     assert.equal(await isPending(Promise.race(both)), true)
