@@ -101,7 +101,7 @@ function build(options: GatewayOptions, infrastructure: Infrastructure): Parts {
     clock,
     random: Math.random,
     log,
-    failpoint: options.failpoint ?? (() => undefined),
+    failpoint: options.failpoint,
   }
   const commands = composeCommandRegistry(context, () => commandRuntime.gateway)
   const core = composeCore(context, commands, {
@@ -284,7 +284,7 @@ function messageServices({ lifecycle, context, core, agentRuntime, runCommand, e
       },
       async stop() {
         log.info({ event: 'gateway.stopping', turns: engine.load().running }, 'stopping')
-        failpoint('drain:begun')
+        failpoint?.('drain:begun')
         lifecycle.drain()
         await closeAttempts(store, log)
       },

@@ -58,7 +58,7 @@ export interface TurnDeps extends AgentPorts {
   readonly random: () => number
   readonly log: Logger
   /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
 }
 
 /** The steps of a turn by name, in their order. The log of a turn that fails says how far it came. */
@@ -84,12 +84,12 @@ type Story = ReturnType<typeof storyOf>
 
 /** Runs the turns of one session until its queue is empty. Rejects when a turn must be retried. */
 export function createTurnRunner(deps: TurnDeps): (key: SessionKey, signal: AbortSignal) => Promise<void> {
-  const { queue, journal, failpoint } = deps
+  const { queue, journal, running, failpoint } = deps
   const story = storyOf(deps)
   return async (key, signal) => {
-    while (queue.isOpen(key, signal)) {
-      if (await queue.isPaused(key)) return
-      failpoint('turn:before-claim')
+    while (!signal.aborted && !queue.stopping.aborted && !running.isHeld(key)) {
+      if (running.paused() !== null) return await queue.announcePause(key)
+      failpoint?.('turn:before-claim')
       const claim = await journal.claim(key)
       if (claim === null) return
       if (claim.kind === 'postponed') return await queue.postpone(key, claim)
@@ -110,7 +110,7 @@ async function runTurn(
   claim: ModelTurn | TurnWithoutModel,
   stopSignal: AbortSignal,
 ): Promise<boolean> {
-  deps.failpoint('turn:claimed')
+  deps.failpoint?.('turn:claimed')
   const attempt = beginAttempt(deps, claim.turn, stopSignal)
   const { running, progress, log } = attempt
   try {
@@ -213,14 +213,14 @@ async function commit(
     parts: [reply],
     *write(now) {
       yield* afterCommit(() => {
-        failpoint(result.state === 'interrupted' ? 'turn:interrupted' : 'turn:finished')
+        failpoint?.(result.state === 'interrupted' ? 'turn:interrupted' : 'turn:finished')
         for (const { run } of announcements) run(attempt, result)
       })
       yield* enlist(reply, now)
     },
   }
   attempt.step = 'commit'
-  failpoint('turn:before-finish')
+  failpoint?.('turn:before-finish')
   const finished = await journal.finish(turn, result, ending, waitForStore(deps, stopSignal))
   for (const { name, run } of aftermath) {
     attempt.step = name

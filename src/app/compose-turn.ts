@@ -201,7 +201,7 @@ export function composeTurnRunner(context: AppContext, core: Core, parts: TurnCo
   const outages = createModelOutages(context, notices, settings)
   return createTurnRunner({
     queue: createTurnQueue({
-      ...{ store, engine, running, notices, stopping, clock },
+      ...{ store, engine, notices, stopping, clock },
       prepare: parts.preparation.prepare,
       announcePause: core.pause.announce,
     }),

@@ -31,7 +31,7 @@ export function createAskUser(deps: AskingCalls, call: AskingCall): AskUser {
       const state = await storeQuestion(deps, id, call, question)
       if (state.kind === 'unattended') return { kind: 'unattended' }
       if (state.kind === 'resolved') return responseOf(question, state.question)
-      deps.failpoint('clarify:waiting')
+      deps.failpoint?.('clarify:waiting')
       stopListening = onAbort(deps.stopping, () => deps.abortTurn(state.sessionKey))
       await deps.waitInTurn(state.sessionKey, () => completion.wait(signal), signal)
       return responseOf(question, await deps.store.run(() => findQuestion(id)))

@@ -48,7 +48,7 @@ export function* answerQuestion(
   const user = by.userId ?? ''
   if (!(yield* resolveQuestion(question.id, { choice: choice.answer, by: user, reason }, now))) return false
   yield* afterCommit(() => {
-    deps.failpoint('question:answered')
+    deps.failpoint?.('question:answered')
     publishResolved(deps, question, 'answered', choice.answer, user)
   })
   const { grant, grants = grant === undefined ? [] : [grant], grantEndsWith } = choice.effect

@@ -109,7 +109,7 @@ async function decide(deps: ToolApprovalDeps, request: ToolApprovalRequest, sign
     const state = await requestJudged(deps, id, request, signal)
     if (state.kind === 'settled') return state
     if (state.kind === 'waiting') {
-      deps.failpoint('approval:waiting')
+      deps.failpoint?.('approval:waiting')
       stopListening = onAbort(deps.stopping, () => deps.abortTurn(state.open.sessionKey))
       await deps.waitInTurn(state.open.sessionKey, () => completion.wait(signal), signal)
     }

@@ -65,9 +65,9 @@ export function createRunEnd(runtime: RunRuntime, steps: Pick<RunSteps, 'writeOu
     const isKept = (await store.run(() => findJob(run.stored.job.id)))?.run?.slot === run.slot
     if (!isKept) return
     const path = await writeOutput(run, outcome.text)
-    failpoint('cron:output')
+    failpoint?.('cron:output')
     const deliveryError = outcome.isSilent ? '' : await steps.deliver(run, outcome.text, path)
-    failpoint('cron:delivered')
+    failpoint?.('cron:delivered')
     await record(run, outcome, deliveryError)
   }
 

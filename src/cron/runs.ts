@@ -90,7 +90,7 @@ export function createRuns(runtime: RunRuntime, steps: RunSteps, places: JobPlac
     await places.enter(stopping)
     try {
       await updateRun(run, { scriptStarted: true })
-      failpoint('cron:script')
+      failpoint?.('cron:script')
       return await runScript(run)
     } finally {
       places.leave()
@@ -100,7 +100,7 @@ export function createRuns(runtime: RunRuntime, steps: RunSteps, places: JobPlac
   async function runScript(run: JobRun): Promise<ScriptResult> {
     try {
       const result = await steps.runScript(run, stopping)
-      failpoint('cron:script-ended')
+      failpoint?.('cron:script-ended')
       return result
     } catch (error) {
       if (stopping.aborted) throw error
@@ -112,7 +112,7 @@ export function createRuns(runtime: RunRuntime, steps: RunSteps, places: JobPlac
   async function askAgent(run: JobRun, scriptOutput: string | undefined): Promise<void> {
     const text = await steps.composePrompt(run.stored, scriptOutput)
     const seq = await steps.startTurn(run, text)
-    failpoint('cron:accepted')
+    failpoint?.('cron:accepted')
     await updateRun(run, { seq })
     await finish(run, await waitFor(seq))
   }

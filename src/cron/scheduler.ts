@@ -91,9 +91,9 @@ export function createScheduler(
     const { claimRun } = await import('./claim-run.ts')
     const claims = await Promise.allSettled(
       due.map(async (id) => {
-        failpoint('cron:due')
+        failpoint?.('cron:due')
         const claimed = await store.run(() => claimRun(id, { now: clock(), ...settings() }))
-        failpoint('cron:claimed')
+        failpoint?.('cron:claimed')
         unreadable.delete(id)
         if (claimed.kind !== 'none') claimedRuns.push(claimed)
       }),

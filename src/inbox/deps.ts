@@ -46,7 +46,7 @@ export interface InboxDeps {
   /** The plugin hooks that run before the access check; `undefined` without plugins. */
   readonly preDispatchHooks?: PreDispatchHooks
   /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
 }
 
 /** The commands of chats, by canonical name or alias. */

@@ -113,12 +113,12 @@ export function createInbox(deps: InboxDeps): Inbox {
     busy?: BusyArrival,
   ): Promise<AcceptResult> {
     const { sessionKey, lane } = row
-    deps.failpoint('inbox:before-commit')
+    deps.failpoint?.('inbox:before-commit')
     const now = clock()
     const { seq, duplicate } = await store.run(function* () {
       if (cursor !== undefined) yield* advanceCursor(event.source, cursor, now)
       const accepted = yield* acceptEvent(row, keys, now)
-      yield* afterCommit(() => deps.failpoint('inbox:committed'))
+      yield* afterCommit(() => deps.failpoint?.('inbox:committed'))
       if (busy !== undefined && !accepted.duplicate) yield* busy(accepted.seq, now)
       return accepted
     })

@@ -2,7 +2,8 @@
  * The state of one managed call, shared by all its stages.
  */
 import { HermesError, messageOf } from '../lib/errors.ts'
-import { CancellationScope, logDetached, runWithAbort } from './cancellation.ts'
+import { logDetached, runWithAbort } from './calls.ts'
+import { CancellationScope } from './cancellation.ts'
 import type { Fields, RewriteTraceEntry, ScopeType } from './contract.ts'
 import { deepCopy, frozenCopy } from './copy.ts'
 import { describeOrigin, type ErrorOrigin, failureMetadata, isAbortError } from './failures.ts'

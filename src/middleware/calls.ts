@@ -1,12 +1,14 @@
 /**
  * Entry of every managed call. A call that no registration concerns runs directly: no copies, no wrappers, no timing.
- * Every other call enters the pipeline.
+ * Every other call enters the pipeline. A call that was aborted settles soon, even if some code in it ignores its signal.
  */
+
 import type { Logger } from '../lib/log.ts'
-import { closeWithGracePeriod, logDetached, runWithAbort } from './cancellation.ts'
+import { onAbort, sleep, withTimeout } from '../lib/timers.ts'
 import type { Fields } from './contract.ts'
 import type { ErrorOrigins } from './failures.ts'
 import type { ManagedModelCall, ManagedToolCall, Middleware } from './managed-call.ts'
+import { catchTo } from './promises.ts'
 import { currentScope, type ScopeContext, type ScopeNode } from './scope.ts'
 
 export type AnyToolCall = ManagedToolCall<Fields, unknown>
@@ -172,4 +174,78 @@ export async function pullProvider(
     // The generator is closed after a failure, too: closing one that has ended does nothing.
     if (open) await closeWithGracePeriod(chunks, call.provider, context)
   }
+}
+
+export interface AbortOptions {
+  readonly signal: AbortSignal | undefined
+  readonly graceMs: number
+  onAbort(): void
+  /** Whether the call must wait for running code in any case: a tool may be in the middle of a side effect. */
+  mustFinish(): boolean
+  /** The grace period is over; the call settles although its work has not. */
+  onDetach(): void
+}
+
+/** Settles as the work does. After an abort, rejects with the signal's reason once the grace period is over. */
+export function runWithAbort<Value>(work: () => Promise<Value>, options: AbortOptions): Promise<Value> {
+  const { signal, graceMs } = options
+  if (signal === undefined) return work()
+  if (signal.aborted) return Promise.reject(signal.reason)
+  return new Promise((resolve, reject) => {
+    let settled: AbortController | undefined
+    const waitForGrace = async (over: AbortSignal) => {
+      options.onAbort()
+      do {
+        await sleep(graceMs, over)
+        if (over.aborted) return
+      } while (options.mustFinish())
+      options.onDetach()
+      reject(signal.reason)
+    }
+    const onAbortEvent = () => {
+      settled = new AbortController()
+      void waitForGrace(settled.signal)
+    }
+    // Listens before the work starts, because its first step may abort the signal.
+    const removeListener = onAbort(signal, onAbortEvent)
+    const cleanUp = () => {
+      removeListener()
+      settled?.abort()
+    }
+    work().then(
+      (value) => {
+        cleanUp()
+        resolve(value)
+      },
+      (error) => {
+        cleanUp()
+        reject(error)
+      },
+    )
+  })
+}
+
+/** Logs that a call settled while code in it still runs. */
+export function logDetached(log: Logger, kind: 'tool' | 'model', name: string, graceMs: number): void {
+  log.warn(
+    { event: 'middleware.call_detached', [kind]: name, graceMs },
+    `a ${kind} call was aborted, but code in it ignores the signal and still runs`,
+  )
+}
+
+/** Closes an iterator that may ignore it. Never rejects: failures are logged. */
+export async function closeWithGracePeriod(
+  iterator: AsyncIterator<unknown, unknown, undefined>,
+  stream: string,
+  { log, graceMs }: { readonly log: Logger; readonly graceMs: number },
+): Promise<void> {
+  const close = async () => {
+    await iterator.return?.()
+  }
+  const closing = catchTo(close(), (error) =>
+    log.warn({ event: 'middleware.stream_close_failed', stream, err: error }, 'a stream failed when it was closed'),
+  )
+  const closed = await withTimeout(closing, graceMs)
+  if (!closed.done)
+    log.warn({ event: 'middleware.stream_abandoned', stream, graceMs }, 'a stream ignores its close and is abandoned')
 }

@@ -4,7 +4,8 @@
  */
 import { HermesError } from '../lib/errors.ts'
 import type { CallRun } from './call-run.ts'
-import { CancellationScope, closeWithGracePeriod } from './cancellation.ts'
+import { closeWithGracePeriod } from './calls.ts'
+import { CancellationScope } from './cancellation.ts'
 import type { Fields } from './contract.ts'
 import { describeOrigin, type ErrorOrigin } from './failures.ts'
 import { handledRejection, ignoreRejection, isThenable } from './promises.ts'

@@ -54,7 +54,7 @@ export interface OutboxDeps {
   /** Called when a message was delivered or became a dead letter, after this was stored. Must neither throw nor wait. */
   onFinished?(message: FinishedMessage): void
   /** Named points for crash tests; does nothing in production. */
-  readonly failpoint: (point: string) => void
+  readonly failpoint?: ((point: string) => void) | undefined
 }
 
 /** A message that was delivered or became a dead letter. */

@@ -421,11 +421,11 @@ function continueWithMessage(state: DraftState, { edit }: Sender, reason: string
 /** Stores the address, so that a turn that is resumed after a crash continues in the same message. */
 async function storeAddress({ chat, options, registry }: DraftState, messageId: string): Promise<void> {
   const { context } = registry
-  context.failpoint('draft:sent')
+  context.failpoint?.('draft:sent')
   const { turnId, part = 0 } = options
   registry.addresses.set(draftKey(options), messageId)
   await context.store.run(() => storeDraft({ turn_id: turnId, part, platform_id: messageId }, chat, context.clock()))
-  context.failpoint('draft:stored')
+  context.failpoint?.('draft:stored')
 }
 
 function stopUpdates(state: DraftState, reason: string): void {

@@ -149,7 +149,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
         const recovered = yield* recoverRows(context.settings().outbox.max_tries, now)
         return { ...recovered, storedDrafts: yield* listDrafts() }
       })
-      context.failpoint('outbox:recovering')
+      context.failpoint?.('outbox:recovering')
       for (const row of deadLetters) context.onFinished?.({ ...toFinishedMessage(row), error: row.error ?? '' })
       drafts.restore(storedDrafts)
       for (const chat of chats) delivery.start(chat)

@@ -140,7 +140,7 @@ async function deliver(
   if (sender === undefined || permit?.mayContinue() !== true) {
     return { rows, results: rows.map((row) => ({ ...toUnclaimedResult(row), due_at: context.clock() })) }
   }
-  context.failpoint('outbox:claimed')
+  context.failpoint?.('outbox:claimed')
   const { max_tries: maxTries, max_backoff: maxBackoff, max_attachment_mb: maxMb } = context.settings().outbox
   const rules = { maxTries, maxBackoffMs: maxBackoff * 1_000, random: context.random }
   const attemptContext: AttemptContext = {
@@ -162,7 +162,7 @@ async function deliver(
 
 /** Returns the time of the result. */
 function recordResult(context: OutboxContext, chat: Chat, permit: Permit, result: SendResult | AlbumResult): number {
-  if (result.success) context.failpoint('outbox:accepted')
+  if (result.success) context.failpoint?.('outbox:accepted')
   else if (result.problem === 'unauthorised') context.block(chat)
   const now = context.clock()
   permit.record(result, now)
@@ -184,7 +184,7 @@ async function storeAndClaimNext(context: OutboxContext, { chat }: Worker, state
   try {
     const next = await context.store.run(() => storeAndClaim(chat, unstored?.results ?? [], now, mayClaim, countGroup))
     if (unstored !== undefined) {
-      context.failpoint('outbox:settled')
+      context.failpoint?.('outbox:settled')
       logAttempt(context, state, unstored, now)
     }
     return next

@@ -15,5 +15,5 @@ export interface Runtime {
   /** Aborts when the gateway begins to stop. */
   readonly stopping: AbortSignal
   /** Named points for crash tests; does nothing in production. */
-  readonly failpoint: (point: string) => void
+  readonly failpoint?: ((point: string) => void) | undefined
 }

@@ -5,7 +5,7 @@ import type { Fields } from '../../src/middleware/contract.ts'
 import { rejectionReasonOf } from '../../src/middleware/guardrail-rejected.ts'
 import { deferred, modelCall, rejection, setUp, toolCall, warnings } from './support.ts'
 
-test('without registrations, calls and scopes run code of at most three files of the module', async () => {
+test('without registrations, calls and scopes run code of two files of the module', async () => {
   const { middleware } = setUp()
   const { signal } = new AbortController()
   const runCalls = () =>
@@ -27,7 +27,7 @@ test('without registrations, calls and scopes run code of at most three files of
   const files = result
     .filter(({ url, functions }) => url.includes('/src/middleware/') && functions.some(wasCalled))
     .map(({ url }) => url.slice(url.lastIndexOf('/') + 1))
-  assert.deepEqual(files.toSorted(), ['calls.ts', 'cancellation.ts', 'scope.ts'])
+  assert.deepEqual(files.toSorted(), ['calls.ts', 'scope.ts'])
 })
 
 function wasCalled({ ranges }: { readonly ranges: readonly { readonly count: number }[] }): boolean {

@@ -138,8 +138,9 @@ function repliedMessageOf(message: JsonRecord): JsonRecord | undefined {
 function externalReplyOf(message: JsonRecord, quote: string | undefined): MessageEvent['replyTo'] {
   const external = asRecord(message['external_reply'])
   const messageId = asId(external['message_id'])
+  if (messageId === undefined) return undefined
   const text = quote ?? quotableText(external)
-  return messageId === undefined || text === undefined ? undefined : { messageId, text }
+  return text === undefined ? undefined : { messageId, text }
 }
 
 /** One line about a message of another chat that has no id, so that it cannot be named in `replyTo`. */

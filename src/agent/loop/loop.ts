@@ -226,9 +226,9 @@ async function runIteration(
     const thinking = input.showsThinking === true ? { thinking: output.reasoning ?? thinkingIn(output.text) } : {}
     return { text, message, usage, iterations: state.iteration, finishReason, messages: state.messages, ...thinking }
   }
-  deps.failpoint('agent:answered')
+  deps.failpoint?.('agent:answered')
   await input.journal.recordAssistantMessage(message, usage, !deps.agentHooks.outputMayChange())
-  deps.failpoint('agent:answer-stored')
+  deps.failpoint?.('agent:answer-stored')
   state.messages.push(message)
   if (message.content.trim() !== '') state.lastText = message.content
   state.pendingCalls = message.toolCalls
@@ -246,7 +246,7 @@ async function compressIfLong({ failpoint }: AgentDeps, input: LoopInput, state:
   const compressed = await input.compress?.(tokens, messages)
   if (!compressed) return
   replaceMessages(state, compressed)
-  failpoint('agent:compressed')
+  failpoint?.('agent:compressed')
 }
 
 /** The notice about the limit of iterations is only in memory. */

@@ -45,7 +45,7 @@ export interface ToolCallDeps {
   /** The model reads pictures in results. */
   readonly showsPictures?: boolean
   /** Named points at which crash tests kill the process; does nothing in production. */
-  failpoint(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
 }
 
 export interface ToolCallResult {
@@ -202,7 +202,7 @@ async function applyPolicy(
   await requireApproval(deps, state, info, { args, ready }, signal)
   signal.throwIfAborted()
   await recordStart(deps, state, args, ready)
-  deps.failpoint('tool:started')
+  deps.failpoint?.('tool:started')
   deps.listener.onToolStart(state.call, ready.label)
   return args
 }

@@ -50,9 +50,9 @@ async function runAndRecordToolCall(deps: ToolCallDeps, call: ToolCall, signal: 
   }
   const ended = await work
   const { result, status, ok, label, summary, write, images } = ended
-  failpoint('tool:effect-done')
+  failpoint?.('tool:effect-done')
   await journal.recordToolResult(call, result, status, write, images, { ok, label, summary })
-  failpoint('tool:recorded')
+  failpoint?.('tool:recorded')
   log.debug({ event: 'tool.completed', tool: call.name, call: call.id, ok }, 'tool completed')
   if (status === 'done') listener.onToolEnd(call, ok, summary)
   return ended

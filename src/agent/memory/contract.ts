@@ -97,5 +97,5 @@ export interface MemoryDeps {
   readonly clock: () => number
   readonly log: Logger
   /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
 }

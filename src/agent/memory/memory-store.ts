@@ -130,12 +130,12 @@ async function writeLocked(deps: MemoryDeps, request: MemoryRequest, signal: Abo
     const current = fingerprint(path)
     const { result, file } = prepare(deps, request)
     if (file === undefined) return result
-    deps.failpoint('memory:prepared')
+    deps.failpoint?.('memory:prepared')
     if (fingerprint(path) !== current) continue
     await archive(deps, request.target, file.archived)
     await removeLeftovers(file.path)
     if (!(await writeFileAtomicAsync(file.path, file.text, () => fingerprint(path) === current))) continue
-    deps.failpoint('memory:written')
+    deps.failpoint?.('memory:written')
     return result
   }
   return { ok: false, failure: lockedFailure }

@@ -4,8 +4,8 @@
 import type { Logger } from '../../lib/log.ts'
 
 export interface ModelCallMonitor {
-  /** A call begins. `idleMs` is the time since its last output. Returns the function that reports its end. */
-  begin(idleMs: () => number): () => void
+  /** The calls that go on, each as a function that returns the time since its last output. Providers add and delete them. */
+  readonly calls: Set<() => number>
   /** A turn must wait because `limit` turns run. Cheap; may be called repeatedly. `isSaturated`: whether it still does. */
   turnMustWait(limit: number, isSaturated: () => boolean): void
   /** The number of calls that hang; 0 while other turns can run. */
@@ -20,7 +20,7 @@ export interface PictureRefusals {
 }
 
 /** What a provider reports of its calls. */
-export type ProviderMonitor = Pick<ModelCallMonitor, 'begin'> & Partial<Pick<ModelCallMonitor, 'pictureRefusals'>>
+export type ProviderMonitor = Pick<ModelCallMonitor, 'calls'> & Partial<Pick<ModelCallMonitor, 'pictureRefusals'>>
 
 /** A call without output for longer than this hangs. */
 const hangingMs = 60_000
@@ -58,10 +58,7 @@ export function createModelCallMonitor({ log }: { readonly log: Logger }): Model
   }
 
   return {
-    begin(idleMs) {
-      calls.add(idleMs)
-      return () => void calls.delete(idleMs)
-    },
+    calls,
     turnMustWait(limit, isSaturated) {
       saturation = { limit, isSaturated }
       schedule()

@@ -23,7 +23,7 @@ export interface ModelCallDeps {
   /** Waits before a retry. Meanwhile the turn does not count as running. */
   pause(turn: TurnInfo, ms: number, signal: AbortSignal): Promise<void>
   /** Named points at which crash tests kill the process; does nothing in production. */
-  failpoint(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
 }
 
 export interface RunModelCallOptions {
@@ -162,7 +162,7 @@ function publishDelta(
   agentHooks.onStreamDelta(started.info, delta.kind, delta.text)
   if (delta.kind !== 'text') return
   started.text += delta.text
-  failpoint('agent:streaming')
+  failpoint?.('agent:streaming')
   showText(options, started)
 }
 

@@ -77,7 +77,7 @@ async function* streamResponse(options: StreamResponseOptions): AsyncGenerator<J
   const context = withHeaderSecrets(options.context, wire)
   const totalMs = limits.totalTimeoutMs
   const timeout = startCallTimeout(signal, { idleMs, totalMs })
-  const endMonitoring = options.monitor?.begin(timeout.idleMs)
+  options.monitor?.calls.add(timeout.idleMs)
   let reader: SseReader | undefined
   try {
     const response = await options.send(wire, { signal: timeout.signal, timeoutMs: idleMs + 60_000 })
@@ -111,7 +111,7 @@ async function* streamResponse(options: StreamResponseOptions): AsyncGenerator<J
     throw mapProviderError(error, context)
   } finally {
     timeout.stop()
-    endMonitoring?.()
+    options.monitor?.calls.delete(timeout.idleMs)
     // A consumer that leaves the loop reaches this too. Cancelling an incomplete body closes its connection.
     await reader?.cancel()
   }

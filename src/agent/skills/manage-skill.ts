@@ -46,7 +46,7 @@ const linkedFolders = ['references', 'templates', 'scripts', 'assets', 'examples
 /** Finds the skill of a name that counts. */
 type FindSkill = (name: string) => Promise<Skill | undefined>
 /** A named point for crash tests; does nothing in production. */
-type Failpoint = (point: string) => void
+type Failpoint = ((point: string) => void) | undefined
 
 /**
  * Rejects with system errors, and `store/…`. Changes run one after another, also those of other processes.
@@ -146,9 +146,9 @@ async function writeSkillFile(
   const path = join(directory, skillFile)
   const checked = await checkSkillText(content, path, name)
   if (!checked.ok) return checked
-  failpoint('skill:before-write')
+  failpoint?.('skill:before-write')
   await writeFileAtomic(path, content)
-  failpoint('skill:written')
+  failpoint?.('skill:written')
   return { ok: true, path, warnings: checked.warnings }
 }
 
@@ -196,7 +196,7 @@ async function patchFile(skill: Skill, change: SkillChange, failpoint: Failpoint
   if (!file.lossless) return refused('not_utf8', `${filePath} is not UTF-8 text; a change would damage it.`)
   const replaced = replaceText({ text: file.text, search, replacement, all: false })
   if (!replaced.ok) return replaced
-  failpoint('skill:patch-prepared')
+  failpoint?.('skill:patch-prepared')
   // An editor takes no lock.
   if ((await versionOf(path)) !== before)
     return refused('changed', `${filePath} has changed meanwhile. Nothing was changed; read it again.`)
@@ -238,10 +238,10 @@ async function writeText(
     return refused('too_large', `A file of a skill has at most ${maxLinkedBytes} bytes; nothing was written.`)
   const suspicious = await checkText(text)
   if (suspicious !== undefined) return suspicious
-  failpoint('skill:before-write')
+  failpoint?.('skill:before-write')
   // `hermes skills install` sets the same mode, so that instructions may run a script by its path.
   await writeFileAtomic(path, text, isScript ? 0o700 : 0o600)
-  failpoint('skill:written')
+  failpoint?.('skill:written')
   return { ok: true, path, warnings: [] }
 }
 

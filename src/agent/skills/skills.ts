@@ -38,7 +38,7 @@ export interface SkillsDeps {
   onListed(listing: SkillListing): void
   readonly log: Logger
   /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
 }
 
 export interface SkillsPort {

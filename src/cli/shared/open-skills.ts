@@ -21,6 +21,5 @@ export async function openSkills(context: CliContext): Promise<Skills> {
     pluginSkills: () => [],
     onListed: () => undefined,
     log: silentLog,
-    failpoint: () => undefined,
   })
 }

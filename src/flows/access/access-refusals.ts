@@ -62,7 +62,7 @@ export function createAccessRefusals(
     if (result === undefined) return 'failed'
     if (result.status === 'waiting') return await renew(event, result.request)
     if (result.status === 'created') {
-      failpoint('pairing:requested')
+      failpoint?.('pairing:requested')
       await send(event, result.requestId, codeText(command, platform, result.code, clock(), clock()))
     } else if (result.status !== 'limited' && busyNotices.take(platform) !== undefined) {
       await send(event, randomBytes(8).toString('hex'), busyText)
@@ -106,7 +106,7 @@ export function createAccessRefusals(
     await store.run(function* () {
       // The codes of earlier requests.
       yield* forgetSentTexts(keyPrefix)
-      yield* afterCommit(() => failpoint('pairing:replied'))
+      yield* afterCommit(() => failpoint?.('pairing:replied'))
       yield* enlist(notice, clock())
     })
   }

@@ -166,7 +166,7 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
   ): void {
     if (decision.interrupts && open !== undefined) {
       log.info({ event: 'turn.interruption_requested', session: key, turn: open.id, seq }, 'a message ends the turn')
-      deps.failpoint('turn:interrupting')
+      deps.failpoint?.('turn:interrupting')
       // A turn between two attempts is not running. It ends when it is woken.
       if (!running.interrupt(key, open.seq, seq)) engine.wake(key, 'turn')
     }

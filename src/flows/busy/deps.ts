@@ -21,5 +21,5 @@ export interface BusyDeps {
   readonly clock: () => number
   readonly log: Logger
   /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
 }

@@ -61,13 +61,13 @@ export function createCommandDispatcher(
     while (!signal.aborted && !gateway.stopping.aborted) {
       const head = await gateway.store.run(() => claimCommand(key))
       if (head === undefined) return
-      gateway.failpoint('command:claimed')
+      gateway.failpoint?.('command:claimed')
       const event = parseStoredEvent(head.payload)
       const status = gateway.accountDirectory.isRevoked(event) ? 'stopped' : attemptsExhausted(head) ? 'failed' : 'done'
       const result = await resultOf(gateway, route, key, { seq: head.seq, event }, status, signal)
       // The next start runs it again.
       if (result === undefined) return
-      gateway.failpoint('command:done')
+      gateway.failpoint?.('command:done')
       await storeResult(gateway, route, key, head, event, result, status)
     }
   }

@@ -40,7 +40,7 @@ export interface CompressionPolicyDeps {
   /** ms */
   readonly clock: () => number
   /** Named points at which crash tests kill the process; does nothing in production. */
-  failpoint(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
   readonly log: Logger
   readonly store: Store
   readonly engine: Pick<Engine, 'wake'>
@@ -212,7 +212,7 @@ async function compressOnce(
   try {
     const compressed = await summarizeConversation(deps, request, summarizes, signal)
     if (compressed === undefined) return { kind: 'nothing' }
-    deps.failpoint('compression:summarised')
+    deps.failpoint?.('compression:summarised')
     const stored = await storeCompression(deps, request, compressed)
     if (compressed.summary !== undefined) cooldown.recordSuccess(turn.sessionId)
     return stored
@@ -235,7 +235,7 @@ async function storeCompression(
   const rotates = !deps.settings().compression.in_place && isRunning === undefined && compressed.summary !== undefined
   if (rotates) return await storeInNewSession(deps, { turn, entries, trigger }, edits, compressed)
   const stored = await deps.store.run(() => applyCompression(turn.fence, turn.sessionId, entries, edits, deps.clock()))
-  deps.failpoint(isRunning === true ? 'compression:stored-in-turn' : 'compression:stored')
+  deps.failpoint?.(isRunning === true ? 'compression:stored-in-turn' : 'compression:stored')
   report(deps, turn, trigger, compressed, stored.count)
   return { kind: 'done', entries: stored.lines, compressed }
 }
@@ -254,7 +254,7 @@ async function storeInNewSession(
     yield* moveSessionGrants(from, to)
     return yield* rotateSession({ fence, from, to, turnId }, entries, edits, now)
   })
-  deps.failpoint('compression:rotated')
+  deps.failpoint?.('compression:rotated')
   deps.sessionContinued({ turn, newSessionId: to })
   report(deps, turn, trigger, compressed, 1, to)
   return { kind: 'done', entries: lines, compressed, newSessionId: to }

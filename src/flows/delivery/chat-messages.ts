@@ -64,10 +64,10 @@ export function createChatMessages(
         authority,
         sessionKey: turn.sessionKey,
       })
-      gateway.failpoint('send:prepared')
+      gateway.failpoint?.('send:prepared')
       const write: TransactionPart = {
         *write(now) {
-          yield* afterCommit(() => gateway.failpoint('send:stored'))
+          yield* afterCommit(() => gateway.failpoint?.('send:stored'))
           yield* enlist(message, now)
         },
       }

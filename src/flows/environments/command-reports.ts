@@ -173,9 +173,9 @@ export function createCommandReports(gateway: ReportingGateway, route: ReportRou
   ): Promise<void> {
     for (let count = 1; ; count++) {
       try {
-        failpoint('command-report:before-store')
+        failpoint?.('command-report:before-store')
         await store.run(() => write(clock()))
-        failpoint('command-report:stored')
+        failpoint?.('command-report:stored')
         log.info({ event: 'command.reported', session: key, command: name }, 'news of a background command')
         done()
         return

@@ -41,7 +41,7 @@ export async function recover(
   { outbox, engine, busyArrivals, endRevoked }: RecoveredQueues,
   reportLostWork: () => Promise<void>,
 ): Promise<void> {
-  failpoint('recovery:begun')
+  failpoint?.('recovery:begun')
   await outbox.recover()
   const isOwn = (key: string) => mode.serves(platformOf(key))
   const now = clock()
@@ -59,7 +59,7 @@ export async function recover(
   for (const key of await store.run(listSessionsWithRefused))
     if (isOwn(key)) await (await busyArrivals()).announceRefused(brand<SessionKey>(key))
   await reportLostWork()
-  failpoint('recovery:done')
+  failpoint?.('recovery:done')
 }
 
 const selectRequest = query((db, _: Record<never, never>) => db.selectFrom('restart_requests').select('id').limit(1))

@@ -53,7 +53,7 @@ export function createBackgroundSubagents(
     const ids: string[] = []
     try {
       for (const [index, plan] of planned.entries()) ids.push(await startOne(turn, call, plan, index))
-      failpoint('delegation:started')
+      failpoint?.('delegation:started')
       return ids
     } catch (error) {
       if (ids.length === 0) throw error

@@ -64,7 +64,7 @@ export function createDelegatedTurns(deps: DelegationDeps): DelegatedTurns {
       return text
     },
     prepareHandIn(turn, result) {
-      deps.failpoint('delegation:before-hand-in')
+      deps.failpoint?.('delegation:before-hand-in')
       const delegation = delegationIn(turn)
       const task = { id: turn.event.task?.id ?? '', delegation, authority: turn.authority }
       const prepared = prepareHandIn(deps, task, outcomeOf(result, delegation))

@@ -39,7 +39,7 @@ export interface DelegationDeps {
   readonly clock: () => number
   readonly log: Logger
   /** Named points for crash tests; does nothing in production. */
-  failpoint(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
 }
 
 type HandIn = Omit<DelegationDeps, 'store' | 'agentServices' | 'tasks'>
@@ -84,7 +84,7 @@ export function prepareHandIn(deps: HandIn, task: HandedInTask, outcome: Outcome
       yield* acceptEvent(row, [`delegation-result:${id}`], now)
     },
     committed() {
-      deps.failpoint('delegation:handed-in')
+      deps.failpoint?.('delegation:handed-in')
       deps.log.info(
         { event: 'subagent.handed_in', task: id, session: key, status: outcome.status },
         'the result of a sub-agent in the background was handed in',

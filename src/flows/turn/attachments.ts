@@ -35,7 +35,7 @@ export interface AttachmentsDeps {
   withdraw(seq: number, joined: readonly number[]): Promise<void>
   readonly stopping: AbortSignal
   readonly log: Logger
-  failpoint(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
 }
 
 export interface Transcribed {
@@ -122,7 +122,7 @@ export function createMessagePreparation(deps: AttachmentsDeps): MessagePreparat
     try {
       const { files, notice } = await deps.waitOutside(key, step, work.signal)
       await journal.storeAttachments(seq, files, notice)
-      failpoint('media:fetched')
+      failpoint?.('media:fetched')
     } catch (error) {
       if (stopSignal.aborted || deps.stopping.aborted) return
       if (!(work.signal.reason instanceof StopRequested)) throw error

@@ -66,7 +66,7 @@ export interface TurnJournalDeps extends ClaimRules {
   /** Takes known secrets, and what looks like one, out of a text. */
   redact?(text: string): string
   /** Named points for crash tests; does nothing in production. */
-  failpoint?(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
 }
 
 export interface TurnJournal {

@@ -28,7 +28,7 @@ export interface SpeakDeps {
   /** ms since 1970 */
   readonly clock: () => number
   readonly log: Logger
-  failpoint(point: string): void
+  readonly failpoint?: ((point: string) => void) | undefined
 }
 
 /** Never rejects. An answer without words has no voice. */
@@ -37,7 +37,7 @@ export async function speakAnswer(deps: SpeakDeps, turn: Turn, answer: string, s
   const { text } = toSpeech(outbox.withhold(extractMedia(answer).text), settings().tts.max_chars)
   if (!/[\p{L}\p{N}]/u.test(text) || isSilence(answer)) return
   try {
-    failpoint('turn:speaking')
+    failpoint?.('turn:speaking')
     const spoken = await makeVoice(deps, turn.id, text, signal)
     if (spoken === undefined) return
     const { id, sessionKey, authority, event } = turn

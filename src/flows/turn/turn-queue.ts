@@ -1,12 +1,10 @@
 /**
- * The queue of a conversation, as its turns see it: when the next one may begin, and what happens to a message whose turn cannot
- * begin yet. What waits is stored, so a restart changes nothing.
+ * The queue of a conversation, as its turns see it: what happens to a message whose turn cannot begin yet. What waits is stored, so a restart changes nothing.
  */
 import type { Engine } from '../../engine/engine.ts'
 import { recordFailedAttempt } from '../../inbox/attempts.ts'
 import { isTransientError, messageOf } from '../../lib/errors.ts'
 import type { SessionKey } from '../../message/ids.ts'
-import type { RunningTurns } from '../../sessions/running-turns.ts'
 import type { Store } from '../../store/store.ts'
 import type { PrepareMessage } from './attachments.ts'
 import type { PostponedTurn } from './claim.ts'
@@ -15,21 +13,16 @@ import type { TurnNotices } from './turn-notices.ts'
 export interface TurnQueueDeps {
   readonly store: Store
   readonly engine: Pick<Engine, 'wakeLater' | 'yieldTurn'>
-  readonly running: Pick<RunningTurns, 'isHeld' | 'paused'>
   readonly notices: Pick<TurnNotices, 'postponed'>
   readonly prepare: PrepareMessage
-  /** Tells the people of a conversation that the agent is paused. */
-  announcePause(key: SessionKey): Promise<void>
-  /** The gateway stops: running turns may end, queued messages wait for the next start. */
+  readonly announcePause: TurnQueue['announcePause']
   readonly stopping: AbortSignal
   readonly clock: () => number
 }
 
 export interface TurnQueue {
-  /** Whether the next turn may begin: the gateway does not stop, and nothing changes the conversation. */
-  isOpen(key: SessionKey, signal: AbortSignal): boolean
-  /** The agent is paused, of which the people of the conversation were told. */
-  isPaused(key: SessionKey): Promise<boolean>
+  /** Tells the people of a conversation that the agent is paused. */
+  announcePause(key: SessionKey): Promise<void>
   /** Continues a turn later. Rejects `store/...`. */
   postpone(key: SessionKey, turn: PostponedTurn): Promise<void>
   /** Completes a message that cannot be claimed yet. */
@@ -43,14 +36,9 @@ export interface TurnQueue {
 }
 
 export function createTurnQueue(deps: TurnQueueDeps): TurnQueue {
-  const { store, engine, running, notices, prepare, stopping, clock } = deps
+  const { store, engine, notices, prepare, stopping, clock } = deps
   return {
-    isOpen: (key, signal) => !signal.aborted && !stopping.aborted && !running.isHeld(key),
-    async isPaused(key) {
-      if (running.paused() === null) return false
-      await deps.announcePause(key)
-      return true
-    },
+    announcePause: deps.announcePause,
     async postpone(key, { turnId, event, until, isAnnounced }) {
       engine.wakeLater(key, 'turn', Math.max(0, until - clock()))
       // The notice of an outage was sent when it began.

@@ -22,8 +22,8 @@ function watchCalls(t: TestContext, limit: number) {
 
 test('hung calls that occupy all turns are reported once, until a turn can run', (t) => {
   const { monitor, reports, pass, freeSlot } = watchCalls(t, 2)
-  monitor.begin(() => 61_000)
-  monitor.begin(() => 3_600_000)
+  monitor.calls.add(() => 61_000)
+  monitor.calls.add(() => 3_600_000)
   assert.equal(monitor.blockingCalls(), 2)
   pass(600_000)
   assert.equal(reports(), 1)
@@ -33,10 +33,11 @@ test('hung calls that occupy all turns are reported once, until a turn can run',
 
 test('calls that have output are not reported, however many turns wait', (t) => {
   const { monitor, reports, pass } = watchCalls(t, 2)
-  monitor.begin(() => 61_000)
-  const end = monitor.begin(() => 61_000)
-  monitor.begin(() => 59_000)
-  end()
+  monitor.calls.add(() => 61_000)
+  const end = () => 61_000
+  monitor.calls.add(end)
+  monitor.calls.add(() => 59_000)
+  monitor.calls.delete(end)
   pass(600_000)
   assert.equal(monitor.blockingCalls(), 0)
   assert.equal(reports(), 0)

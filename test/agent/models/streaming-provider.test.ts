@@ -54,14 +54,8 @@ describe('a call over a real connection', () => {
 
   it('a call is monitored until it ends', async () => {
     const open = new Set<() => number>()
-    const monitor = {
-      begin(idleMs: () => number) {
-        open.add(idleMs)
-        return () => void open.delete(idleMs)
-      },
-    }
     const provider = createOpenAiChatProvider(
-      createProviderOptions({ name: 'openai', apiKey: '', baseUrl: server.baseUrl, monitor }),
+      createProviderOptions({ name: 'openai', apiKey: '', baseUrl: server.baseUrl, monitor: { calls: open } }),
     )
     const during: number[] = []
     await runCall(provider, provider.buildRequest(contractInput), undefined, () => {
