@@ -2,9 +2,10 @@
  * Reads the files of a project that belong to the system prompt (contract §4.11, S3): from the root of the repository down
  * to the working directory, the first one found in each folder.
  */
-import { realpath, stat } from 'node:fs/promises'
+import { lstat, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { messageOf } from '../../lib/errors.ts'
+import type { LookAt } from '../../lib/file-memo.ts'
 import type { Logger } from '../../lib/log.ts'
 import { contextFileNames } from '../command-policy/protected-paths.ts'
 import { readTextFile } from '../support/files.ts'
@@ -27,20 +28,20 @@ const maxTotalChars = 60_000
 /**
  * The outermost folder first. Without a repository only the working directory is read. Never rejects.
  *
- * @param redact takes the gateway's own secrets out of a file
  * @param onScanned receives what the scan of a file found; empty for a harmless file
+ * @param lookAt receives what the result depends on: folders, and the files in them that exist
  */
 export async function readContextFiles(
   cwd: string,
-  redact: (text: string) => string,
   onScanned: (path: string, ids: readonly string[]) => void,
   log: Logger,
-): Promise<ContextFile[]> {
+  lookAt: LookAt = () => undefined,
+): Promise<readonly ContextFile[]> {
   const files: ContextFile[] = []
   try {
     let left = maxTotalChars
-    for (const folder of (await foldersOf(cwd)).reverse()) {
-      const file = await readFirst(folder, redact, onScanned, log)
+    for (const folder of (await foldersOf(cwd, lookAt)).reverse()) {
+      const file = await readFirst(folder, onScanned, log, lookAt)
       if (file === undefined) continue
       left -= file.text.length
       if (left >= 0) files.unshift(file)
@@ -61,13 +62,16 @@ export async function readContextFiles(
 }
 
 /** From the root of the repository to the working directory. */
-async function foldersOf(cwd: string): Promise<string[]> {
+async function foldersOf(cwd: string, lookAt: LookAt): Promise<string[]> {
+  lookAt(cwd)
   const start = await realpath(cwd).catch(() => undefined)
   if (start === undefined) return []
   const folders = [start]
   for (let folder = start; folders.length <= maxFolders; folder = dirname(folder)) {
     if (folder !== start) folders.unshift(folder)
-    if (await exists(join(folder, '.git'))) return folders
+    const repository = join(folder, '.git')
+    lookAt(repository)
+    if (await exists(repository)) return folders
     if (dirname(folder) === folder) break
   }
   return [start]
@@ -75,12 +79,16 @@ async function foldersOf(cwd: string): Promise<string[]> {
 
 async function readFirst(
   folder: string,
-  redact: (text: string) => string,
   onScanned: (path: string, ids: readonly string[]) => void,
   log: Logger,
+  lookAt: LookAt,
 ): Promise<ContextFile | undefined> {
+  lookAt(folder)
   for (const name of contextFileNames) {
     const path = join(folder, name)
+    // What the folder does not contain needs no look: the folder changes when it does.
+    if (!(await exists(path))) continue
+    lookAt(path)
     // Links are not followed: they could name a file that only the gateway may read.
     const file = await readTextFile(path, name, maxFileBytes).catch((error: unknown) => ({
       ok: false as const,
@@ -97,7 +105,7 @@ async function readFirst(
     const text = truncateMiddle(file.text, maxFileChars)
     const ids = scan(text, 'context')
     onScanned(path, ids)
-    if (ids.length === 0) return { path, text: redact(text) }
+    if (ids.length === 0) return { path, text }
     log.warn({ event: 'context.file_blocked', path, ids }, 'a context file may contain instructions of an attacker')
     return { path, text: blockedText(name, ids) }
   }
@@ -105,7 +113,7 @@ async function readFirst(
 }
 
 async function exists(path: string): Promise<boolean> {
-  return await stat(path).then(
+  return await lstat(path).then(
     () => true,
     () => false,
   )

@@ -3,6 +3,7 @@
  * part of later sessions.
  */
 import { join } from 'node:path'
+import { createFileMemo, type FileMemo } from '../../lib/file-memo.ts'
 import { type MemoryReader, readableTargets, writableTargets } from './access.ts'
 import type { MemorySettings } from './config.ts'
 import type { MemoryDeps, MemoryTarget } from './contract.ts'
@@ -20,38 +21,52 @@ const titles: Readonly<Record<MemoryTarget, string>> = {
 /** When to write, for a session with the tool. */
 const guidance = 'Save lasting facts with memory: preferences, corrections, the environment; not the progress of tasks.'
 
-/** The blocks for a new session; '' for none. Never rejects. */
-export async function memoryPrompt(
-  deps: MemoryDeps,
-  reader: MemoryReader & { readonly toolNames: readonly string[] },
-): Promise<string> {
-  const { authority, isBackground, toolNames } = reader
-  const canWrite =
-    toolNames.includes('memory') && !isBackground && writableTargets(deps.settings(), authority).length > 0
-  const blocks = readableTargets(deps.settings(), reader).map((target) => memoryBlock(deps, target))
-  return [canWrite ? guidance : '', ...blocks].filter((text) => text !== '').join('\n\n')
+/** Who begins a session, and with which tools. */
+export type PromptReader = MemoryReader & { readonly toolNames: readonly string[] }
+
+/** Returns the blocks for a new session; '' for none. A file is read again when it has changed. */
+export function createMemoryPrompt(deps: MemoryDeps): (reader: PromptReader) => string {
+  const known = createFileMemo<BlockEntries>(Object.keys(memoryFileNames).length)
+  return (reader) => {
+    const { authority, isBackground, toolNames } = reader
+    const canWrite =
+      toolNames.includes('memory') && !isBackground && writableTargets(deps.settings(), authority).length > 0
+    const blocks = readableTargets(deps.settings(), reader).map((target) => memoryBlock(deps, known, target))
+    return [canWrite ? guidance : '', ...blocks].filter((text) => text !== '').join('\n\n')
+  }
 }
 
-function memoryBlock(
-  { directory, settings, redact, onScanned, onRead, log }: MemoryDeps,
+function memoryBlock(deps: MemoryDeps, known: FileMemo<BlockEntries>, target: MemoryTarget): string {
+  const { directory, settings, redact } = deps
+  const path = join(directory, memoryFileNames[target])
+  const limit = limitOf(settings(), target)
+  const { counted, shown } = known(`${path}\n${limit}`, (lookAt) => {
+    lookAt(path)
+    return readEntries(deps, target, path, limit)
+  })
+  return formatBlock(target, { counted: counted.map(redact), shown: shown.map(redact) }, limit)
+}
+
+/** Reports what is wrong with the file. */
+function readEntries(
+  { directory, onScanned, onRead, log }: MemoryDeps,
   target: MemoryTarget,
-): string {
-  const name = memoryFileNames[target]
-  const path = join(directory, name)
+  path: string,
+  limit: number,
+): BlockEntries {
   const file = readMemory(directory, target)
   if (!file.ok) {
     onScanned(path, [])
     onRead(path, `${path} is not used: ${file.reason}`)
     log.warn({ event: 'memory.unreadable', path, reason: file.reason }, 'a memory file is not in the prompt')
-    return ''
+    return { counted: [], shown: [] }
   }
-  const limit = limitOf(settings(), target)
   onRead(path, lengthProblem(path, file.entries, limit))
-  const { entries, threats: ids, blocked } = showEntries(name, file.entries)
+  const { entries: shown, threats: ids, blocked } = showEntries(memoryFileNames[target], file.entries)
   onScanned(path, ids)
   if (ids.length > 0)
     log.warn({ event: 'memory.blocked', path, ids, blocked }, 'a memory file may contain instructions of an attacker')
-  return formatBlock(target, { counted: file.entries.map(redact), shown: entries.map(redact) }, limit)
+  return { counted: file.entries, shown }
 }
 
 export function limitOf(settings: MemorySettings, target: MemoryTarget): number {

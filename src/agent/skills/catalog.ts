@@ -1,11 +1,12 @@
 /**
- * Finds the skills of the home, of external folders and of the gateway. Their heads are kept by the version of each file, so that
- * a new session only looks at the metadata of the files: no watcher is needed.
+ * Finds the skills of the home, of external folders and of the gateway. The list is kept for as long as the metadata of the folders
+ * and files stays the same, and the heads by the version of each file: no watcher is needed.
  */
 import type { Dirent, Stats } from 'node:fs'
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { messageOf, systemCode } from '../../lib/errors.ts'
+import { createFileMemo, type LookAt } from '../../lib/file-memo.ts'
 import { openExactly } from '../../lib/files.ts'
 import { scan } from '../context-files/scan.ts'
 import { parseHead, type SkillHead } from './parse-head.ts'
@@ -36,7 +37,7 @@ export interface PluginSkill {
 }
 
 export interface SkillCatalog {
-  /** Reads what has changed since the last call. Never rejects. */
+  /** Reads what has changed since the last call, and returns the same list where nothing has. Never rejects. */
   read(): Promise<SkillListing>
 }
 
@@ -67,44 +68,59 @@ export function createSkillCatalog(
   let heads: ReadonlyMap<string, KnownHead> = new Map()
   /** What ships with the gateway stays the same while it runs. */
   const bundled = new Map<string, { readonly skills: readonly Skill[]; readonly problems: readonly SkillProblem[] }>()
+  const listings = createFileMemo<Promise<SkillListing>>(1)
+
+  async function list(
+    folders: readonly SkillRoot[],
+    registered: readonly PluginSkill[],
+    lookAt: LookAt,
+  ): Promise<SkillListing> {
+    const next = new Map<string, KnownHead>()
+    const problems: SkillProblem[] = []
+    const valid: Skill[] = []
+    const readKnown = async (directory: string, stats?: Stats) => {
+      const path = join(directory, skillFile)
+      const known = await readHead(path, heads.get(path), stats)
+      if (known === undefined) return undefined
+      next.set(path, known)
+      problems.push(...known.problems)
+      return known.head
+    }
+    for (const { path, origin } of folders) {
+      const known = bundled.get(path)
+      if (known !== undefined) {
+        valid.push(...known.skills)
+        problems.push(...known.problems)
+        continue
+      }
+      const before = { skills: valid.length, problems: problems.length }
+      const isBundled = origin === 'bundled'
+      const found = await findSkillFolders(path, problems, isBundled ? () => undefined : lookAt)
+      // One after another would wait for the disk each time.
+      const loaded = await Promise.all(
+        found.map(async ({ stats, ...folder }) => ({ folder, head: await readKnown(folder.directory, stats) })),
+      )
+      for (const { folder, head } of loaded) {
+        const isUsed = head !== undefined && hasSafeCategory(folder, problems)
+        if (isUsed) valid.push({ ...head, ...folder, origin })
+      }
+      if (isBundled)
+        bundled.set(path, { skills: valid.slice(before.skills), problems: problems.slice(before.problems) })
+    }
+    for (const skill of registered) {
+      lookAt(join(folderOf(skill), skillFile))
+      valid.push(...(await readPluginSkill(skill, readKnown, problems)))
+    }
+    heads = next
+    const skills = withUniqueNames(valid, problems)
+    return { skills: skills.sort(compareSkills), problems: problems.sort(compareProblems) }
+  }
 
   return {
-    async read() {
-      const next = new Map<string, KnownHead>()
-      const problems: SkillProblem[] = []
-      const valid: Skill[] = []
-      const readKnown = async (directory: string, stats?: Stats) => {
-        const path = join(directory, skillFile)
-        const known = await readHead(path, heads.get(path), stats)
-        if (known === undefined) return undefined
-        next.set(path, known)
-        problems.push(...known.problems)
-        return known.head
-      }
-      for (const { path, origin } of roots()) {
-        const known = bundled.get(path)
-        if (known !== undefined) {
-          valid.push(...known.skills)
-          problems.push(...known.problems)
-          continue
-        }
-        const before = { skills: valid.length, problems: problems.length }
-        const folders = await findSkillFolders(path, problems)
-        // One after another would wait for the disk each time.
-        const loaded = await Promise.all(
-          folders.map(async ({ stats, ...folder }) => ({ folder, head: await readKnown(folder.directory, stats) })),
-        )
-        for (const { folder, head } of loaded) {
-          const isUsed = head !== undefined && hasSafeCategory(folder, problems)
-          if (isUsed) valid.push({ ...head, ...folder, origin })
-        }
-        if (origin === 'bundled')
-          bundled.set(path, { skills: valid.slice(before.skills), problems: problems.slice(before.problems) })
-      }
-      for (const skill of pluginSkills()) valid.push(...(await readPluginSkill(skill, readKnown, problems)))
-      heads = next
-      const skills = withUniqueNames(valid, problems)
-      return { skills: skills.sort(compareSkills), problems: problems.sort(compareProblems) }
+    read() {
+      const folders = roots()
+      const registered = pluginSkills()
+      return listings(JSON.stringify([folders, registered]), (lookAt) => list(folders, registered, lookAt))
     },
   }
 }
@@ -144,18 +160,20 @@ function problemOf(path: string, code: SkillProblem['code'], message: string, is
 }
 
 /** The folders that contain a SKILL.md. A link must not lead out of the root. */
-async function findSkillFolders(root: string, problems: SkillProblem[]): Promise<Found[]> {
+async function findSkillFolders(root: string, problems: SkillProblem[], lookAt: LookAt): Promise<Found[]> {
+  lookAt(root)
   const realRoot = await realpath(root).catch(() => undefined)
   if (realRoot === undefined) return []
   const candidates: Found[] = []
   let visited = 0
 
   async function visit(directory: string, depth: number): Promise<void> {
+    lookAt(directory)
     const entries = await listFolders(directory, problems)
     visited += entries.length
     if (visited > maxFolders) return
     const folders = await Promise.all(
-      entries.map((entry) => resolveFolder(entry, directory, realRoot ?? root, problems)),
+      entries.map((entry) => resolveFolder(entry, directory, realRoot ?? root, problems, lookAt)),
     )
     const others: string[] = []
     for (const { path, shownPath, stats } of folders.filter((folder) => folder !== undefined)) {
@@ -189,8 +207,10 @@ async function listFolders(directory: string, problems: SkillProblem[]): Promise
   }
 }
 
-async function resolveFolder(entry: Dirent, directory: string, root: string, problems: SkillProblem[]) {
+async function resolveFolder(entry: Dirent, directory: string, root: string, problems: SkillProblem[], lookAt: LookAt) {
   const shownPath = join(directory, entry.name)
+  // The file of a link to a folder, too, which need not exist yet.
+  lookAt(join(shownPath, skillFile))
   let path = shownPath
   if (entry.isSymbolicLink()) {
     const target = await realpath(shownPath).catch(() => undefined)

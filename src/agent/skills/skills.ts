@@ -3,6 +3,7 @@
  */
 import { isAbsolute, join, resolve } from 'node:path'
 import type { ConfigOf } from '../../config/section.ts'
+import { createMemo } from '../../lib/cache.ts'
 import { asRecord } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
 import { createWarnOnce } from '../../lib/warn-once.ts'
@@ -72,6 +73,9 @@ export interface Skills {
   approvalFor(change: SkillChange, role: Role): Promise<string>
 }
 
+/** Lists of tools for which the index is remembered: platforms and roles have different ones. */
+const maxIndexes = 64
+
 export function createSkills(deps: SkillsDeps): Skills {
   const { settings, log } = deps
   const warnOnce = createWarnOnce(log)
@@ -86,12 +90,20 @@ export function createSkills(deps: SkillsDeps): Skills {
     { path: deps.bundled, origin: 'bundled' },
   ]
   const catalog = createSkillCatalog(roots, deps.pluginSkills)
+  const usable = createMemo<SkillListing>(1)
+  const indexes = createMemo<string>(maxIndexes)
 
   async function list(): Promise<SkillListing> {
     const listing = await catalog.read()
+    const { disabled } = settings().skills
+    return usable([listing], disabled.join('\n'), () => withoutDisabled(listing, disabled))
+  }
+
+  /** Reports the list, which is another one than before. */
+  function withoutDisabled(listing: SkillListing, names: readonly string[]): SkillListing {
     for (const { path, code, message } of listing.problems)
       warnOnce(`${path}\n${code}`, { event: 'skill.problem', path, code }, `a skill has a problem: ${message}`)
-    const disabled = new Set(settings().skills.disabled)
+    const disabled = new Set(names)
     const isDisabled = (skill: Skill) =>
       [skill.name, toPathName(skill), toHeadName(skill)].some((name) => disabled.has(name))
     const used = { ...listing, skills: listing.skills.filter((skill) => !isDisabled(skill)) }
@@ -119,7 +131,12 @@ export function createSkills(deps: SkillsDeps): Skills {
     list,
     folders: () => [...externalFolders(), deps.bundled, ...deps.pluginSkills().map(folderOf)],
     find,
-    indexFor: async (facts) => formatSkillIndex((await list()).skills, facts),
+    async indexFor(facts) {
+      const { skills } = await list()
+      const { toolNames, toolsets, system } = facts
+      const key = [[...toolNames].join(), [...toolsets].join(), system].join('\n')
+      return indexes([skills], key, () => formatSkillIndex(skills, facts))
+    },
     applicable: async (facts) => (await list()).skills.filter((skill) => isApplicable(skill, facts)),
     async expand(text) {
       const { skills } = await list()

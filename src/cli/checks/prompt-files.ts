@@ -29,7 +29,7 @@ export const checkPromptFiles: Check = async ({ settings: { config }, context: {
     const onScanned = (path: string, ids: readonly string[]) => {
       if (ids.length > 0) blocked.set(path, ids)
     }
-    const files = await readContextFiles(directory, (text) => text, onScanned, silentLog)
+    const files = await readContextFiles(directory, onScanned, silentLog)
     for (const [path, ids] of blocked)
       suspicious.push(note(subject, describe(path, ids, 'it is not loaded'), 'Check who wrote it, or rephrase it.'))
     loaded.push(...files.map(({ path }) => path).filter((path) => !blocked.has(path)))

@@ -5,15 +5,15 @@
 import type { MemoryAccess, MemoryChange, MemoryDeps } from '../../agent/memory/contract.ts'
 import { createMemoryAccess } from '../../agent/memory/memory-access.ts'
 import { createMemoryStore } from '../../agent/memory/memory-store.ts'
-import { memoryPrompt } from '../../agent/memory/prompt.ts'
+import { createMemoryPrompt } from '../../agent/memory/prompt.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { ToolTurn } from '../tools/agent-services.ts'
 import type { PromptFacts } from './session-prompt.ts'
 
 export interface OwnMemory {
-  /** The blocks for a new session; '' for none. Never rejects. */
-  prompt(facts: PromptFacts): Promise<string>
+  /** The blocks for a new session; '' for none. */
+  prompt(facts: PromptFacts): string
   accessOf(turn: ToolTurn): MemoryAccess
 }
 
@@ -30,7 +30,7 @@ export function createOwnMemory(
   const store = createMemoryStore(deps)
   const isSharedEvent = (event: MessageEvent | undefined) => event !== undefined && isShared(event.source)
   return {
-    prompt: (facts) => memoryPrompt(deps, facts),
+    prompt: createMemoryPrompt(deps),
     accessOf(turn) {
       const { authority, event } = turn
       const reader = { authority, isShared: isSharedEvent(event), isBackground: event?.task !== undefined }

@@ -6,7 +6,7 @@ import type { EphemeralPrompt } from '../../agent/models/ephemeral-prompt.ts'
 import { HermesError } from '../../lib/errors.ts'
 import { brand, uuid7 } from '../../lib/ids.ts'
 import type { SessionId, SessionKey } from '../../message/ids.ts'
-import { type PromptTurn, readPromptLayers, type SessionPromptDeps } from './session-prompt.ts'
+import { createPromptReader, type PromptTurn, type SessionPromptDeps } from './session-prompt.ts'
 
 export interface PromptSize {
   /** UTF-8 */
@@ -48,7 +48,7 @@ export async function previewPrompt(
     },
     settings: {},
   }
-  const layers = await readPromptLayers(deps, turn)
+  const layers = await createPromptReader(deps)(turn)
   const schemas = (await deps.agentServices.tools.forTurn(turn)).schemas()
   return {
     platform,

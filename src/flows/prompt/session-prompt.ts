@@ -3,7 +3,9 @@
  */
 
 import type { AgentConfig } from '../../agent/config.ts'
+import type { ContextFile } from '../../agent/context-files/read-context-files.ts'
 import { buildPromptLayers, joinLayers, type PromptLayer } from '../../agent/system-prompt.ts'
+import { createFileMemo, type FileMemo } from '../../lib/file-memo.ts'
 import { readTextIfExists } from '../../lib/files.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -65,20 +67,39 @@ export type PromptTurn = Pick<Turn, 'sessionId' | 'sessionKey' | 'event' | 'auth
 
 /** Resolves with the prompt once it is stored. Rejects `store/...`. */
 export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Promise<string> {
-  const dateIn = createDates()
+  const readLayers = createPromptReader(deps)
   return async (turn) => {
-    const text = joinLayers(await readPromptLayers(deps, turn, dateIn))
+    const text = joinLayers(await readLayers(turn))
     const toolNames = await deps.agentServices.tools.namesForSession(turn)
     await deps.store.run(() => freezePrompt(turn.sessionId, { text, toolNames }))
     return text
   }
 }
 
-/** The system prompt of a new session. Stores nothing. */
-export async function readPromptLayers(
+/** What the layers of earlier prompts were made of. */
+interface KnownParts {
+  readonly dateIn: ReturnType<typeof createDates>
+  readonly personas: FileMemo<Promise<ScannedText>>
+  readonly projects: FileMemo<Promise<readonly ContextFile[]>>
+}
+
+/** Folders in which single conversations work, and files of personas, of which the texts are remembered. */
+const maxRemembered = 64
+
+/** Reads the system prompt of a new session, and of files only what has changed. Stores nothing. */
+export function createPromptReader(deps: SessionPromptDeps): (turn: PromptTurn) => Promise<readonly PromptLayer[]> {
+  const known: KnownParts = {
+    dateIn: createDates(),
+    personas: createFileMemo(maxRemembered),
+    projects: createFileMemo(maxRemembered),
+  }
+  return (turn) => readPromptLayers(deps, known, turn)
+}
+
+async function readPromptLayers(
   deps: SessionPromptDeps,
+  known: KnownParts,
   turn: PromptTurn,
-  dateIn = createDates(),
 ): Promise<readonly PromptLayer[]> {
   const { accountDirectory, agentServices, knowledge, memory, sections, clock } = deps
   const { sessionId, sessionKey, authority } = turn
@@ -115,7 +136,7 @@ export async function readPromptLayers(
     sections.render({ sessionId, platform }),
   ])
   return buildPromptLayers({
-    persona: await readPersona(deps, turn.settings.personality),
+    persona: await readPersona(deps, known, turn.settings.personality),
     instructions: seed?.instructions ?? '',
     platform: manifest?.label ?? platform,
     chatName: source.chatType === 'dm' ? '' : (source.chatName ?? ''),
@@ -126,11 +147,11 @@ export async function readPromptLayers(
     memory: [ownMemory, providerMemory].filter((text) => text !== '').join('\n\n'),
     skills,
     pluginSections,
-    contextFiles: await readProjectFiles(deps, turn.settings.workspace),
+    contextFiles: await readProjectFiles(deps, known, turn.settings.workspace),
     sendsFiles: deps.adapter(task?.deliver ?? source)?.sendsAttachments === true,
     platformHint: manifest?.promptHint ?? '',
     maxMessageChars: manifest?.limits.maxChars ?? Number.POSITIVE_INFINITY,
-    ...dateIn(deps.settings().timezone, clock()),
+    ...known.dateIn(deps.settings().timezone, clock()),
   })
 }
 
@@ -156,15 +177,16 @@ function createDates(): (timezone: string, now: number) => PromptDate {
 }
 
 /** The chosen personality after SOUL.md, or the configured persona file alone. */
-async function readPersona(deps: SessionPromptDeps, chosen: string | undefined): Promise<string> {
+async function readPersona(deps: SessionPromptDeps, known: KnownParts, chosen: string | undefined): Promise<string> {
   const { personality: configured, personalities } = deps.settings()
   // What was chosen may be gone from the configuration.
   const name = [chosen, configured].find(
     (personality) => personality !== undefined && Object.hasOwn(personalities, personality),
   )
   const entry = name === undefined ? undefined : personalities[name]
-  if (entry === undefined) return await readConfiguredPersona(deps, configured)
-  const file = await readPersonaFile(deps, Object.hasOwn(personalities, configured) ? defaultPersonaFile : configured)
+  if (entry === undefined) return await readConfiguredPersona(deps, known, configured)
+  const fileName = Object.hasOwn(personalities, configured) ? defaultPersonaFile : configured
+  const file = await readPersonaFile(deps, known, fileName)
   return [file.trim(), personalityText(entry)].filter((part) => part !== '').join('\n\n')
 }
 
@@ -178,32 +200,54 @@ function personalityText(entry: AgentConfig['personalities'][string]): string {
 const defaultPersonaFile = 'SOUL.md'
 
 /** A file of Hermes Agent may name a personality that only Hermes has: SOUL.md counts then. */
-async function readConfiguredPersona(deps: SessionPromptDeps, name: string): Promise<string> {
-  if (name === defaultPersonaFile) return await readPersonaFile(deps, name)
-  const text = name.trim() === '' ? '' : await readPersonaFile(deps, name)
+async function readConfiguredPersona(deps: SessionPromptDeps, known: KnownParts, name: string): Promise<string> {
+  if (name === defaultPersonaFile) return await readPersonaFile(deps, known, name)
+  const text = name.trim() === '' ? '' : await readPersonaFile(deps, known, name)
   if (text !== '') return text
   const { log } = deps
   log.warn({ event: 'prompt.personality_unknown', name }, 'the personality is neither in `personalities` nor a file')
-  return await readPersonaFile(deps, defaultPersonaFile)
+  return await readPersonaFile(deps, known, defaultPersonaFile)
 }
 
 /** The persona file is the owner's. If it cannot be read, the default identity is used and the log says why. */
-async function readPersonaFile({ home, settings, log, onScanned }: SessionPromptDeps, name: string): Promise<string> {
-  const { security } = settings()
+async function readPersonaFile(
+  { home, settings, log, onScanned }: SessionPromptDeps,
+  { personas }: KnownParts,
+  name: string,
+): Promise<string> {
   const path = name === defaultPersonaFile ? home.soulFile : `${home.root}/${name}`
   try {
-    const text = readTextIfExists(path, 65_536) ?? ''
-    if (text === '') return ''
-    const { scan, blockedText } = await import('../../agent/context-files/scan.ts')
-    const ids = scan(text, 'context')
-    onScanned(path, ids)
-    if (ids.length === 0) return text
-    log.warn({ event: 'prompt.persona_suspicious', path, ids }, 'the persona file looks like a prompt injection')
-    return security.scan_soul === 'block' ? blockedText(name, ids) : text
+    const { text, ids, blocked } = await personas(path, async (lookAt) => {
+      lookAt(path)
+      const persona = await readScannedText(path, name)
+      const { ids } = persona
+      onScanned(path, ids)
+      if (ids.length > 0)
+        log.warn({ event: 'prompt.persona_suspicious', path, ids }, 'the persona file looks like a prompt injection')
+      return persona
+    })
+    return ids.length > 0 && settings().security.scan_soul === 'block' ? blocked : text
   } catch (error) {
     log.warn({ event: 'prompt.persona_unreadable', file: name, err: error }, 'the persona file cannot be read')
     return ''
   }
+}
+
+interface ScannedText {
+  readonly text: string
+  /** What the scan has found. */
+  readonly ids: readonly string[]
+  /** Replaces the text where it must not be used. */
+  readonly blocked: string
+}
+
+/** Throws where the file cannot be read. */
+async function readScannedText(path: string, name: string): Promise<ScannedText> {
+  const text = readTextIfExists(path, 65_536) ?? ''
+  if (text === '') return { text, ids: [], blocked: '' }
+  const { scan, blockedText } = await import('../../agent/context-files/scan.ts')
+  const ids = scan(text, 'context')
+  return { text, ids, blocked: blockedText(name, ids) }
 }
 
 const isHere = ({ backend }: AgentConfig['terminal']) => backend === 'local' || backend === 'bwrap'
@@ -217,9 +261,14 @@ function placeOf(terminal: AgentConfig['terminal'], cwd: string): string {
 /** Only of this machine. */
 async function readProjectFiles(
   { agentServices, settings, redact, onScanned, log }: SessionPromptDeps,
+  { projects }: KnownParts,
   workspace: string | undefined,
-) {
+): Promise<readonly ContextFile[]> {
   if (!isHere(settings().terminal)) return []
-  const { readContextFiles } = await import('../../agent/context-files/read-context-files.ts')
-  return await readContextFiles(workspace ?? agentServices.environments.cwd(), redact, onScanned, log)
+  const folder = workspace ?? agentServices.environments.cwd()
+  const files = await projects(folder, async (lookAt) => {
+    const { readContextFiles } = await import('../../agent/context-files/read-context-files.ts')
+    return await readContextFiles(folder, onScanned, log, lookAt)
+  })
+  return files.map((file) => ({ ...file, text: redact(file.text) }))
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { MemoryReader } from '../../../src/agent/memory/access.ts'
-import { memoryPrompt } from '../../../src/agent/memory/prompt.ts'
+import { createMemoryPrompt } from '../../../src/agent/memory/prompt.ts'
 import { createTestMemory, readerWith, type TestMemory } from './support.ts'
 
 interface Prompter {
@@ -23,10 +23,11 @@ async function createPrompter(t: TestContext): Promise<Prompter> {
     onScanned: (path: string, ids: readonly string[]) => found.set(nameOf(path), ids),
     onRead: (path: string, problem: string | undefined) => found.set(`${nameOf(path)} problem`, problem),
   }
+  const prompt = createMemoryPrompt(deps)
   return {
     memory,
     found,
-    prompt: (reader = readerWith('owner'), toolNames = []) => memoryPrompt(deps, { ...reader, toolNames }),
+    prompt: async (reader = readerWith('owner'), toolNames = []) => prompt({ ...reader, toolNames }),
   }
 }
 
