@@ -1,5 +1,5 @@
 /**
- * A model names a conversation after its first answer, in the background.
+ * A model names a conversation after its second answer, in the background.
  */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
@@ -55,11 +55,13 @@ test('a conversation gets a title from the configured model, once, and its token
     usage,
   }))
   await exchange('how do I cut roses?')
+  await exchange('and tulips?')
   await until(() => titleOf(gateway) === 'Roses in the garden')
   const [request] = requests()
   assert.match(JSON.stringify(request?.body['messages']), /how do I cut roses\?.*You said: how do I cut roses/s)
+  assert.match(JSON.stringify(request?.body['messages']), /and tulips\?/)
   assert.equal(request?.body['tools'], undefined)
-  await exchange('and tulips?')
+  await exchange('and lilies?')
   await gateway.stop()
   await gateway.start()
   await exchange('and oaks?')
@@ -87,6 +89,18 @@ test('the answer does not wait for the title, and a stop of the gateway does not
   assert.equal(requests().length, 1, 'a restart does not ask again')
 })
 
+test('the first message of a conversation costs one request, and lists show its words', async (t) => {
+  const { gateway, exchange } = await startTitled(t, () => ({ text: 'x' }))
+  await exchange('how do I cut roses?')
+  await gateway.say('/new')
+  await gateway.waitForReply(/conversation/)
+  await gateway.say('/sessions')
+  await gateway.waitForReply(/1\. how do I cut roses\?/)
+  await gateway.stop()
+  assert.equal(gateway.model.requests.length, 1)
+  assert.deepEqual([titleOf(gateway), sessions(gateway)[0]?.['tried']], ['', 0])
+})
+
 test('the name that a person gives stays', async (t) => {
   const named = Promise.withResolvers<void>()
   const { gateway, exchange, requests } = await startTitled(t, () => ({
@@ -94,6 +108,7 @@ test('the name that a person gives stays', async (t) => {
     gate: () => named.promise,
   }))
   await exchange('one')
+  await exchange('two')
   await until(() => requests().length === 1)
   await gateway.say('/title Mine')
   await gateway.waitForReply('Mine')
@@ -110,8 +125,9 @@ for (const [what, reply] of [
   test(`a model that ${what} leaves the conversation without a title, and is not asked again`, async (t) => {
     const { gateway, exchange, requests } = await startTitled(t, () => reply)
     await exchange('one')
-    await until(() => requests().length === 1)
     await exchange('two')
+    await until(() => requests().length === 1)
+    await exchange('three')
     await gateway.stop()
     assert.equal(titleOf(gateway), '')
     assert.equal(requests().length, 1)
@@ -122,6 +138,7 @@ test('it can be switched off', async (t) => {
     auxiliary: { title_generation: { enabled: false, model: 'namer' } },
   })
   await exchange('one')
+  await exchange('two')
   await gateway.stop()
   assert.equal(requests().length, 0)
   assert.deepEqual([titleOf(gateway), sessions(gateway)[0]?.['tried']], ['', 0])
@@ -131,6 +148,7 @@ test('what a title contains cannot look like anything else, and it is listed', a
   const secret = 'sk-proj-0123456789abcdef0123456789'
   const { gateway, exchange } = await startTitled(t, () => ({ text: `Roses\u202e ${secret}` }), { api_key: secret })
   await exchange('one')
+  await exchange('two')
   await until(() => titleOf(gateway) !== '')
   const title = String(titleOf(gateway))
   assert.ok(!title.includes('\u202e') && !title.includes(secret), title)
@@ -140,20 +158,26 @@ test('what a title contains cannot look like anything else, and it is listed', a
   await gateway.waitForReply(/1\. Roses/)
 })
 
-test('the offline demonstration, background tasks and programs that ask once get no titles', async (t) => {
+test('the offline demonstration, background tasks and programs get no titles', async (t) => {
   const { gateway, requests } = await startTitled(t, () => ({ text: 'x' }))
   await gateway.say('/background look around')
   await gateway.waitForReply('You said: look around')
-  const answer = await gateway.post('/v1/chat/completions', {
-    model: 'm',
-    messages: [{ role: 'user', content: 'once' }],
-  })
-  assert.equal(answer.status, 200)
+  for (const content of ['once', 'and again']) {
+    const messages = [
+      { role: 'user', content: 'before' },
+      { role: 'assistant', content: 'yes' },
+      { role: 'user', content },
+    ]
+    const answer = await gateway.post('/v1/chat/completions', { model: 'm', messages })
+    assert.equal(answer.status, 200)
+  }
   await gateway.stop()
   gateway.configure({ auxiliary: { title_generation: { enabled: true } }, provider: 'demo', base_url: '', model: '' })
   await gateway.start()
-  await gateway.say('hello')
-  await gateway.waitForEvent('agent:end')
+  for (const message of ['hello', 'hello again']) {
+    await gateway.say(message)
+    await gateway.waitForEvent('agent:end', { message })
+  }
   await gateway.stop()
   assert.equal(requests().length, 0)
   for (const { title, tried } of sessions(gateway)) assert.deepEqual([title, tried], ['', 0])

@@ -213,7 +213,7 @@ export const modelConfig = {
         ),
       title_generation: z
         .object({
-          enabled: z.boolean().default(true).describe('Gives a conversation a title after its first answer.'),
+          enabled: z.boolean().default(true).describe('Gives a conversation a title after its second answer.'),
           ...auxiliaryModel(30),
         })
         .prefault({})

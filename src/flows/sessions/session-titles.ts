@@ -1,6 +1,6 @@
 /**
- * Gives conversations a title after their first answer (`auxiliary.title_generation`): in the background, one at a time, and only one
- * attempt for each, which a restart does not repeat. Loaded with the first answer of a conversation.
+ * Gives conversations a title after their second answer (`auxiliary.title_generation`): in the background, one at a time, and only
+ * one attempt for each, which a restart does not repeat. Loaded with the second answer of a conversation.
  */
 import type { AgentConfig } from '../../agent/config.ts'
 import { stripThinking } from '../../agent/loop/strip-thinking.ts'
@@ -30,7 +30,7 @@ export interface SessionTitlesDeps {
 }
 
 export interface SessionTitles {
-  /** The session has an answer. Returns at once. */
+  /** The session has an answer that is not its first. Returns at once. */
   add(turn: Turn, answer: string): void
   /** Resolves when no title is being asked for. Never rejects. */
   idle(): Promise<void>
@@ -84,10 +84,14 @@ async function titleSession(deps: SessionTitlesDeps, turn: Turn, answer: string)
   // The demonstration answers with its script.
   if (main.provider.name === 'demo' && !(await task.isConfigured())) return
   if (!(await store.run(() => beginTitleAttempt(turn.sessionId)))) return
-  const content = JSON.stringify({
-    user: withhold(ownWords(turn.event.text)).slice(0, maxExcerptChars).toWellFormed(),
-    assistant: withhold(answer).slice(0, maxExcerptChars).toWellFormed(),
-  })
+  const excerpt = (words: string) => withhold(words).slice(0, maxExcerptChars).toWellFormed()
+  const opening = turn.transcript.filter(({ turnId }) => turnId !== turn.id).map(({ message }) => message)
+  const firstOf = (role: 'user' | 'assistant') =>
+    opening.find((message) => message.role === role && message.content !== '')?.content ?? ''
+  const content = JSON.stringify([
+    { user: excerpt(ownWords(firstOf('user'))), assistant: excerpt(firstOf('assistant')) },
+    { user: excerpt(ownWords(turn.event.text)), assistant: excerpt(answer) },
+  ])
   const { text } = await task.complete({
     input: {
       system: titlePrompt,

@@ -359,6 +359,8 @@ export function createTitles(deps: SessionTitlesDeps, isOffered: boolean): TurnT
       run({ turn }, { state, text }) {
         const { event, sessionId } = turn
         if (state !== 'done' || text === '' || titled.has(sessionId)) return
+        // Many conversations end with their first answer, and a title would double their requests.
+        if (isFirstTurn(turn)) return
         const isEnabled = isOffered && settings().auxiliary.title_generation.enabled
         if (isEnabled && (event.task !== undefined || event.internal === true || !hasWaitingUser(event))) return
         titled.set(sessionId, true)
