@@ -21,7 +21,7 @@ const titles: Readonly<Record<MemoryTarget, string>> = {
 /** When to write, for a session with the tool. */
 const guidance = 'Save lasting facts with memory: preferences, corrections, the environment; not the progress of tasks.'
 
-/** Who begins a session, and with which tools. */
+/** The reader of a prompt is the person who begins its session, with the tools of the session. */
 export type PromptReader = MemoryReader & { readonly toolNames: readonly string[] }
 
 /** Returns the blocks for a new session; '' for none. A file is read again when it has changed. */

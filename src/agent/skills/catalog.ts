@@ -95,10 +95,10 @@ export function createSkillCatalog(
       }
       const before = { skills: valid.length, problems: problems.length }
       const isBundled = origin === 'bundled'
-      const found = await findSkillFolders(path, problems, isBundled ? () => undefined : lookAt)
+      const skillFolders = await findSkillFolders(path, problems, isBundled ? () => undefined : lookAt)
       // One after another would wait for the disk each time.
       const loaded = await Promise.all(
-        found.map(async ({ stats, ...folder }) => ({ folder, head: await readKnown(folder.directory, stats) })),
+        skillFolders.map(async ({ stats, ...folder }) => ({ folder, head: await readKnown(folder.directory, stats) })),
       )
       for (const { folder, head } of loaded) {
         const isUsed = head !== undefined && hasSafeCategory(folder, problems)
