@@ -172,6 +172,8 @@ async function answer(
   try {
     return (await steps.run(attempt)).result
   } catch (error) {
+    // A later attempt continues the session, which has begun.
+    await attempt.journal.storePrompt()
     for (const { end } of endings) {
       const result = await end(attempt, error)
       if (result !== undefined) return result
@@ -203,7 +205,7 @@ async function commit(
   stopSignal: AbortSignal,
 ): Promise<void> {
   const { delegation, journal, failpoint, progress: display } = deps
-  const { turn, progress } = attempt
+  const { turn, progress, journal: writes } = attempt
   attempt.step = 'reply'
   const shown = await withThinking(written)
   const reply = await (isDelegated(turn) ? delegation.prepareHandIn(turn, shown) : progress.prepareReply(shown))
@@ -216,6 +218,7 @@ async function commit(
         failpoint?.(result.state === 'interrupted' ? 'turn:interrupted' : 'turn:finished')
         for (const { run } of announcements) run(attempt, result)
       })
+      yield* writes.writePrompt()
       yield* enlist(reply, now)
     },
   }

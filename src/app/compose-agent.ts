@@ -10,7 +10,7 @@ import { type CronAccess, createCronAccess } from '../flows/cron/cron-access.ts'
 import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
 import { createMcpAccess, type McpAccess } from '../flows/mcp/mcp-access.ts'
 import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
-import { createPromptFreezer, type SessionPromptDeps } from '../flows/prompt/session-prompt.ts'
+import { createPromptBuilder, type SessionPromptDeps } from '../flows/prompt/session-prompt.ts'
 import type { DelegatedTurns } from '../flows/tasks/delegated-turns.ts'
 import type { AgentServices } from '../flows/tools/agent-services.ts'
 import { createToolsetCheck, type ToolsetCheck } from '../flows/tools/toolset-check.ts'
@@ -125,8 +125,8 @@ export function composeAgent(context: AppContext, core: Core, runAgentCommand: R
   }
   const delegation = composeDelegation(context, core, agentServices)
   const titles = composeTitles(context, core, agentServices)
-  const freezePrompt = createPromptFreezer(promptDeps)
-  const turnParts = { agent, agentServices, journal, preparation, compression, delegation, titles, freezePrompt }
+  const buildPrompt = createPromptBuilder(promptDeps)
+  const turnParts = { agent, agentServices, journal, preparation, compression, delegation, titles, buildPrompt }
 
   return {
     runTurn: composeTurnRunner(context, core, turnParts),

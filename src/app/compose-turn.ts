@@ -16,7 +16,7 @@ import { createTurnQueue } from '../flows/turn/turn-queue.ts'
 import { systemRandom } from '../lib/ids.ts'
 import { sleep } from '../lib/timers.ts'
 import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
-import { usageOfTurn } from '../sessions/transcript.ts'
+import { type FrozenPrompt, usageOfTurn } from '../sessions/transcript.ts'
 import type { Turn } from '../sessions/turn.ts'
 import { createTurnRunner } from '../turn.ts'
 import type { AppContext } from './context.ts'
@@ -188,7 +188,7 @@ export interface TurnComposition {
   readonly compression: CompressionPolicy
   readonly delegation: Delegation
   readonly titles: TurnTitles
-  freezePrompt(turn: Turn): Promise<string>
+  buildPrompt(turn: Turn): Promise<FrozenPrompt>
 }
 
 /** Composes what runs the turns of one session. */
@@ -206,7 +206,7 @@ export function composeTurnRunner(context: AppContext, core: Core, parts: TurnCo
       announcePause: core.pause.announce,
     }),
     ...{ journal, running, agent, compression, delegation, outages, events, random, log, failpoint },
-    conversation: { model: models.model, tools: tools.forTurn, freezePrompt: parts.freezePrompt },
+    conversation: { model: models.model, tools: tools.forTurn, buildPrompt: parts.buildPrompt },
     models: { fallback: models.fallback, senderOf: agentServices.prompt.senderOf },
     tools,
     plugins: { turnInfoOf: core.turnInfoOf, errorOrigin: core.pluginRegistries.middleware.errorOrigin },

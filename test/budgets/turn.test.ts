@@ -22,15 +22,27 @@ interface Budget {
   /** Calls of the file system, without the log and the check of the database files at each commit. */
   readonly fileCalls: number
   readonly timers: number
+  /** The bodies of the requests to the model, together. */
+  readonly requestBytes: number
 }
 
 const budgets = {
   // Accept, claim, end and receipt. The file call looks whether keys were stored meanwhile.
-  'a later turn': { writes: 4, reads: 0, statements: 25, fileCalls: 1, timers: 5 },
-  // The prompt is read and stored, too: skills, context files and memory.
-  'the first turn of a conversation': { writes: 5, reads: 0, statements: 28, fileCalls: 9, timers: 5 },
+  'a later turn': { writes: 4, reads: 0, statements: 25, fileCalls: 1, timers: 5, requestBytes: 8_300 },
+  // The prompt is stored with the end. The file calls look at the metadata of its files: skills, context files and memory.
+  'the first turn of a conversation': {
+    writes: 4,
+    reads: 0,
+    statements: 28,
+    fileCalls: 5,
+    timers: 5,
+    requestBytes: 7_750,
+  },
   // The response with the call, the start of the tool and its result are stored, too.
-  'a turn with a tool call': { writes: 7, reads: 0, statements: 34, fileCalls: 1, timers: 9 },
+  'a turn with a tool call': { writes: 7, reads: 0, statements: 34, fileCalls: 1, timers: 9, requestBytes: 16_850 },
+  // The fifth transaction stores where the draft is. The token is read, and the space on the disk; the memory is that of an owner.
+  'a request without a session': { writes: 5, reads: 0, statements: 31, fileCalls: 10, timers: 5, requestBytes: 7_550 },
+  'a request with a session': { writes: 5, reads: 0, statements: 28, fileCalls: 4, timers: 5, requestBytes: 7_700 },
 } satisfies Readonly<Record<string, Budget>>
 
 async function startGateway(t: TestContext): Promise<TestGateway> {
@@ -50,31 +62,93 @@ async function startGateway(t: TestContext): Promise<TestGateway> {
   // What the process loads and asks once.
   for (const [index, text] of ['first', 'second', 'use a tool', 'third'].entries())
     await turn(gateway, `${text} ${index}`, 'warm')
+  for (const text of ['first', 'second']) {
+    await request(gateway, text)
+    await request(gateway, text, 'warm')
+  }
   return gateway
 }
 
+interface TurnWork extends Work {
+  /** The parts of the requests to the model, with their bytes. */
+  readonly requests: readonly RequestPart[]
+}
+
+interface RequestPart {
+  readonly part: string
+  readonly bytes: number
+}
+
 /** Resolves when the reply is shown and its receipt is stored. */
-async function turn(gateway: TestGateway, text: string, chat: string): Promise<Work> {
-  const work = countWork()
-  try {
+function turn(gateway: TestGateway, text: string, chat: string): Promise<TurnWork> {
+  return countTurn(gateway, async () => {
     await gateway.say(text, { chat })
     await gateway.waitForReply(`re ${text}`, chat)
+  })
+}
+
+/** Resolves when the request is answered and the receipt is stored. */
+function request(gateway: TestGateway, text: string, sessionId?: string): Promise<TurnWork> {
+  return countTurn(gateway, async () => {
+    const headers = sessionId === undefined ? {} : { 'x-hermes-session-id': sessionId }
+    const response = await gateway.post(
+      '/v1/chat/completions',
+      { messages: [{ role: 'user', content: text }] },
+      headers,
+    )
+    assert.match(await response.text(), new RegExp(`re ${text}`))
+  })
+}
+
+async function countTurn(gateway: TestGateway, takeTurn: () => Promise<void>): Promise<TurnWork> {
+  const earlier = gateway.model.requests.length
+  const work = countWork()
+  try {
+    await takeTurn()
     const open = `/* test */ select 1 from outbox where state != 'sent' union all select 1 from inbox where state != 'done'`
     while (rowsIn(gateway.home, open).length > 0) await setTimeout(5)
   } finally {
     work.stop()
   }
-  return work.stop()
+  const requests = gateway.model.requests.slice(earlier).flatMap(({ body }) => partsOf(body))
+  return { ...work.stop(), requests }
 }
 
-function assertWithin({ writes, reads, fileCalls, timers }: Work, budget: Budget): void {
-  const statements = [...writes, ...reads].flat()
-  const counted = { writes, reads, statements, fileCalls, timers }
+function partsOf(body: Readonly<Record<string, unknown>>): RequestPart[] {
+  const { messages, tools, ...rest } = body
+  const partOf = (part: string, value: unknown) => ({ part, bytes: Buffer.byteLength(textOf(value)) })
+  const listed = (name: string, list: unknown) =>
+    Array.isArray(list)
+      ? list.map((value, index) => partOf(`${name}[${index}] ${textOf(value).slice(0, 60)}`, value))
+      : []
+  return [...listed('messages', messages), ...listed('tools', tools), partOf('other fields', rest)]
+}
+
+/** The names of temporary folders and of the time zone differ between machines. */
+function textOf(value: unknown): string {
+  return JSON.stringify(value)
+    .replace(/Commands run in \S+/, '')
+    .replace(/This conversation began on [^)]*\)/, '')
+}
+
+function assertWithin({ writes, reads, fileCalls, timers, requests }: TurnWork, budget: Budget): void {
+  const counted: Readonly<Record<keyof Budget, { readonly count: number; readonly list: readonly unknown[] }>> = {
+    writes: countOf(writes),
+    reads: countOf(reads),
+    statements: countOf([...writes, ...reads].flat()),
+    fileCalls: countOf(fileCalls),
+    timers: countOf(timers),
+    requestBytes: { count: requests.reduce((sum, { bytes }) => sum + bytes, 0), list: requests },
+  }
   const over = Object.entries(budget).flatMap(([name, limit]) => {
-    const list: readonly unknown[] = counted[name as keyof Budget]
-    return list.length > limit ? [{ name, limit, counted: list.length, list }] : []
+    const { count, list } = counted[name as keyof Budget]
+    return count > limit ? [{ name, limit, count, list }] : []
   })
   assert.deepEqual(over, [])
+}
+
+function countOf(list: readonly unknown[]) {
+  return { count: list.length, list }
 }
 
 test('a later turn of a conversation stays within its budget', async (t) => {
@@ -90,4 +164,10 @@ test('the first turn of a conversation stays within its budget', async (t) => {
 test('a turn with a tool call stays within its budget', async (t) => {
   const gateway = await startGateway(t)
   assertWithin(await turn(gateway, 'use a tool again', 'warm'), budgets['a turn with a tool call'])
+})
+
+test('a request without a session stays within its budget, which is that of one with a session', async (t) => {
+  const gateway = await startGateway(t)
+  assertWithin(await request(gateway, 'hello'), budgets['a request without a session'])
+  assertWithin(await request(gateway, 'hello', 'warm'), budgets['a request with a session'])
 })

@@ -1,5 +1,5 @@
 /**
- * Builds the system prompt of a new session and freezes it with the session.
+ * Builds the system prompt of a new session. The turn freezes it with what it writes first.
  */
 
 import type { AgentConfig } from '../../agent/config.ts'
@@ -14,7 +14,7 @@ import type { Target } from '../../message/source.ts'
 import type { PlatformAdapter } from '../../platforms/adapter.ts'
 import type { PluginMemory } from '../../plugins/plugin-memory.ts'
 import type { PromptSections } from '../../plugins/prompt-sections.ts'
-import { freezePrompt } from '../../sessions/transcript.ts'
+import type { FrozenPrompt } from '../../sessions/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import type { Store } from '../../store/store.ts'
 import type { AccountDirectory } from '../access/account-directory.ts'
@@ -65,14 +65,12 @@ export interface SessionPromptDeps {
 /** The first turn of a session, or one that is only imagined, to show its prompt. */
 export type PromptTurn = Pick<Turn, 'sessionId' | 'sessionKey' | 'event' | 'authority' | 'settings'>
 
-/** Resolves with the prompt once it is stored. Rejects `store/...`. */
-export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Promise<string> {
+/** Builds what all requests of a new session begin with. Stores nothing. */
+export function createPromptBuilder(deps: SessionPromptDeps): (turn: Turn) => Promise<FrozenPrompt> {
   const readLayers = createPromptReader(deps)
   return async (turn) => {
     const text = joinLayers(await readLayers(turn))
-    const toolNames = await deps.agentServices.tools.namesForSession(turn)
-    await deps.store.run(() => freezePrompt(turn.sessionId, { text, toolNames }))
-    return text
+    return { text, toolNames: await deps.agentServices.tools.namesForSession(turn) }
   }
 }
 

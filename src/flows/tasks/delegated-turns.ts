@@ -13,7 +13,7 @@ import { brand } from '../../lib/ids.ts'
 import type { BackgroundDelegation } from '../../message/event.ts'
 import type { SessionId } from '../../message/ids.ts'
 import { readSessionSettings } from '../../sessions/session-state.ts'
-import { freezePrompt, readFrozenPrompt } from '../../sessions/transcript.ts'
+import { type FrozenPrompt, readFrozenPrompt } from '../../sessions/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import { enlist, type TransactionPart } from '../../store/query.ts'
 import type { ModelTurn } from '../models/agent-models.ts'
@@ -25,8 +25,8 @@ export interface DelegatedTurns {
   work(turn: Turn, info: TurnInfo): SubagentWork
   model(turn: Turn): Promise<ChosenModel>
   tools(turn: Turn): Promise<AgentTools>
-  /** Builds the prompt of a new sub-agent and stores it for all its attempts. */
-  freezePrompt(turn: Turn): Promise<string>
+  /** Builds the prompt of a new sub-agent. */
+  buildPrompt(turn: Turn): Promise<FrozenPrompt>
   /** Prepares the message with the result. A message of the same task is stored once. */
   prepareHandIn(turn: Turn, result: TurnRunResult): TransactionPart
   /** Stores the message of a sub-agent that was ended before it began. Rejects `store/…`. */
@@ -56,12 +56,11 @@ export function createDelegatedTurns(deps: DelegationDeps): DelegatedTurns {
       return { ...chosen, model: delegationIn(turn).model ?? chosen.model }
     },
     tools: async (turn) => onlyTools(new Set(delegationIn(turn).tools), await agentServices.tools.forTurn(turn)),
-    async freezePrompt(turn) {
+    async buildPrompt(turn) {
       const { sessionId, tools: toolNames } = delegationIn(turn)
       const parentPrompt = await store.run(() => readFrozenPrompt(sessionId))
       const text = subagentSystemPrompt(agentServices.environments.cwd(), parentPrompt?.text ?? '')
-      await store.run(() => freezePrompt(turn.sessionId, { text, toolNames }))
-      return text
+      return { text, toolNames }
     },
     prepareHandIn(turn, result) {
       deps.failpoint?.('delegation:before-hand-in')

@@ -27,6 +27,8 @@ import type { SteeredMessages } from '../../sessions/running-turns.ts'
 import { addSessionUsage, checkFence, revokeEpoch } from '../../sessions/session-state.ts'
 import {
   appendMessage,
+  type FrozenPrompt,
+  freezePrompt,
   nextOrdinal,
   readTranscript,
   supersedeTurn,
@@ -44,7 +46,7 @@ import {
   wasEffectStarted,
 } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
-import { combine, enlist, type TransactionPart } from '../../store/query.ts'
+import { afterCommit, combine, enlist, type TransactionPart } from '../../store/query.ts'
 import type { Retry, Store } from '../../store/store.ts'
 import type { ResetIfDue } from './automatic-reset.ts'
 import { type Claim, type ClaimRules, claimNextTurn, type MergeFollowing } from './claim.ts'
@@ -94,6 +96,12 @@ export interface TurnJournal {
 
 export interface TurnWrites extends Journal {
   readonly nextOrd: () => number
+  /** The next response, or the end of the turn, is stored together with this prompt of a new session. */
+  freezePrompt(prompt: FrozenPrompt): void
+  /** Writes the prompt that no response has taken along. */
+  writePrompt(): Transaction<void>
+  /** Stores that prompt at once. Rejects `store/...`. */
+  storePrompt(): Promise<void>
   /** Takes the waiting messages that are to be steered into the turn. Rejects `store/fenced` when superseded. */
   takeSteered(): Promise<SteeredMessages<ChatMessage>>
 }
@@ -182,8 +190,23 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
     journalOf(turn, prepareInterim = async () => null) {
       const ordinals = createMessageOrdinals(turn)
       const runWithProgress = createProgressWriter(deps, turn)
+      let unstored: FrozenPrompt | undefined
+      function* writePrompt(): Transaction<void> {
+        if (unstored === undefined) return
+        yield* freezePrompt(turn.sessionId, unstored)
+        yield* afterCommit(() => {
+          unstored = undefined
+        })
+      }
       return {
         nextOrd: ordinals.next,
+        freezePrompt(prompt) {
+          unstored = prompt
+        },
+        writePrompt,
+        async storePrompt() {
+          if (unstored !== undefined) await store.run(writePrompt)
+        },
         async recordAssistantMessage(message, usage, isFinalText) {
           const ord = ordinals.reserve(message)
           const reply = isFinalText ? await prepareInterim(message.content, ord) : null
@@ -191,6 +214,7 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
             parts: reply === null ? [] : [reply],
             *write(now) {
               yield* appendAssistantMessage(turn, ord, message, usage, now)
+              yield* writePrompt()
               if (reply !== null) yield* enlist(reply, now)
             },
           })

@@ -15,7 +15,7 @@ import { formatUserText, hasWaitingUser, ownWordsOf } from '../../message/event.
 import { targetOf } from '../../message/source.ts'
 import type { ToolCall } from '../../message/transcript.ts'
 import { StopRequested, TurnInterrupted, TurnPaused } from '../../sessions/running-turns.ts'
-import { type TranscriptEntry, turnStartIndex } from '../../sessions/transcript.ts'
+import { type FrozenPrompt, type TranscriptEntry, turnStartIndex } from '../../sessions/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import type { TransactionPart } from '../../store/query.ts'
 import type { CompressionPolicy } from '../compression/compression-policy.ts'
@@ -70,8 +70,8 @@ function stepsOf<Known>(run: TurnSteps<Known>['run']): TurnSteps<Known> {
 export interface TurnRole {
   model(turn: Turn): Promise<ChosenModel>
   tools(turn: Turn): Promise<AgentTools>
-  /** Builds the system prompt of a new session and stores it for all its turns. */
-  freezePrompt(turn: Turn): Promise<string>
+  /** Builds what all requests of a new session begin with. */
+  buildPrompt(turn: Turn): Promise<FrozenPrompt>
   /** What the turn is for the agent; `info` is what plugins learn about it. Absent for a conversation. */
   work?(turn: Turn, info: TurnInfo): SubagentWork
 }
@@ -123,10 +123,19 @@ export interface KnownPrompt {
 
 export const readPrompt: TurnStep<KnownRole, KnownPrompt> = {
   name: 'prompt',
-  async run({ turn }, { role }) {
-    const startsSession = turn.systemPrompt === undefined
-    return { system: turn.systemPrompt ?? (await role.freezePrompt(turn)), startsSession }
+  async run(attempt, { role }) {
+    const { systemPrompt: system } = attempt.turn
+    return system === undefined
+      ? { system: await freezeNewPrompt(attempt, role), startsSession: true }
+      : { system, startsSession: false }
   },
+}
+
+/** The first thing that the attempt writes contains the prompt, so that it costs no transaction of its own. */
+async function freezeNewPrompt({ turn, journal }: TurnAttempt, role: TurnRole): Promise<string> {
+  const prompt = await role.buildPrompt(turn)
+  journal.freezePrompt(prompt)
+  return prompt.text
 }
 
 export interface KnownConversation {
@@ -148,7 +157,7 @@ export function compressBefore(
       // The conversation continues in a session of its own.
       attempt.turn = prepared.turn
       attempt.journal = journal.journalOf(prepared.turn, progress.prepareInterim)
-      return { system: await role.freezePrompt(prepared.turn), entries }
+      return { system: await freezeNewPrompt(attempt, role), entries }
     },
   }
 }

@@ -90,7 +90,7 @@ async function measured(gateway: BenchGateway, { full, progress }: BenchOptions)
       name: 'commits of the first turn of a session',
       measured: commits.first.commits,
       unit: 'commits',
-      note: `${commits.first.pages} pages; one more stores the system prompt`,
+      note: `${commits.first.pages} pages; the end stores the system prompt, too`,
     },
     { name: 'CPU of a turn, instant model, 1 chat', measured: median(cpu), unit: 'ms', bar: 2.5 },
     {

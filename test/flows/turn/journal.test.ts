@@ -279,6 +279,23 @@ test('a turn keeps its stored authority when it is resumed, lowered to what the 
   assert.equal((await claimRun()).authority, ownerAuthority)
 })
 
+test('the prompt of a new session is stored with the first response, or at once when the attempt fails', async (t) => {
+  const { accept, claimRun, journal } = journalFor(t)
+  await accept('one')
+  const first = await claimRun()
+  const writes = journal.journalOf(first)
+  writes.freezePrompt({ text: 'be kind', toolNames: ['todo'] })
+  assert.equal((await claimRun()).systemPrompt, undefined)
+  const second = await claimRun()
+  const others = journal.journalOf(second)
+  others.freezePrompt({ text: 'be brief', toolNames: [] })
+  await others.recordAssistantMessage(asks(call('a')), cost, false)
+  // What is frozen stays.
+  await writes.storePrompt()
+  const { systemPrompt, toolNames } = await claimRun()
+  assert.deepEqual([systemPrompt, toolNames], ['be brief', []])
+})
+
 test('an interrupted turn knows the tokens and the calls of its stored responses', async (t) => {
   const { accept, claimRun, journal } = journalFor(t)
   await accept('one')

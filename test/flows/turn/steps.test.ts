@@ -20,6 +20,9 @@ import { sampleTurn } from './sample-turn.ts'
 const unused = () => assert.fail('this step uses it not')
 const journal: TurnWrites = {
   nextOrd: () => 1,
+  freezePrompt: unused,
+  writePrompt: unused,
+  storePrompt: unused,
   takeSteered: unused,
   recordAssistantMessage: unused,
   wasStarted: unused,
