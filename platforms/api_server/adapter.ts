@@ -17,6 +17,9 @@ export default definePlatform({ createAdapter: (context) => createApiServer(cont
 
 const defaultOptions: ApiServerOptions = { maxConcurrent: 64, maxRuns: 10, keepAliveMs: 15_000 }
 
+/** ms */
+const draftIntervalMs = 30
+
 export function createApiServer(context: PlatformContext, given: Partial<ApiServerOptions> = {}): PlatformAdapter {
   const configured = context.options['max_concurrent_runs']
   const options = {
@@ -71,7 +74,13 @@ export function createApiServer(context: PlatformContext, given: Partial<ApiServ
 
   return {
     limits: { maxChars: 50_000_000, unit: 'utf16' },
-    draftIntervalMs: 30,
+    // Nothing is left of a draft that a reply would have to replace, so that it costs no transaction.
+    nativeDrafts: {
+      isSupported: () => true,
+      intervalMs: draftIntervalMs,
+      show: async (draftId, message) => show(`draft:${draftId}`, message),
+    },
+    draftIntervalMs,
     idempotentSends: true,
     drawsCursor: true,
     appendsDrafts: true,

@@ -3,6 +3,7 @@
  */
 import { once } from 'node:events'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import process from 'node:process'
 import { defaultHeaders } from './json-response.ts'
 
 export interface RequestParts {
@@ -18,10 +19,10 @@ export interface RequestParts {
 
 /** Throws a TypeError for headers that the Fetch API does not allow. */
 export function toRequest({ method, url, headers, body, signal, omitHeader }: RequestParts): Request {
-  const copied = new Headers()
+  const copied: [name: string, value: string][] = []
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || name === omitHeader) continue
-    for (const part of Array.isArray(value) ? value : [value]) copied.append(name, part)
+    for (const part of Array.isArray(value) ? value : [value]) copied.push([name, part])
   }
   const hasBody = method !== 'GET' && body !== undefined && body.length > 0
   return new Request(url, { method, headers: copied, signal, ...(hasBody ? { body } : {}) })
@@ -44,11 +45,16 @@ export async function sendResponse(raw: ServerResponse, response: Response, head
     await response.body?.cancel()
     return
   }
+  // What the body has at once goes out together with the headers.
+  const { socket } = raw
+  socket?.cork()
+  process.nextTick(() => socket?.uncork())
   raw.flushHeaders()
   try {
     await pump(response.body, raw)
     raw.end()
   } catch (error) {
+    socket?.uncork()
     raw.destroy()
     throw error
   }

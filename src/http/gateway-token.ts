@@ -1,7 +1,7 @@
 /**
  * The bearer token of the gateway: the file `gateway.token` in the home directory, created once and readable only by its owner.
  *
- * The file is read for every request with a token, so that a replaced token is invalid immediately.
+ * Every request with a token looks at the file, and reads it again when it has changed: a replaced token is invalid immediately.
  */
 import {
   chmodSync,
@@ -16,6 +16,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
+import { createFileMemo } from '../lib/file-memo.ts'
 import { systemRandom } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
 
@@ -34,8 +35,14 @@ export function openGatewayToken(home: string, configured: string | undefined, l
   }
   const file = tokenPath(home)
   if (restrictPermissions(file, log) === 'missing') createTokenFile(file)
-  readGatewayToken(home)
-  return () => readGatewayToken(home)
+  const read = createFileMemo<string>(1)
+  const current = () =>
+    read(file, (lookAt) => {
+      lookAt(file)
+      return readGatewayToken(home)
+    })
+  current()
+  return current
 }
 
 /** The token in the home directory, for commands that call a running gateway. Throws `http/token-unusable`. */
