@@ -30,12 +30,12 @@ const maxClockStepMs = 120_000
 const retryMs = 5_000
 
 /**
- * @param readFile takes over what was changed in `jobs.json` by hand, and resolves with whether that changed a job
+ * @param readFile takes over what was changed in `jobs.json` by hand
  * @param begin begins a claimed run; returns at once, and what it throws later is its own
  */
 export function createScheduler(
   { store, clock, settings, setTimer, log, failpoint }: SchedulerRuntime,
-  readFile: () => Promise<boolean>,
+  readFile: () => Promise<unknown>,
   begin: (claimed: Exclude<ClaimedRun, { kind: 'none' }>) => void,
 ): Scheduler {
   let cancelTimer: (() => void) | undefined
@@ -43,27 +43,17 @@ export function createScheduler(
   let isAgain = false
   let isStopped = true
   let lastLook = 0
-  /** The time of the next job, while no job has changed: then a look at an idle table needs no transaction. */
-  let nextTime = 0
-  let isStale = true
   /** The ids of jobs whose records could not be read. */
   const unreadable = new Set<string>()
 
   /** Claims everything that is due. Returns when to look again, ms from now. Rejects `store/...`. */
   async function claimDue(): Promise<number> {
-    if (await readFile()) isStale = true
+    await readFile()
     await followClock()
-    if (isStale || nextTime <= clock()) await claimAll()
-    return Math.min(maxWaitMs, Math.max(0, nextTime - clock()))
-  }
-
-  async function claimAll(): Promise<void> {
     const claimedRuns: Exclude<ClaimedRun, { kind: 'none' }>[] = []
     const skipped = new Set<string>()
     // What becomes due meanwhile is the next look's, so that this one ends.
     const now = clock()
-    nextTime = 0
-    isStale = false
     try {
       let hasMore = true
       while (hasMore && !isStopped) hasMore = await claimBatch(claimedRuns, now, skipped)
@@ -71,9 +61,9 @@ export function createScheduler(
       // The work of the first runs would delay the others.
       for (const claimed of claimedRuns) begin(claimed)
     }
-    // The time of a skipped job is in the past, and it is looked at again with each look.
-    if (skipped.size > 0) isStale = true
-    nextTime = (await store.run(() => findNextTime(skipped.size === 0 ? 0 : now))) ?? Number.POSITIVE_INFINITY
+    // The time of a skipped job is in the past.
+    const next = await store.run(() => findNextTime(skipped.size === 0 ? 0 : now))
+    return next === undefined ? maxWaitMs : Math.min(maxWaitMs, Math.max(0, next - clock()))
   }
 
   /**
@@ -119,7 +109,6 @@ export function createScheduler(
     lastLook = now
     if (!isSetBack) return
     const { reanchorJobs } = await import('./reanchor.ts')
-    isStale = true
     const moved = await reanchorJobs(store, now, settings().timeZone)
     log.warn({ event: 'cron.clock_set_back', moved }, 'the clock was set back; scheduled jobs follow it')
   }
@@ -154,10 +143,7 @@ export function createScheduler(
       isStopped = false
       look()
     },
-    changed() {
-      isStale = true
-      look()
-    },
+    changed: look,
     async stop() {
       isStopped = true
       cancelTimer?.()

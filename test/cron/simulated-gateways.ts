@@ -88,7 +88,7 @@ export class SimulatedGateway {
         settings: () => ({ catchUp: true, timeZone: this.#world.timeZone }),
         setTimer: (call, ms) => this.#setTimer(call, ms, false),
       },
-      async () => false,
+      async () => undefined,
       (claimed) => this.#ifAlive(() => runs.begin(claimed)),
     )
     // It may be killed before it has recovered.

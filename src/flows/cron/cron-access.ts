@@ -41,14 +41,8 @@ export function createCronAccess(gateway: CronGateway, core: CronCore, agent: Cr
     return opened
   }
 
-  /** Only this process stores jobs: after the first look, new ones come from the file or through `open`. */
-  let mayBeStored = true
-
   async function hasJobs(): Promise<boolean> {
-    if (existsSync(join(home.cron, 'jobs.json'))) return true
-    if (mayBeStored && (await store.run(() => row(selectAny, {}))) !== undefined) return true
-    mayBeStored = false
-    return false
+    return existsSync(join(home.cron, 'jobs.json')) || (await store.run(() => row(selectAny, {}))) !== undefined
   }
 
   async function start(): Promise<void> {

@@ -72,7 +72,6 @@ export async function openCron(
     () =>
       file.read().catch((error: unknown) => {
         log.error({ event: 'cron.file_unreadable', err: error }, 'jobs.json could not be read')
-        return false
       }),
     (claimed) => {
       if (claimed.kind === 'run') core.events.jobFired(claimed.stored.job, claimed.slot)
