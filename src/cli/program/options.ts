@@ -8,10 +8,6 @@ export interface JsonOption {
   readonly json: boolean
 }
 
-export interface ListOptions extends JsonOption {
-  readonly limit: number
-}
-
 export const json = ['--json', 'print JSON, for scripts', false] as const
 
 export const limit = ['--limit <number>', 'maximum number of results', parseLimit, 20] as const
