@@ -173,7 +173,10 @@ async function answer(
     return (await steps.run(attempt)).result
   } catch (error) {
     // A later attempt continues the session, which has begun.
-    await attempt.journal.storePrompt()
+    await attempt.journal.storePrompt().catch((err: unknown) => {
+      // The error of the attempt decides what happens now.
+      log.warn({ event: 'turn.prompt_not_stored', err }, 'the next attempt builds the system prompt again')
+    })
     for (const { end } of endings) {
       const result = await end(attempt, error)
       if (result !== undefined) return result

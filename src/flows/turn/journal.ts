@@ -45,8 +45,7 @@ import {
   storeLateResult,
   wasEffectStarted,
 } from '../../sessions/turns.ts'
-import type { Transaction } from '../../store/query.ts'
-import { afterCommit, combine, enlist, type TransactionPart } from '../../store/query.ts'
+import { afterCommit, combine, enlist, type Transaction, type TransactionPart } from '../../store/query.ts'
 import type { Retry, Store } from '../../store/store.ts'
 import type { ResetIfDue } from './automatic-reset.ts'
 import { type Claim, type ClaimRules, claimNextTurn, type MergeFollowing } from './claim.ts'
@@ -100,7 +99,7 @@ export interface TurnWrites extends Journal {
   freezePrompt(prompt: FrozenPrompt): void
   /** Writes the prompt that no response has taken along. */
   writePrompt(): Transaction<void>
-  /** Stores that prompt at once. Rejects `store/...`. */
+  /** Stores that prompt at once. Rejects `store/...`, also `store/fenced` when superseded. */
   storePrompt(): Promise<void>
   /** Takes the waiting messages that are to be steered into the turn. Rejects `store/fenced` when superseded. */
   takeSteered(): Promise<SteeredMessages<ChatMessage>>
@@ -205,7 +204,11 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
         },
         writePrompt,
         async storePrompt() {
-          if (unstored !== undefined) await store.run(writePrompt)
+          if (unstored === undefined) return
+          await store.run(function* () {
+            yield* checkFence(turn.fence)
+            yield* writePrompt()
+          })
         },
         async recordAssistantMessage(message, usage, isFinalText) {
           const ord = ordinals.reserve(message)

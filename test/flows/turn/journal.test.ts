@@ -279,7 +279,7 @@ test('a turn keeps its stored authority when it is resumed, lowered to what the 
   assert.equal((await claimRun()).authority, ownerAuthority)
 })
 
-test('the prompt of a new session is stored with the first response, or at once when the attempt fails', async (t) => {
+test('the prompt of a new session is stored with the first response', async (t) => {
   const { accept, claimRun, journal } = journalFor(t)
   await accept('one')
   const first = await claimRun()
@@ -290,10 +290,21 @@ test('the prompt of a new session is stored with the first response, or at once 
   const others = journal.journalOf(second)
   others.freezePrompt({ text: 'be brief', toolNames: [] })
   await others.recordAssistantMessage(asks(call('a')), cost, false)
-  // What is frozen stays.
-  await writes.storePrompt()
+  // A superseded attempt changes nothing, and what is frozen stays.
+  await assert.rejects(writes.storePrompt(), (error) => isHermesError(error, 'store/fenced'))
   const { systemPrompt, toolNames } = await claimRun()
   assert.deepEqual([systemPrompt, toolNames], ['be brief', []])
+})
+
+test('an attempt that fails before its first response leaves the prompt of the session', async (t) => {
+  const { accept, claimRun, journal } = journalFor(t)
+  await accept('one')
+  const writes = journal.journalOf(await claimRun())
+  await writes.storePrompt()
+  writes.freezePrompt({ text: 'be kind', toolNames: ['todo'] })
+  await writes.storePrompt()
+  const { systemPrompt, toolNames } = await claimRun()
+  assert.deepEqual([systemPrompt, toolNames], ['be kind', ['todo']])
 })
 
 test('an interrupted turn knows the tokens and the calls of its stored responses', async (t) => {
