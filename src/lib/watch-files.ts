@@ -1,5 +1,5 @@
 /**
- * Watches files by themselves, and directories with chokidar. Both kinds of watcher wait until what changed is at rest, and
+ * Watches single files with `fs.watch` and a slow poll, and directories with chokidar. Both kinds of watcher wait until what changed is at rest, and
  * then report it once: saving and copying take several steps.
  */
 import { existsSync, type FSWatcher as FileNotifier, statSync, watch } from 'node:fs'

@@ -2,8 +2,7 @@
  * Ends the parts of a transaction: each one that the committed try has written is told of the commit, in the order in which
  * they ended, and every other one of the rollback. No other file does either.
  */
-import type { EnlistedPart, PartStep, Transaction } from './query.ts'
-import { enlist } from './query.ts'
+import { type EnlistedPart, enlist, type PartStep, type Transaction } from './query.ts'
 import type { Retry, Store, TransactionExecutor } from './store.ts'
 
 /** @param onError receives an error of `committed` or `rolledBack`; must not throw */

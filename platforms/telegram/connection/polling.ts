@@ -6,8 +6,7 @@
  */
 import { backoffMs, linkAbortSignal, messageOf, type PlatformContext, sleep } from '#sdk'
 import { ApiError } from '../errors.ts'
-import type { Ingest } from '../inbound/ingest.ts'
-import { createUnconfirmedUpdates, haveIds, type UnconfirmedUpdates } from '../inbound/ingest.ts'
+import { createUnconfirmedUpdates, haveIds, type Ingest, type UnconfirmedUpdates } from '../inbound/ingest.ts'
 import { isAlbumPart } from '../inbound/payload.ts'
 import { allowedUpdates, type BotApi } from './api.ts'
 

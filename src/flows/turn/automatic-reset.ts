@@ -10,8 +10,7 @@ import type { Outbox } from '../../outbox/outbox.ts'
 import type { SessionsConfig } from '../../sessions/config.ts'
 import { dueReset, findSessionActivity, type ResetReason, resetPolicyFor } from '../../sessions/reset-policy.ts'
 import { startNewSession } from '../../sessions/session-state.ts'
-import type { Transaction } from '../../store/query.ts'
-import { afterCommit, enlist } from '../../store/query.ts'
+import { afterCommit, enlist, type Transaction } from '../../store/query.ts'
 import type { ReplacedSession } from '../sessions/session-services.ts'
 
 /** Begins the session `newSessionId` when it was due as the message was written. `acceptedAt`: when it arrived, ms. */
