@@ -34,11 +34,6 @@ export interface Exchange {
   readonly messages: readonly ChatMessage[]
 }
 
-export interface OpenedExchange {
-  readonly exchange: Exchange
-  readonly message: InboundMessage
-}
-
 type Context = Pick<PlatformContext, 'records' | 'turns' | 'platform' | 'account' | 'clock' | 'gateway'>
 
 const keyOf = (id: string) => `exchange ${id}`
@@ -91,7 +86,7 @@ export async function openExchange(
   kind: Exchange['kind'],
   request: ExchangeRequest,
   files: StoredPictures,
-): Promise<OpenedExchange> {
+) {
   const { records } = context
   const { key, freshSession } = nameRequest(kind === 'run' ? 'api-run' : 'api-response', request)
   const newId = `${kind === 'run' ? 'run' : 'resp'}_${randomUUID().replaceAll('-', '')}`

@@ -4,17 +4,8 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { asNumber, asString, type Fields } from '#sdk'
 
-export interface AtofSettings {
-  /** Absolute path inside the home directory. */
-  readonly path: string
-  readonly maxBytes: number
-  readonly keepFiles: number
-  readonly maxQueueBytes: number
-  readonly includeContent: boolean
-}
-
 /** Throws an `Error` that names the invalid setting. */
-export function parseAtofSettings(settings: Fields, home: string): AtofSettings {
+export function parseAtofSettings(settings: Fields, home: string) {
   const path = resolve(home, asString(settings['path']))
   const inside = relative(home, path)
   if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside))
@@ -23,6 +14,7 @@ export function parseAtofSettings(settings: Fields, home: string): AtofSettings 
   if (!Number.isInteger(keepFiles) || keepFiles < 0 || keepFiles > 100)
     throw new Error('settings.keep_files: expected a number from 0 to 100')
   return {
+    /** Absolute path inside the home directory. */
     path,
     maxBytes: parseMegabytes(settings, 'max_mb'),
     keepFiles,

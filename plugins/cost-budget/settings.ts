@@ -2,7 +2,7 @@
  * Parses the settings of the plugin.
  */
 import { asArray, asNumber, asRecord, asString, type Fields, isRecord } from '#sdk'
-import { type PriceTable, parsePriceTable } from './prices.ts'
+import { parsePriceTable } from './prices.ts'
 
 export interface Budget {
   readonly per: 'user' | 'chat' | 'global' | 'turn'
@@ -16,20 +16,10 @@ export interface Budget {
   readonly except: ReadonlySet<string>
 }
 
-export interface BudgetSettings {
-  readonly budgets: readonly Budget[]
-  readonly prices: PriceTable
-  readonly currency: string
-  readonly timeZone: string
-  /** Between 0 and 1. */
-  readonly warnAt: number
-  readonly cheapModel: string
-  readonly cheapModelFields: Fields
-  readonly expectedOutputTokens: number
-}
+export type BudgetSettings = ReturnType<typeof parseBudgetSettings>
 
 /** Throws an `Error` that names the invalid setting. */
-export function parseBudgetSettings(settings: Fields): BudgetSettings {
+export function parseBudgetSettings(settings: Fields) {
   const budgets = asArray(settings['budgets']).map(parseBudget)
   const cheapModel = asString(settings['cheap_model'])
   if (cheapModel === '' && budgets.some(({ action }) => action === 'route_down'))
@@ -41,6 +31,7 @@ export function parseBudgetSettings(settings: Fields): BudgetSettings {
     prices: parsePriceTable(asRecord(settings['prices'])),
     currency: asString(settings['currency']),
     timeZone: parseTimeZone(asString(settings['timezone'])),
+    /** Between 0 and 1. */
     warnAt,
     cheapModel,
     cheapModelFields: asRecord(settings['cheap_model_fields']),

@@ -14,16 +14,6 @@ export interface DailyCounts {
   readonly held: number
 }
 
-export interface Counters {
-  /** Adds to today's counts. */
-  add(changes: Partial<DailyCounts>): void
-  today(): DailyCounts
-  /** The newest first. */
-  days(): readonly (readonly [date: string, day: DailyCounts])[]
-  /** Resolves when the counts are on disk. */
-  flush(): Promise<void>
-}
-
 const stateKey = 'days'
 const maxDaysKept = 31
 const noCounts: DailyCounts = { answers: 0, escalated: 0, failed: 0, held: 0 }
@@ -33,7 +23,7 @@ export async function createCounters(
   state: Pick<PluginState, 'get' | 'set'>,
   now: () => number,
   onSaveError: (error: unknown) => void,
-): Promise<Counters> {
+) {
   const days = new Map(
     Object.entries(asRecord(await state.get(stateKey))).map(([date, day]) => [date, parseDailyCounts(asRecord(day))]),
   )
@@ -43,6 +33,7 @@ export async function createCounters(
   const newestFirst = () => [...days].sort(([a], [b]) => (a < b ? 1 : -1))
 
   return {
+    /** Adds to today's counts. */
     add({ answers = 0, escalated = 0, failed = 0, held = 0 }) {
       const day = today()
       days.set(date(), {
@@ -55,7 +46,9 @@ export async function createCounters(
       saving.schedule()
     },
     today,
+    /** The newest first. */
     days: newestFirst,
+    /** Resolves when the counts are on disk. */
     flush: saving.idle,
   }
 }

@@ -3,28 +3,20 @@
  */
 import { asNumber, asRecord, asString, type Fields } from '#sdk'
 
-export interface OtelSettings {
-  /** Undefined: the environment variables of OpenTelemetry apply. */
-  readonly url: string | undefined
-  readonly headers: Readonly<Record<string, string>>
-  readonly serviceName: string
-  readonly content: ContentSettings
-  readonly maxQueue: number
-  readonly intervalMs: number
-  readonly timeoutMs: number
-}
-
 export interface ContentSettings {
   readonly included: boolean
   readonly maxTextChars: number
 }
 
+export type OtelSettings = ReturnType<typeof parseOtelSettings>
+
 /** Throws an `Error` that names the invalid setting. */
-export function parseOtelSettings(settings: Fields): OtelSettings {
+export function parseOtelSettings(settings: Fields) {
   const endpoint = asString(settings['endpoint'])
   if (endpoint !== '' && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
     throw new Error(`settings.endpoint: expected an address such as http://localhost:4318, found "${endpoint}"`)
   return {
+    /** Undefined: the environment variables of OpenTelemetry apply. */
     url: endpoint === '' ? undefined : `${endpoint.replace(/\/+$|(?:\/+v1\/traces\/*)$/, '')}/v1/traces`,
     headers: Object.fromEntries(
       Object.entries(asRecord(settings['headers'])).map(([name, value]) => [name, String(value)]),

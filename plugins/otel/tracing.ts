@@ -5,18 +5,14 @@
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, NodeTracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace-node'
-import { type Logger, type ManagedEvent, messageOf } from '#sdk'
+import { type Logger, messageOf } from '#sdk'
 import type { OtelSettings } from './settings.ts'
 import { createSpanRecorder } from './span-recorder.ts'
 
-export interface Tracing {
-  handleEvent(event: ManagedEvent): void
-  /** Sends the queued spans, within the timeout. Rejects after a failure. */
-  close(): Promise<void>
-}
+export type Tracing = ReturnType<typeof startTracing>
 
 /** @param version of the plugin */
-export function startTracing(settings: OtelSettings, version: string, log: Logger): Tracing {
+export function startTracing(settings: OtelSettings, version: string, log: Logger) {
   const { url, headers, serviceName, content, maxQueue, intervalMs, timeoutMs } = settings
   const exporter = new OTLPTraceExporter({
     ...(url === undefined ? {} : { url }),
@@ -38,6 +34,7 @@ export function startTracing(settings: OtelSettings, version: string, log: Logge
   const spans = createSpanRecorder(provider.getTracer('hermes-gateway', version), content)
   return {
     handleEvent: spans.handleEvent,
+    /** Sends the queued spans, within the timeout. Rejects after a failure. */
     async close() {
       spans.close()
       await provider.shutdown()

@@ -3,18 +3,10 @@
  */
 import { asArray, asString, type Fields, messageOf } from '#sdk'
 
-export interface RedactSettings {
-  readonly model: boolean
-  readonly toolResults: boolean
-  readonly answers: boolean
-  readonly events: boolean
-  readonly patterns: readonly RegExp[]
-  readonly ignore: ReadonlySet<string>
-  readonly restoreFor: ReadonlySet<string>
-}
+export type RedactSettings = ReturnType<typeof parseRedactSettings>
 
 /** Throws an `Error` that names the invalid pattern. */
-export function parseRedactSettings(settings: Fields): RedactSettings {
+export function parseRedactSettings(settings: Fields) {
   return {
     model: settings['protect_model'] !== false,
     toolResults: settings['protect_tool_results'] !== false,

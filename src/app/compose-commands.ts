@@ -9,23 +9,17 @@ import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
 import type { AgentServices } from '../flows/tools/agent-services.ts'
 import { lazy } from '../lib/cache.ts'
 import { toShortLine } from '../lib/redact.ts'
-import type { SessionKey } from '../message/ids.ts'
 import { readSessionSettings } from '../sessions/session-state.ts'
 import { builtInCommands, type CommandGateway, type ModelAccess } from './built-in-commands.ts'
 import type { AgentRuntime } from './compose-agent.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
-export interface CommandRuntime {
-  /** Runs the slash commands of one session. */
-  runCommand(key: SessionKey, signal: AbortSignal): Promise<void>
-  readonly runAgentCommand: RunAgentCommand
-  /** What the built-in commands are given. */
-  readonly gateway: CommandGateway
-}
+export type CommandRuntime = ReturnType<typeof composeCommandRuntime>
 
-export function composeCommandRuntime(context: AppContext, core: Core, agent: AgentRuntime): CommandRuntime {
+export function composeCommandRuntime(context: AppContext, core: Core, agent: AgentRuntime) {
   const { outbox } = core
+  /** Runs the slash commands of one session. */
   const runCommand = createCommandDispatcher(context, core)
   // Both that read earlier conversations share it, because it has a thread.
   const visibleSessions = lazy(async () => {
@@ -33,6 +27,7 @@ export function composeCommandRuntime(context: AppContext, core: Core, agent: Ag
     return createVisibleSessions(context.options.home.databaseFile)
   })
   const models = composeModelAccess(context, agent.agentServices, outbox.withhold)
+  /** What the built-in commands are given. */
   const gateway: CommandGateway = { context, core, agent, models, visibleSessions }
   return { runCommand, runAgentCommand: composeAgentCommands(gateway), gateway }
 }

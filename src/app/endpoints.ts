@@ -16,7 +16,7 @@ import type { PlatformAutomation } from '../platforms/automation.ts'
 import type { CommandEntry, PlatformMenu } from '../platforms/context.ts'
 import type { HttpRoute } from '../platforms/http-route.ts'
 import { type InstalledPlatform, loadPlatform } from '../platforms/registry.ts'
-import { createSupervisor, type Supervisor } from '../platforms/supervisor.ts'
+import { createSupervisor } from '../platforms/supervisor.ts'
 import { lockHome } from '../store/sqlite/lock.ts'
 import type { CommandGateway, ModelAccess } from './built-in-commands.ts'
 import type { AgentRuntime } from './compose-agent.ts'
@@ -24,16 +24,7 @@ import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 import type { GatewayOptions } from './options.ts'
 
-export interface Endpoints {
-  readonly token: () => string
-  /** Where HTTP listens; '' before it does. */
-  readonly url: () => string
-  /** Starts HTTP. Rejects `http/port-in-use` or `http/cannot-listen`. */
-  listen(): Promise<void>
-  readonly status: () => GatewayStatusReport
-  readonly http: HttpServer
-  readonly supervisor: Supervisor
-}
+export type Endpoints = ReturnType<typeof composeEndpoints>
 
 /**
  * Throws `http/token-unusable`.
@@ -42,7 +33,7 @@ export interface Endpoints {
 export function composeEndpoints(
   { context, core, agent: agentRuntime, models }: CommandGateway,
   changedPlatforms: () => readonly string[],
-): Endpoints {
+) {
   const { options, settings, accountDirectory, clock, random, log } = context
   const token = openGatewayToken(options.home.root, settings().http.token, log)
   context.secrets.set('token', [token()])
@@ -72,7 +63,9 @@ export function composeEndpoints(
   })
   return {
     token,
+    /** Where HTTP listens; '' before it does. */
     url,
+    /** Starts HTTP. Rejects `http/port-in-use` or `http/cannot-listen`. */
     async listen() {
       address = (await http.start()).url
     },

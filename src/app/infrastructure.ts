@@ -4,39 +4,25 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { readEnvironment } from '../config/environment.ts'
 import { formatIssues } from '../config/issue.ts'
-import type { Config } from '../config/load.ts'
 import { findEnvironmentSecrets } from '../config/secrets.ts'
-import { createGatewayProblems, type GatewayProblems } from '../flows/lifecycle/problems.ts'
+import { createGatewayProblems } from '../flows/lifecycle/problems.ts'
 import type { ErrorCode } from '../lib/error-catalogue.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import { createLog, type Log, silentLog } from '../lib/log.ts'
-import { createSecretRegistry, type Redactor, type SecretRegistry } from '../lib/redact.ts'
+import { createSecretRegistry, type Redactor } from '../lib/redact.ts'
 import type { PairedPeople } from '../pairing/pairing.ts'
-import { discoverPlatforms, type PlatformCatalogue } from '../platforms/registry.ts'
+import { discoverPlatforms } from '../platforms/registry.ts'
 import { createSlowCommits, slowCommitMs } from '../store/slow-commits.ts'
 import { createSqliteStore, detectReplacedFiles } from '../store/sqlite/store.ts'
-import type { Store } from '../store/store.ts'
 import { createWriteHealth, describeWriteProblem } from '../store/write-health.ts'
-import { type GatewayShapes, openConfig } from './config.ts'
+import { openConfig } from './config.ts'
 import type { GatewayOptions } from './options.ts'
 
-export interface Infrastructure {
-  readonly clock: () => number
-  readonly log: Log
-  readonly secrets: SecretRegistry
-  readonly config: Config<GatewayShapes>
-  readonly catalogue: PlatformCatalogue
-  readonly store: Store
-  /** The people whom an owner has approved; undefined if there are no files. */
-  readonly paired: PairedPeople | undefined
-  readonly problems: GatewayProblems
-  /** Closes the database and the log after a failed start. */
-  close(): Promise<void>
-}
+export type Infrastructure = Awaited<ReturnType<typeof openInfrastructure>>
 
 /** Rejects `config/...` or `store/...`. */
-export async function openInfrastructure(options: GatewayOptions): Promise<Infrastructure> {
+export async function openInfrastructure(options: GatewayOptions) {
   const { home } = options
   const clock = options.clock ?? Date.now
   const environment = () => readEnvironment(home.envFile, options.environment)
@@ -97,8 +83,10 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
     config,
     catalogue,
     store,
+    /** The people whom an owner has approved; undefined if there are no files. */
     paired,
     problems,
+    /** Closes the database and the log after a failed start. */
     close,
   }
 }

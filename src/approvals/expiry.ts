@@ -79,19 +79,10 @@ export function createExpiryClock(deps: QuestionsDeps): ExpiryClock {
   return { run, reschedule: () => sleeping.abort() }
 }
 
-export interface StaleApprovals {
-  /** Sessions in which a tool waits for an answer; call the listener when their turn has ended. */
-  readonly turnEndListeners: ReadonlyMap<SessionKey, () => void>
-  /** A tool waits for an answer in this session. */
-  approvalAsked(sessionKey: SessionKey): void
-  /** A turn of this session has ended. Never rejects. */
-  turnEnded(sessionKey: SessionKey): Promise<void>
-  /** Cancels the questions that the last process left open. Never rejects. */
-  cancelLeftovers(): Promise<void>
-}
+export type StaleApprovals = ReturnType<typeof createStaleApprovals>
 
 /** @param found called for each question that the last process left open and whose turn continues */
-export function createStaleApprovals(deps: QuestionsDeps, onStale: (question: StoredQuestion) => void): StaleApprovals {
+export function createStaleApprovals(deps: QuestionsDeps, onStale: (question: StoredQuestion) => void) {
   const turnEndListeners = new Map<SessionKey, () => void>()
 
   async function cancelStaleOf(candidates: () => Transaction<StoredQuestion[]>): Promise<readonly StoredQuestion[]> {
@@ -117,9 +108,13 @@ export function createStaleApprovals(deps: QuestionsDeps, onStale: (question: St
   }
 
   return {
+    /** Sessions in which a tool waits for an answer; call the listener when their turn has ended. */
     turnEndListeners,
+    /** A tool waits for an answer in this session. */
     approvalAsked,
+    /** A turn of this session has ended. Never rejects. */
     turnEnded,
+    /** Cancels the questions that the last process left open. Never rejects. */
     async cancelLeftovers() {
       for (const question of await cancelStaleOf(waitingApprovals)) {
         approvalAsked(question.sessionKey)

@@ -15,12 +15,6 @@ interface DotenvIssue {
   readonly message: string
 }
 
-export interface Dotenv {
-  /** The last entry of a name wins. */
-  readonly entries: ReadonlyMap<string, DotenvEntry>
-  readonly issues: readonly DotenvIssue[]
-}
-
 /** Limits the lines of one value. A longer one has no closing quote. */
 const maxLines = 500
 
@@ -30,7 +24,8 @@ const assignmentPattern = /^[ \t]*(?:export[ \t]+)?(?<name>[A-Za-z_][A-Za-z0-9_]
  * `NAME=value`, with an optional `export`; `#` begins a comment at the start of a line and after a blank.
  * `'...'` is literal; `"..."` supports \n \r \t \" \\ \$; both may span several lines. Never throws.
  */
-export function parseDotenv(text: string): Dotenv {
+export function parseDotenv(text: string) {
+  /** The last entry of a name wins. */
   const entries = new Map<string, DotenvEntry>()
   const issues: DotenvIssue[] = []
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)

@@ -11,12 +11,6 @@ interface VariableReference {
   readonly whole: boolean
 }
 
-export interface InterpolationResult {
-  readonly tree: unknown
-  readonly references: readonly VariableReference[]
-  readonly undefinedVariables: readonly { readonly path: readonly PathPart[]; readonly name: string }[]
-}
-
 const referencePattern = /\$\$\{|\$\{(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>[^}]*))?\}/g
 const wholeReferencePattern = /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}$/
 
@@ -24,7 +18,7 @@ const wholeReferencePattern = /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}$/
  * Returns a copy of the tree with `${NAME}` and `${NAME:-default}` replaced. `$${` is an escaped `${`. Keys and the values of
  * variables are not interpolated.
  */
-export function interpolateVariables(tree: unknown, values: Readonly<Record<string, string>>): InterpolationResult {
+export function interpolateVariables(tree: unknown, values: Readonly<Record<string, string>>) {
   const references: VariableReference[] = []
   const undefinedVariables: { path: readonly PathPart[]; name: string }[] = []
 

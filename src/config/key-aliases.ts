@@ -19,34 +19,28 @@ interface ShadowedKey {
   readonly by: readonly PathPart[]
 }
 
-export interface AliasedTree {
-  readonly tree: unknown
-  /** Where the value of a path is in the file. */
-  sourceOf(path: readonly PropertyKey[]): readonly PropertyKey[]
-  /** Keys without effect, because another spelling has a value, too. */
-  readonly shadowed: readonly ShadowedKey[]
-  /** Keys of a mapping that became a value, and that have no alias. `known`: the keys that have one. */
-  readonly leftOver: readonly { readonly path: readonly PathPart[]; readonly known: readonly string[] }[]
-}
-
 interface Move {
   readonly from: readonly string[]
   readonly to: readonly string[]
   readonly isItem: boolean
 }
 
+export type AliasedTree = ReturnType<typeof applyKeyAliases>
+
 /** The main spelling takes precedence, then the first alias. */
-export function applyKeyAliases(root: unknown, aliases: readonly KeyAlias[]): AliasedTree {
+export function applyKeyAliases(root: unknown, aliases: readonly KeyAlias[]) {
   const moves = aliases.map(
     ({ from, to, isItem }): Move => ({ from: from.split('.'), to: to.split('.'), isItem: isItem ?? false }),
   )
   const present = moves.filter(({ from }) => valueAt(root, from) !== undefined)
   const moved: { readonly from: readonly PathPart[]; readonly to: readonly PathPart[] }[] = []
+  /** Keys without effect, because another spelling has a value, too. */
   const shadowed: ShadowedKey[] = []
   let tree = present.reduce<unknown>((rest, { from }) => withoutMovedKey(rest, from), root)
 
   // A mapping under a key that is a value itself.
   const dissolved = moves.filter(({ from, to }) => from.length === to.length + 1 && startsWith(from, to))
+  /** Keys of a mapping that became a value, and that have no alias. `known`: the keys that have one. */
   const leftOver = [...new Set(dissolved.map(({ to }) => to.join('.')))].flatMap((key) => {
     const path = key.split('.')
     const mapping = valueAt(tree, path)
@@ -85,6 +79,7 @@ export function applyKeyAliases(root: unknown, aliases: readonly KeyAlias[]): Al
   }
   for (const { from, to, isItem } of present) (isItem ? append : merge)(valueAt(root, from), from, to)
 
+  /** Where the value of a path is in the file. */
   const sourceOf = (path: readonly PropertyKey[]): readonly PropertyKey[] => {
     const fitting = moved.filter(({ to }) => startsWith(path, to))
     const longest = fitting.sort((a, b) => b.to.length - a.to.length)[0]

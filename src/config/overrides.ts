@@ -25,11 +25,6 @@ export interface Override {
   readonly origin: EnvironmentOrigin
 }
 
-export interface OverrideResult {
-  readonly tree: unknown
-  readonly overrides: readonly Override[]
-}
-
 export function pathOf({ path }: EnvironmentBinding): readonly string[] {
   return typeof path === 'string' ? path.split('.') : path
 }
@@ -40,7 +35,7 @@ export function applyOverrides(
   names: readonly EnvironmentBinding[],
   environment: Environment,
   shapes: ConfigShape,
-): OverrideResult {
+) {
   const overridden = new Set<string>()
   const overrides: Override[] = []
   let changed = tree

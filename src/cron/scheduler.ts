@@ -13,15 +13,6 @@ interface SchedulerRuntime extends Pick<Runtime, 'store' | 'clock' | 'log' | 'fa
   readonly setTimer: (call: () => void, ms: number) => () => void
 }
 
-export interface Scheduler {
-  /** Starts what is due, and the timer. */
-  start(): void
-  /** A job was created or changed: its time may be the next one. */
-  changed(): void
-  /** Resolves when nothing is being claimed any more. Runs that have begun go on. */
-  stop(): Promise<void>
-}
-
 /** The clock of the machine and the file may be changed, so both are looked at again after this at the latest. */
 const maxWaitMs = 60_000
 const batchSize = 100
@@ -37,7 +28,7 @@ export function createScheduler(
   { store, clock, settings, setTimer, log, failpoint }: SchedulerRuntime,
   readFile: () => Promise<unknown>,
   begin: (claimed: Exclude<ClaimedRun, { kind: 'none' }>) => void,
-): Scheduler {
+) {
   let cancelTimer: (() => void) | undefined
   let working: Promise<void> | undefined
   let isAgain = false
@@ -139,11 +130,14 @@ export function createScheduler(
   }
 
   return {
+    /** Starts what is due, and the timer. */
     start() {
       isStopped = false
       look()
     },
+    /** A job was created or changed: its time may be the next one. */
     changed: look,
+    /** Resolves when nothing is being claimed any more. Runs that have begun go on. */
     async stop() {
       isStopped = true
       cancelTimer?.()

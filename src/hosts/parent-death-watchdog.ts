@@ -8,13 +8,8 @@ import { Socket } from 'node:net'
 /** A shell that needs 0.2 MB. A direct child of the gateway, so that it is reaped even if the gateway is process 1. */
 const waitThenKillScript = 'read -r _; kill -s KILL -- "-$0"'
 
-export interface ParentDeathWatchdog {
-  /** Ends the watchdog, because the host has exited. May be called twice. */
-  stop(): void
-}
-
 /** Kills the process group when this process exits for any reason. Does nothing if no shell can be started. */
-export function startParentDeathWatchdog(group: number): ParentDeathWatchdog {
+export function startParentDeathWatchdog(group: number) {
   const child: ChildProcess = spawn('/bin/sh', ['-c', waitThenKillScript, String(group)], {
     cwd: '/',
     env: {},
@@ -28,6 +23,7 @@ export function startParentDeathWatchdog(group: number): ParentDeathWatchdog {
   const { stdin } = child
   if (stdin instanceof Socket) stdin.on('error', () => undefined).unref()
   return {
+    /** Ends the watchdog, because the host has exited. May be called twice. */
     stop() {
       child.kill('SIGKILL')
       stdin?.destroy()

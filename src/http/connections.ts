@@ -5,12 +5,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-export interface Connections {
-  /** Closes idle connections now, and the others after their response. */
-  drain(): void
-}
+export type Connections = ReturnType<typeof trackConnections>
 
-export function trackConnections(server: Server): Connections {
+export function trackConnections(server: Server) {
   const open = new Set<Socket>()
   const busy = new Map<Socket, number>()
   let draining = false
@@ -38,6 +35,7 @@ export function trackConnections(server: Server): Connections {
   })
 
   return {
+    /** Closes idle connections now, and the others after their response. */
     drain() {
       draining = true
       for (const socket of open) if (!busy.has(socket)) socket.destroy()

@@ -156,13 +156,8 @@ export function watchDirectories(
   }
 }
 
-interface ChangeQueue {
-  push(...paths: readonly string[]): void
-  close(): void
-}
-
 /** Collects paths until they are at rest. The listener is not called again before its last call has ended. */
-function createChangeQueue(onChange: ChangeListener, options: { log: Logger; settleMs: number }): ChangeQueue {
+function createChangeQueue(onChange: ChangeListener, options: { log: Logger; settleMs: number }) {
   const pending = new Map<string, string>()
   let timer: NodeJS.Timeout | undefined
   let checks = 0

@@ -58,16 +58,11 @@ export interface YamlValueEdits {
   readonly removesComments?: boolean
 }
 
-export interface EditedYaml {
-  readonly text: string
-  readonly removed: readonly { readonly path: readonly string[]; readonly value: unknown }[]
-}
-
 /** Throws if the text is not valid YAML, or if a value on a path of `set` is not a mapping. */
 export function editYamlValues(
   text: string,
   { remove = () => false, set = [], removesComments = false }: YamlValueEdits,
-): EditedYaml {
+) {
   const document = parse(text)
   const removed: { readonly path: readonly string[]; readonly value: unknown }[] = []
   visit(document, {

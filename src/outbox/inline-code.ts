@@ -45,18 +45,13 @@ function matchBacktickRuns(runs: readonly TextRange[]): (number | undefined)[] {
   return partners
 }
 
-export interface CodeSpans {
-  /** The inline code including its backticks, in order. */
-  readonly spans: readonly TextRange[]
-  /** The start of the first run of backticks without a partner: more text may turn it into code. */
-  readonly unclosedStart: number | undefined
-}
-
 /** The inline code of one paragraph. Offsets refer to `text`. */
-export function findInlineCode(text: string): CodeSpans {
+export function findInlineCode(text: string) {
   const runs = [...text.matchAll(/`+/g)].map(({ index, 0: run }) => ({ start: index, end: index + run.length }))
   const partners = matchBacktickRuns(runs)
+  /** The inline code including its backticks, in order. */
   const spans: TextRange[] = []
+  /** The start of the first run of backticks without a partner: more text may turn it into code. */
   let unclosedStart: number | undefined
   for (let index = 0; index < runs.length; index++) {
     const run = runs[index]

@@ -38,14 +38,6 @@ export interface InvalidPlugin {
   readonly reason: string
 }
 
-export interface PluginDiscovery {
-  /** Ordered by id. */
-  readonly plugins: readonly DiscoveredPlugin[]
-  readonly invalid: readonly InvalidPlugin[]
-  /** Issues that do not prevent loading, one sentence each. */
-  readonly warnings: readonly string[]
-}
-
 /** The platform registry finds platforms. */
 const platformCategory = 'platforms'
 /** `terminal.backend` names those that come with the gateway. */
@@ -54,14 +46,18 @@ const environmentCategory = 'environments'
 /** Folder names are used in the configuration, in commands and in file names. */
 const folderNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 
+export type PluginDiscovery = ReturnType<typeof discoverPlugins>
+
 /**
  * A folder with a manifest is a plugin; a folder without one is a category, which is searched one level deep. A plugin of a
  * later root replaces a plugin of the same id. Never throws.
  * @param roots the bundled root first; roots that do not exist are skipped
  */
-export function discoverPlugins(roots: readonly PluginRoot[]): PluginDiscovery {
+export function discoverPlugins(roots: readonly PluginRoot[]) {
+  /** Ordered by id. */
   const plugins = new Map<string, DiscoveredPlugin>()
   const invalid = new Map<string, InvalidPlugin>()
+  /** Issues that do not prevent loading, one sentence each. */
   const warnings: string[] = []
   for (const { path, origin } of roots) {
     for (const { id, folder: directory, found: inspected } of findCandidates(path, origin)) {

@@ -3,17 +3,14 @@
  */
 import { htmlToMarkdown as convert, withMinimalPreset } from '@mdream/js'
 
-export interface ConvertedPage {
-  /** '' if the page has none. */
-  readonly title: string
-  readonly content: string
-}
-
 /** A main part with less text is not what the page is about: a notice, or a frame that a script fills. */
 const minMainChars = 200
 
+export type ConvertedPage = ReturnType<typeof htmlToMarkdown>
+
 /** Never throws for malformed HTML. Takes a time in proportion to the size of the page. */
-export function htmlToMarkdown(html: string, url: string): ConvertedPage {
+export function htmlToMarkdown(html: string, url: string) {
+  /** '' if the page has none. */
   let title = ''
   const frontmatter = (fields: Record<string, string>) => {
     title = fields['title'] ?? ''

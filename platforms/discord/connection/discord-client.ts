@@ -28,16 +28,6 @@ export interface ClientListener {
   onSessionLimit(reason: string): void
 }
 
-export interface DiscordClient {
-  /** Resolves when the first session is ready. Rejects when the first attempt fails, or when discord.js gives up. */
-  login(): Promise<void>
-  sendHeartbeat(): void
-  /** Abandons the connection without waiting for a closing handshake, and resumes its session on another one. */
-  replaceConnection(): void
-  /** Ends the session. Waits for the closing handshake. */
-  destroy(): Promise<void>
-}
-
 /** The events of a shard that prove a live connection. */
 const arrivalEvents: ReadonlySet<string> = new Set(['hello', 'heartbeat', 'ready', 'resumed', 'dispatch'])
 
@@ -57,7 +47,7 @@ export function createDiscordClient(
   { context: { log }, options }: DiscordAccount,
   timing: GatewayTiming,
   listener: ClientListener,
-): DiscordClient {
+) {
   let strategy: ReplaceableStrategy | undefined
   let throttler: IIdentifyThrottler | undefined
   const client = new Client({
@@ -99,11 +89,14 @@ export function createDiscordClient(
   client.on(Events.ShardDisconnect, ({ code }) => listener.onFatalClose(code))
 
   return {
+    /** Resolves when the first session is ready. Rejects when the first attempt fails, or when discord.js gives up. */
     async login() {
       await client.login(options.token)
     },
     sendHeartbeat: () => void strategy?.sendHeartbeat(),
+    /** Abandons the connection without waiting for a closing handshake, and resumes its session on another one. */
     replaceConnection: () => void strategy?.replace().catch(listener.onError),
+    /** Ends the session. Waits for the closing handshake. */
     destroy: () => client.destroy(),
   }
 }

@@ -4,24 +4,13 @@
  */
 import type { GatewayTiming } from './timing.ts'
 
-export interface Watchdog {
-  /** Something arrived, or a new attempt to connect begins. */
-  reset(): void
-  /** Ends the watch permanently. */
-  stop(): void
-}
-
 /**
  * The time for an answer is waited for in steps, each of which lets the event loop read what has arrived. A process that
  * was itself stopped for longer than that time would otherwise take its own pause for a silence of the other side.
  */
 const answerSteps = 8
 
-export function createWatchdog(
-  { quietMs, answerMs }: GatewayTiming,
-  sendPing: () => void,
-  onTimeout: () => void,
-): Watchdog {
+export function createWatchdog({ quietMs, answerMs }: GatewayTiming, sendPing: () => void, onTimeout: () => void) {
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
 
@@ -38,12 +27,14 @@ export function createWatchdog(
   }
 
   return {
+    /** Something arrived, or a new attempt to connect begins. */
     reset() {
       wait(quietMs, () => {
         waitForAnswer(answerSteps)
         sendPing()
       })
     },
+    /** Ends the watch permanently. */
     stop() {
       isStopped = true
       clearTimeout(timer)

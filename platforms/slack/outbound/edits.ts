@@ -10,12 +10,7 @@ import type { EditThrottle } from './edit-throttle.ts'
 import { isLongEdit, type Post, renderDraft, renderPosts, toBlockPost, truncateForEdit } from './render.ts'
 import type { Streams } from './stream.ts'
 
-export interface Edits {
-  edit(channel: string, ts: string, message: OutboundMessage, final: boolean, signal: AbortSignal): Promise<SendResult>
-  remove(channel: string, ts: string, signal: AbortSignal): Promise<SendResult>
-}
-
-export function createEdits({ call, options }: SlackAccount, streams: Streams, throttle: EditThrottle): Edits {
+export function createEdits({ call, options }: SlackAccount, streams: Streams, throttle: EditThrottle) {
   /** Slack has rejected the text of an edit as too long. */
   let editsAreShort = false
 

@@ -6,27 +6,20 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { asString, type Fields, isRecord, messageOf, type PluginContext } from '#sdk'
 
-export interface Mem0Settings {
-  /** '' for none. */
-  readonly apiKey: string
-  /** The address of the user's own server; '' for the cloud. */
-  readonly host: string
-  /** '' for each person's own. */
-  readonly userId: string
-  readonly agentId: string
-}
-
 /** The user id that the setup of Hermes wrote when none was chosen. */
 const placeholderUserId = 'hermes-user'
 
 /** Throws an `Error` when `mem0.json` is not JSON. */
-export function readMem0Settings({ home, env }: Pick<PluginContext, 'home' | 'env'>): Mem0Settings {
+export function readMem0Settings({ home, env }: Pick<PluginContext, 'home' | 'env'>) {
   const file = readSettingsFile(home)
   const read = (key: string, variable: string) => asString(file[key]) || (env(variable) ?? '')
   const userId = read('user_id', 'MEM0_USER_ID')
   return {
+    /** '' for none. */
     apiKey: read('api_key', 'MEM0_API_KEY'),
+    /** The address of the user's own server; '' for the cloud. */
     host: read('host', 'MEM0_HOST').replace(/\/+$/, ''),
+    /** '' for each person's own. */
     userId: userId === placeholderUserId ? '' : userId,
     agentId: read('agent_id', 'MEM0_AGENT_ID') || 'hermes',
   }

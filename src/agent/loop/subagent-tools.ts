@@ -23,17 +23,11 @@ export interface SubagentToolRules {
   readonly mayDelegate: boolean
 }
 
-export interface SubagentToolChoice {
-  readonly names: ReadonlySet<string>
-  /** Which toolsets were asked for and give no tool, for the model; '' when each gives one. */
-  readonly note: string
-}
-
 /** The tools that a sub-agent gets. What is asked for and gives none of the tools of its parent is left out. */
 export function toolNamesFor(
   tools: AgentTools,
   { asked, defaults, custom, inheritsMcp, mayDelegate }: SubagentToolRules,
-): SubagentToolChoice {
+) {
   const names = tools.schemas().map(({ name }) => name)
   const offered = names
     .map((name) => tools.factsOf(name) ?? { name, toolset: '' })
@@ -50,6 +44,7 @@ export function toolNamesFor(
   const selected = selectTools([...(asked ?? defaults), ...servers], offered, custom)
   return {
     names: mayDelegate && names.includes(delegateTool) ? new Set([...selected, delegateTool]) : selected,
+    /** Which toolsets were asked for and give no tool, for the model; '' when each gives one. */
     note: dropped.length === 0 ? '' : droppedNote(dropped, choices),
   }
 }

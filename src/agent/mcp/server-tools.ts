@@ -30,16 +30,10 @@ export interface ServerToolsDeps {
   refuse?(authority: Authority): Promise<string | undefined>
 }
 
-export interface ServerTools {
-  /** Each name once. */
-  readonly definitions: readonly ToolDefinition[]
-  readonly problems: readonly string[]
-}
-
 /** A larger request is refused by some providers, and all of it is paid for with each message. */
 const maxOfferedTools = 100
 
-export function createServerTools(deps: ServerToolsDeps): ServerTools {
+export function createServerTools(deps: ServerToolsDeps) {
   const { server, servers, settings, catalogue } = deps
   const selected = catalogue.tools.filter(({ name }) => isSelected(name, settings.tools))
   const problems = [...catalogue.problems, ...unmatchedEntries(deps)]
@@ -47,6 +41,7 @@ export function createServerTools(deps: ServerToolsDeps): ServerTools {
     problems.push(
       `it has ${selected.length} tools; the model gets the first ${maxOfferedTools}: choose with mcp_servers.${server}.tools.include`,
     )
+  /** Each name once. */
   const definitions = new Map<string, ToolDefinition>()
   for (const tool of selected.slice(0, maxOfferedTools)) {
     const definition = toDefinition(deps, toServerTool(server, tool))

@@ -11,7 +11,7 @@ import { rejectionReasonOf } from '../../middleware/guardrail-rejected.ts'
 import type { AgentHooks, RequestInfo, TurnInfo } from '../support/agent-hooks.ts'
 import type { ModelRequest } from '../support/model-request.ts'
 import { withoutItems } from './normalize-messages.ts'
-import { ModelError, ModelOutage, type ModelOutput, type Provider, type RequestInput } from './provider.ts'
+import { ModelError, ModelOutage, type Provider, type RequestInput } from './provider.ts'
 import { decideRetry, type FailedCalls, type RetryRules, windowFor } from './retry-policy.ts'
 import { EmptyResponseError, type ModelCallDeps, type ModelCallResult, runModelCall } from './run-model-call.ts'
 
@@ -50,18 +50,10 @@ export interface RequestModelOptions {
   onText(textSoFar: string, isProvisional: boolean): void
 }
 
-export interface RequestModelResult {
-  readonly output: ModelOutput
-  /** The usage of all responses, including empty ones and one that a reissue replaced. */
-  readonly usage: Usage
-  /** The id of the call that produced the output. */
-  readonly apiRequestId: string
-  /** Model calls of the turn, including those of this iteration. */
-  readonly totalCalls: number
-}
+export type RequestModelResult = Awaited<ReturnType<typeof requestModel>>
 
 /** Rejects as `runModelCall` does, after the retries. */
-export async function requestModel(deps: ModelCallDeps, options: RequestModelOptions): Promise<RequestModelResult> {
+export async function requestModel(deps: ModelCallDeps, options: RequestModelOptions) {
   const first = await runWithRetries(deps, options, options.previousCalls + 1)
   const second = await runReissue(deps, options, first)
   const { info, request, trace, response, output, durationMs } = second ?? first
@@ -73,8 +65,11 @@ export async function requestModel(deps: ModelCallDeps, options: RequestModelOpt
   })
   return {
     output,
+    /** The usage of all responses, including empty ones and one that a reissue replaced. */
     usage: second === null ? first.usage : addUsage(first.usage, second.usage),
+    /** The id of the call that produced the output. */
     apiRequestId: info.apiRequestId,
+    /** Model calls of the turn, including those of this iteration. */
     totalCalls: info.apiCallCount,
   }
 }

@@ -16,12 +16,6 @@ import {
 
 export type SkillHead = Omit<Skill, 'category' | 'origin' | 'directory'>
 
-export interface ParsedHead {
-  /** Undefined for a head that cannot be used. */
-  readonly head: SkillHead | undefined
-  readonly problems: readonly SkillProblem[]
-}
-
 const headPattern = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)(?:\r?\n)?^---[ \t]*(?:\r?\n|$)/m
 
 /** The YAML of the head; undefined for a text without one. */
@@ -40,7 +34,7 @@ export function bodyOf(text: string): string {
  * @param path of the file, for problems
  * @param folder the name of the folder, which is the name of a skill whose head has none
  */
-export function parseHead(text: string, path: string, folder: string): ParsedHead {
+export function parseHead(text: string, path: string, folder: string) {
   const problems: SkillProblem[] = []
   const report = (code: SkillProblem['code'], message: string, isLeftOut = false) => {
     problems.push({ path, code, message, isLeftOut })
@@ -61,6 +55,7 @@ export function parseHead(text: string, path: string, folder: string): ParsedHea
   const name = readName(fields['name'], folder, report)
   if (name === undefined) return { head: undefined, problems }
   const hermes = asRecord(asRecord(fields['metadata'])['hermes'])
+  /** Undefined for a head that cannot be used. */
   const head: SkillHead = {
     name,
     description: readDescription(fields['description'], report),

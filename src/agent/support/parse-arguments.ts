@@ -132,14 +132,9 @@ function describeType(schema: unknown): string {
   return typeof type === 'string' ? type : 'any'
 }
 
-interface CoercionResult {
-  readonly value: unknown
-  /** Paths of keys that the schema does not contain: `limit`, `todos.0.prio`. */
-  readonly unknownKeys: readonly string[]
-}
-
 /** Converts obvious mistakes of models: "5" for 5, "true" for true, a list written as a JSON string, null for a missing argument. */
-function coerce(value: unknown, schema: JsonObject): CoercionResult {
+function coerce(value: unknown, schema: JsonObject) {
+  /** Paths of keys that the schema does not contain: `limit`, `todos.0.prio`. */
   const unknownKeys: string[] = []
   return { value: coerceValue(value, schema, '', unknownKeys), unknownKeys }
 }

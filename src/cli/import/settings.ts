@@ -207,17 +207,10 @@ interface CheckInput extends SettingsTarget {
   readonly ownVariables: Own['variables']
 }
 
-interface Checked {
-  readonly settings: readonly Found[]
-  /** About settings that are taken. */
-  readonly notes: Notes
-  readonly entries: readonly ImportEntry[]
-}
-
 const maxRounds = 20
 
 /** Separates what this gateway cannot use. Removing an invalid value can make another one visible, so it runs in rounds. */
-function checkSettings(candidates: readonly Found[], input: CheckInput): Checked {
+function checkSettings(candidates: readonly Found[], input: CheckInput) {
   const entries: ImportEntry[] = []
   let settings = splitNested(candidates)
   for (let round = 0; round < maxRounds; round++) {
@@ -239,6 +232,7 @@ function checkSettings(candidates: readonly Found[], input: CheckInput): Checked
   return {
     settings: [],
     entries: [...entries, failed('settings', 'config.yaml', 'it has too many errors')],
+    /** About settings that are taken. */
     notes: new Map(),
   }
 }

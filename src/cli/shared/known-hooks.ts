@@ -8,32 +8,26 @@ import { hookShape } from '../../api/shapes/extensions.ts'
 import { describedCommands } from '../../app/built-in-commands.ts'
 import { composeHooks } from '../../app/compose-hooks.ts'
 import { createCommandRegistry } from '../../commands/registry.ts'
-import type { HookRegistry } from '../../hooks/registry.ts'
 import { HermesError } from '../../lib/errors.ts'
-import { type Logger, silentLog } from '../../lib/log.ts'
+import { silentLog } from '../../lib/log.ts'
 import { createRedactor, type Redactor, redactTexts } from '../../lib/redact.ts'
 import type { CliContext } from '../kit/context.ts'
-import { type Daemon, findRunningDaemon, warnVersionMismatch } from '../kit/daemon.ts'
+import { findRunningDaemon, warnVersionMismatch } from '../kit/daemon.ts'
 import { readSettings } from '../kit/settings.ts'
 
 export type KnownHook = z.output<typeof hookShape>
 
-export interface KnownHooks {
-  /** `undefined` when no daemon is running. */
-  readonly daemon: Daemon | undefined
-  readonly hooks: readonly KnownHook[]
-  /** Removes the secrets of this home. */
-  readonly redact: Redactor
-  /** A registry with the hooks of this home, which the caller must stop. Its hooks cannot send messages. */
-  createRegistry(log?: Logger): HookRegistry
-}
+export type KnownHooks = Awaited<ReturnType<typeof loadKnownHooks>>
 
 /** Throws what `findRunningDaemon` throws, and `home/unusable`. */
-export async function loadKnownHooks(context: CliContext): Promise<KnownHooks> {
+export async function loadKnownHooks(context: CliContext) {
   const { home } = context
   const settings = await readSettings(context)
+  /** Removes the secrets of this home. */
   const redact = createRedactor({ secrets: settings.secrets.all })
+  /** `undefined` when no daemon is running. */
   const daemon = await findRunningDaemon({ home, token: settings.token, fetch })
+  /** A registry with the hooks of this home, which the caller must stop. Its hooks cannot send messages. */
   const createRegistry = (log = silentLog) => {
     const context = { home, config: settings.config, clock: Date.now, log }
     const registry = composeHooks(context, createCommandRegistry(describedCommands()), {

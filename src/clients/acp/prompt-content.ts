@@ -8,11 +8,6 @@ export interface PromptPicture {
   readonly content: Blob
 }
 
-export interface PromptContent {
-  readonly text: string
-  readonly pictures: readonly PromptPicture[]
-}
-
 /** Characters of one embedded file that a message contains. */
 const maxResourceChars = 512 * 1_024
 
@@ -27,7 +22,7 @@ const pictureTypes: Readonly<Record<string, string>> = {
  * What a person has typed comes first, so that a slash command stays one. Files of the editor follow as data: their text is not
  * what the person wrote. Never throws: what cannot be read is named.
  */
-export function readPrompt(blocks: readonly ContentBlock[]): PromptContent {
+export function readPrompt(blocks: readonly ContentBlock[]) {
   const typed: string[] = []
   const data: string[] = []
   const pictures: PromptPicture[] = []

@@ -30,25 +30,14 @@ export interface DialogsOptions {
   onText(chat: string, text: string): void
 }
 
-export interface Dialogs {
-  isOpen(): boolean
-  /** A question, or one of the dialogs that Ctrl-C closes. */
-  isQuestionOpen(): boolean
-  close(): void
-  showSessions(): void
-  showHelp(): void
-  /** Shows the question that waits, also one that was left for later. */
-  showQuestion(): void
-  /** Follows the state: opens a new question, and closes one that has its answer. */
-  follow(): void
-}
-
 /** Keys that arrive sooner after a question opened were not meant for it. */
 const guardMs = 400
 /** Lines that stay visible around a dialog. */
 const margin = 2
 
-export function createDialogs(options: DialogsOptions): Dialogs {
+export type Dialogs = ReturnType<typeof createDialogs>
+
+export function createDialogs(options: DialogsOptions) {
   const { tui, theme, store, clock } = options
   let shown: { readonly handle: OverlayHandle; readonly question?: string } | undefined
   /** Questions that were left for later. */
@@ -56,6 +45,7 @@ export function createDialogs(options: DialogsOptions): Dialogs {
 
   return {
     isOpen: () => shown !== undefined,
+    /** A question, or one of the dialogs that Ctrl-C closes. */
     isQuestionOpen: () => shown?.question !== undefined,
     close,
     showSessions() {
@@ -75,10 +65,12 @@ export function createDialogs(options: DialogsOptions): Dialogs {
     showHelp() {
       show(createHelpDialog({ theme, maxHeight, commands: options.commands, onLeave: close }), { anchor: 'center' })
     },
+    /** Shows the question that waits, also one that was left for later. */
     showQuestion() {
       later.clear()
       openQuestion(0)
     },
+    /** Follows the state: opens a new question, and closes one that has its answer. */
     follow() {
       const [question] = currentConversation(store.state).questions
       if (shown?.question !== undefined && shown.question !== question?.id) close()

@@ -30,21 +30,10 @@ export interface ScreenOptions {
   onSubmit(text: string): void
 }
 
-export interface Screen {
-  readonly tui: TuiAltScreen
-  readonly editor: Editor
-  /** Draws soon, and keeps drawing while a turn of the shown conversation runs. */
-  refresh(): void
-  /** Takes the terminal and draws the first frame. */
-  start(): void
-  /** Gives the terminal back as it was. May be called twice. */
-  stop(): void
-}
-
 /** A lower terminal shows no title. */
 const minTitleRows = 8
 
-export function createScreen(options: ScreenOptions): Screen {
+export function createScreen(options: ScreenOptions) {
   const { terminal, theme, store, clock } = options
   setKeys()
   // Addresses are shown as texts, and no picture is drawn, so the terminal need not be asked what it can do.
@@ -83,6 +72,7 @@ export function createScreen(options: ScreenOptions): Screen {
   return {
     tui,
     editor,
+    /** Draws soon, and keeps drawing while a turn of the shown conversation runs. */
     refresh() {
       const isBusy = isStarted && isWorking(currentConversation(store.state))
       if (isBusy) timer ??= setInterval(() => tui.requestRender(), frameMs)
@@ -92,11 +82,13 @@ export function createScreen(options: ScreenOptions): Screen {
       }
       if (isStarted) tui.requestRender()
     },
+    /** Takes the terminal and draws the first frame. */
     start() {
       isStarted = true
       tui.start()
       tui.renderNow()
     },
+    /** Gives the terminal back as it was. May be called twice. */
     stop() {
       if (!isStarted) return
       isStarted = false

@@ -10,24 +10,18 @@ import type { Logger } from '../../lib/log.ts'
 import { isSourceFile } from '../../lib/safe-files.ts'
 import { type DirectoryWatcher, watchDirectories } from '../../lib/watch-files.ts'
 
-export interface ExtensionWatcher {
-  start(): void
-  /** `platforms/<name>` of each adapter that was added, changed or removed since the start, sorted. */
-  changedPlatforms(): readonly string[]
-  /** May be called twice. */
-  stop(): void
-}
-
 /** `<category>/<plugin>`, and some folders below. */
 const depth = 4
 const manifestNames = ['plugin.yaml', 'plugin.yml']
+
+export type ExtensionWatcher = ReturnType<typeof createExtensionWatcher>
 
 /** @param syncPlugins must not reject */
 export function createExtensionWatcher(
   home: Pick<HomeLayout, 'plugins' | 'platforms' | 'pairing'>,
   syncPlugins: (changedFiles: readonly string[]) => Promise<void>,
   log: Logger,
-): ExtensionWatcher {
+) {
   const changed = new Set<string>()
   let watcher: DirectoryWatcher | undefined
 
@@ -65,7 +59,9 @@ export function createExtensionWatcher(
       for (const root of roots) createDirectory(root)
       watcher ??= watchDirectories(roots, onChange, { log, depth, includes: isExtensionFile })
     },
+    /** `platforms/<name>` of each adapter that was added, changed or removed since the start, sorted. */
     changedPlatforms: () => [...changed].sort(),
+    /** May be called twice. */
     stop: () => watcher?.close(),
   }
 

@@ -5,20 +5,16 @@ import type { SelectableTool } from '../../agent/toolsets/select-tools.ts'
 import type { PluginToolEntry } from '../../plugins/plugin-tools.ts'
 import type { ToolsetSettings } from './toolset-problems.ts'
 
-export interface ToolsetCheck {
-  /** The configuration has changed, or the plugins are loaded. Rejects when the code cannot be imported. */
-  review(): Promise<void>
-  /** Entries that name nothing; empty before the first review. */
-  problems(): readonly string[]
-}
+export type ToolsetCheck = ReturnType<typeof createToolsetCheck>
 
 export function createToolsetCheck(
   settings: () => ToolsetSettings,
   pluginTools: () => readonly PluginToolEntry[],
   mcpTools: () => Promise<readonly SelectableTool[]>,
-): ToolsetCheck {
+) {
   let describe: (() => readonly string[]) | undefined
   return {
+    /** The configuration has changed, or the plugins are loaded. Rejects when the code cannot be imported. */
     async review() {
       const { agent, toolsets, platform_toolsets, custom_toolsets } = settings()
       const lists = [...agent.disabled_toolsets, ...Object.keys(platform_toolsets), ...Object.keys(custom_toolsets)]
@@ -29,6 +25,7 @@ export function createToolsetCheck(
       const ofServers = await mcpTools()
       describe = () => describeToolsetProblems(settings(), knownTools(pluginTools(), ofServers))
     },
+    /** Entries that name nothing; empty before the first review. */
     problems: () => describe?.() ?? [],
   }
 }

@@ -48,17 +48,9 @@ export type PrepareMessage = (key: SessionKey, message: UnpreparedMessage, stopS
 
 type Message = Pick<UnpreparedMessage, 'seq' | 'event'>
 
-export interface MessagePreparation {
-  /**
-   * The attempt began with the claim of the message. Nothing is claimed meanwhile: after a stop of the gateway the message is still
-   * queued.
-   */
-  readonly prepare: PrepareMessage
-  /** Prepares a voice message while a turn runs, and steers it into the turn. Never rejects: it may become a turn of its own. */
-  prepareSteered(turn: Pick<Turn, 'sessionKey' | 'seq'>, message: Message, stopSignal: AbortSignal): Promise<void>
-}
+export type MessagePreparation = ReturnType<typeof createMessagePreparation>
 
-export function createMessagePreparation(deps: AttachmentsDeps): MessagePreparation {
+export function createMessagePreparation(deps: AttachmentsDeps) {
   const { journal, running, failpoint } = deps
   /** Messages that are prepared while a turn runs, by their number. */
   const early = new Map<number, Promise<void>>()
@@ -83,6 +75,7 @@ export function createMessagePreparation(deps: AttachmentsDeps): MessagePreparat
     }
   }
 
+  /** Prepares a voice message while a turn runs, and steers it into the turn. Never rejects: it may become a turn of its own. */
   async function prepareSteered(
     { sessionKey, seq: turnSeq }: Pick<Turn, 'sessionKey' | 'seq'>,
     message: Message,
@@ -106,6 +99,10 @@ export function createMessagePreparation(deps: AttachmentsDeps): MessagePreparat
     }
   }
 
+  /**
+   * The attempt began with the claim of the message. Nothing is claimed meanwhile: after a stop of the gateway the message is still
+   * queued.
+   */
   const prepare: PrepareMessage = async (key, { seq, event, joined = [] }, stopSignal) => {
     if (parseCommand(event) !== null) return await journal.storeSkills(seq, await deps.readSkills(event))
     const work = running.start(key, seq, stopSignal)

@@ -204,11 +204,6 @@ function hidesThinking(model: string): boolean {
 }
 const summarized = { display: 'summarized' } as const
 
-interface ReasoningSettings {
-  readonly fields: JsonObject
-  readonly maxTokens: number
-}
-
 /**
  * The request fields for an effort. "none" is never sent as `disabled`, which some models reject: thinking is omitted,
  * and models that think by default get a low effort.
@@ -218,7 +213,7 @@ function buildReasoningSettings(
   { model, reasoningEffort: effort, showsReasoning }: RequestInput,
   maxTokens: number,
   canUseThinking: boolean,
-): ReasoningSettings {
+) {
   const thinking = { type: 'adaptive', ...(showsReasoning === true && hidesThinking(model) ? summarized : {}) }
   if (effort === undefined) {
     const thinksAnyway = DEFAULT_THINKING_MODELS.test(model) && showsReasoning === true

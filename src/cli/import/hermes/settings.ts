@@ -16,15 +16,10 @@ import { adoptProvider, toServerName } from '../known-servers.ts'
 import { isMachineVariable } from '../machine-variables.ts'
 import { failed, left, type SourceHome } from '../source-home.ts'
 
-export interface HermesSettings {
-  readonly settings: readonly (FoundSetting | FoundVariable)[]
-  readonly entries: readonly ImportEntry[]
-}
-
 /** What Hermes writes for itself. */
 const bookkeeping = new Set(['_config_version', 'onboarding', 'updates', 'migrations'])
 
-export function readHermesSettings(source: SourceHome, platforms: readonly PlatformManifest[]): HermesSettings {
+export function readHermesSettings(source: SourceHome, platforms: readonly PlatformManifest[]) {
   const entries: ImportEntry[] = []
   const tree = readTree(source, platforms, entries)
   const settings: FoundSetting[] = []

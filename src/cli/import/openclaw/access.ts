@@ -5,18 +5,6 @@
 import { asArray, asRecord, asString, isRecord, type JsonObject } from '../../../lib/json.ts'
 import { type ChannelFacts, channelFacts } from './channel-facts.ts'
 
-export interface ChannelAccess {
-  readonly allowFrom: readonly string[]
-  readonly groupAllowFrom: readonly string[]
-  readonly groupAllowedChats: readonly string[]
-  readonly allowAllUsers: boolean
-  readonly unauthorizedDm: 'pair' | 'ignore'
-  /** Whether people whom an owner has approved have access. */
-  readonly admitsPaired: boolean
-  /** What is different here: keys and reasons. */
-  readonly notes: readonly (readonly [key: string, reason: string])[]
-}
-
 export interface AccessInput {
   readonly channel: string
   readonly facts: ChannelFacts
@@ -27,7 +15,9 @@ export interface AccessInput {
   readonly accessGroups: JsonObject
 }
 
-export function readAccess({ channel, facts, settings, defaults, accessGroups }: AccessInput): ChannelAccess {
+export type ChannelAccess = ReturnType<typeof readAccess>
+
+export function readAccess({ channel, facts, settings, defaults, accessGroups }: AccessInput) {
   const notes: (readonly [string, string])[] = []
   const dm = asRecord(settings['dm'])
   const dmPolicy = dm['enabled'] === false ? 'disabled' : asString(settings['dmPolicy'] ?? dm['policy']) || 'pairing'
@@ -60,7 +50,9 @@ export function readAccess({ channel, facts, settings, defaults, accessGroups }:
     groupAllowedChats: groupPolicy === 'disabled' ? [] : openChats,
     allowAllUsers: isOpen && opensGroups && !places.isLimited,
     unauthorizedDm: dmPolicy === 'pairing' ? 'pair' : 'ignore',
+    /** Whether people whom an owner has approved have access. */
     admitsPaired: dmPolicy === 'pairing' || dmPolicy === 'allowlist',
+    /** What is different here: keys and reasons. */
     notes,
   }
 }

@@ -7,13 +7,9 @@ import { type ChannelAccess, readAccess, readIds } from './access.ts'
 import { type ChannelFacts, channelFacts } from './channel-facts.ts'
 import type { Collector } from './collector.ts'
 
-export interface ChannelsResult {
-  /** Platforms on which people whom an owner approved have access. */
-  readonly paired: ReadonlySet<string>
-}
-
-export function readChannels(config: JsonObject, collector: Collector): ChannelsResult {
+export function readChannels(config: JsonObject, collector: Collector) {
   const channels = asRecord(config['channels'])
+  /** Platforms on which people whom an owner approved have access. */
   const paired = new Set<string>()
   const people = new Map<string, ReadonlySet<string>>()
   for (const [platform, facts] of Object.entries(channelFacts)) {
