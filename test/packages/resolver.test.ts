@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempHome } from '../kit/temp-home.ts'
@@ -17,7 +17,7 @@ test('a second import of an entry reads the files that it imports again, through
   writeFileSync(join(folder, 'word.ts'), `export const word: string = 'first'\n`)
   writeFileSync(
     join(folder, 'main.mjs'),
-    `import { writeFileSync } from 'node:fs'
+    `import { mkdirSync, writeFileSync } from 'node:fs'
      const { word: one } = await import('./entry.ts')
      writeFileSync(new URL('./word.ts', import.meta.url), "export const word: string = 'second'")
      const { word: same } = await import('./entry.ts')
@@ -30,3 +30,42 @@ test('a second import of an entry reads the files that it imports again, through
   })
   assert.equal(printed.trim(), 'first first second')
 })
+
+test('a file of the gateway that is missing is named in the error', async (t) => {
+  const folder = tempHome(t)
+  mkdirSync(join(folder, 'src'))
+  writeFileSync(join(folder, 'src', 'entry.ts'), `import './missing.ts'\n`)
+  const { message } = await importWithin(folder)
+  assert.match(message, /missing\.ts/)
+})
+
+test('a file of the gateway is the same module for a relative path and for an absolute one', async (t) => {
+  const folder = tempHome(t)
+  mkdirSync(join(folder, 'src'))
+  writeFileSync(join(folder, 'src', 'state.ts'), `export const state: { count: number } = { count: 0 }\n`)
+  writeFileSync(
+    join(folder, 'src', 'entry.ts'),
+    `import { state } from './state.ts'
+     const same = await import(new URL('./state.ts', import.meta.url).href)
+     if (same.state !== state) throw new Error('two modules')\n`,
+  )
+  assert.deepEqual(await importWithin(folder), { message: '' })
+})
+
+/** Imports `src/entry.ts` of a folder as a file of an installation there. `message` is empty if that works. */
+async function importWithin(folder: string): Promise<{ message: string }> {
+  const resolver = new URL('../../src/packages/resolver.mjs', import.meta.url).href
+  writeFileSync(
+    join(folder, 'main.mjs'),
+    `import { registerHooks } from 'node:module'
+     import { createResolver } from ${JSON.stringify(resolver)}
+     registerHooks({ resolve: createResolver({ source: new URL('./src/', import.meta.url), packed: new Map() }) })
+     await import('./src/entry.ts').catch((error) => process.stdout.write(error.message))`,
+  )
+  return {
+    message: execFileSync(process.execPath, [join(folder, 'main.mjs')], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }),
+  }
+}
