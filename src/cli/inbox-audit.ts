@@ -3,7 +3,6 @@
  */
 import { type AuditedEvent, auditInbox, auditStart, type Ending } from '../inbox/audit.ts'
 import { listOpenReasons, type OpenReason } from '../inbox/open-reasons.ts'
-import { HermesError } from '../lib/errors.ts'
 import { exitCodes } from '../lib/exit-codes.ts'
 import { readPause } from '../sessions/pause-file.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
@@ -11,6 +10,7 @@ import type { CliContext } from './kit/context.ts'
 import { createDisplay, type Display } from './kit/display.ts'
 import { readHomeStore } from './kit/home-store.ts'
 import { assertHomeUsable } from './kit/settings.ts'
+import { parseSince } from './kit/since.ts'
 
 export interface InboxAuditOptions {
   readonly json: boolean
@@ -40,16 +40,6 @@ export async function inboxAudit(context: CliContext, { json, since }: InboxAudi
   const paused = readPause(context.home.pauseFile) !== null
   if (json) display.json({ ...report, paused })
   else print(display, report, paused)
-}
-
-/** Throws `cli/usage`. */
-function parseSince(text: string, now: number): number {
-  const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
-  const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-  const at = count === undefined ? Date.parse(text) : now - Number(count) * (units[unit] ?? 0)
-  if (Number.isNaN(at))
-    throw new HermesError('cli/usage', `--since: expected 30m, 12h, 7d or a date, found ${JSON.stringify(text)}.`)
-  return at
 }
 
 function emptyReport(): AuditReport {

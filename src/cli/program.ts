@@ -8,6 +8,7 @@ import { addBatchCommands } from './program/batch.ts'
 import { addChatCommands } from './program/chat.ts'
 import { addGatewayCommands } from './program/gateway.ts'
 import { addInspectCommands, addMaintainCommands } from './program/maintain.ts'
+import { addOperateCommands } from './program/operate.ts'
 
 export function buildProgram(context: CliContext): Command {
   const root = createRoot(context)
@@ -15,6 +16,7 @@ export function buildProgram(context: CliContext): Command {
   addChatCommands(root, context)
   addBatchCommands(root, context)
   addInspectCommands(root, context)
+  addOperateCommands(root, context)
   addMaintainCommands(root, context)
   return root
 }

@@ -10,8 +10,9 @@ import { listSessions } from '../sessions/session-list.ts'
 import { messagesOfSession, sessionById, sessionByKey, spentInSession } from '../sessions/session-queries.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
 import type { CliContext } from './kit/context.ts'
-import { createDisplay, type Display, reportEmptyList } from './kit/display.ts'
+import { createDisplay, type Display } from './kit/display.ts'
 import { readHomeStore } from './kit/home-store.ts'
+import { showList } from './kit/list.ts'
 import { assertHomeUsable } from './kit/settings.ts'
 
 export interface ListOptions {
@@ -23,13 +24,13 @@ export interface ListOptions {
 export async function sessionsList(context: CliContext, { limit, json }: ListOptions): Promise<void> {
   assertHomeUsable(context)
   const sessions = readHomeStore(context.home, (reader) => readList(reader, limit), [])
-  const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(sessions)
-  if (sessions.length === 0) return reportEmptyList(context, 'There are no conversations yet.')
-  display.table(
-    ['SESSION', 'LAST USED', 'PLATFORM', 'ABOUT'],
-    sessions.map(({ id, updated_at, platform, about }) => [id, display.formatTime(updated_at), platform, about]),
-  )
+  showList(context, {
+    json,
+    rows: sessions,
+    empty: 'There are no conversations yet.',
+    headings: ['SESSION', 'LAST USED', 'PLATFORM', 'ABOUT'],
+    cells: ({ id, updated_at, platform, about }, display) => [id, display.formatTime(updated_at), platform, about],
+  })
 }
 
 /** Includes sessions that go on in another session. */
@@ -62,7 +63,8 @@ function loadSession(reader: StoreReader, name: string) {
   return session && { session, messages: loadMessages(reader, session.id) }
 }
 
-function findSession(reader: StoreReader, name: string) {
+/** A session by its id or its key. */
+export function findSession(reader: StoreReader, name: string) {
   return reader.rows(sessionById, { id: name })[0] ?? reader.rows(sessionByKey, { key: name })[0]
 }
 
@@ -120,11 +122,11 @@ export async function sessionsSearch(
 ): Promise<void> {
   assertHomeUsable(context)
   const hits = readHomeStore(context.home, (reader) => reader.search(words.join(' '), limit), [])
-  const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(hits)
-  if (hits.length === 0) return reportEmptyList(context, 'No messages found.')
-  display.table(
-    ['SESSION', 'TIME', 'ROLE', 'EXCERPT'],
-    hits.map(({ sessionId, at, role, excerpt }) => [sessionId, display.formatTime(at), role, excerpt]),
-  )
+  showList(context, {
+    json,
+    rows: hits,
+    empty: 'No messages found.',
+    headings: ['SESSION', 'TIME', 'ROLE', 'EXCERPT'],
+    cells: ({ sessionId, at, role, excerpt }, display) => [sessionId, display.formatTime(at), role, excerpt],
+  })
 }

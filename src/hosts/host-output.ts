@@ -3,7 +3,8 @@
  * limit are dropped and counted.
  */
 import type { Readable } from 'node:stream'
-import type { LogFields, Logger, LogLevel } from '../lib/log.ts'
+import type { LogFields, Logger } from '../lib/log.ts'
+import type { LogLevel } from '../lib/log-files.ts'
 import { createLineReader } from './line-reader.ts'
 
 const maxLineChars = 2_000

@@ -2,14 +2,12 @@
  * The configuration of the log.
  */
 import { z } from 'zod'
+import { logLevels } from './log-files.ts'
 
 export const logConfig = {
   log: z
     .object({
-      level: z
-        .enum(['debug', 'info', 'warn', 'error'])
-        .default('info')
-        .describe('Minimum level of the lines that are written.'),
+      level: z.enum(logLevels).default('info').describe('Minimum level of the lines that are written.'),
     })
     .prefault({}),
 } as const

@@ -8,13 +8,16 @@ import { escapeJsonLine } from './json.ts'
 /** One JSON line -> text for people, which ends with a line break. */
 export type TerminalFormatter = (jsonLine: string) => string
 
-/** @param colour whether the text contains colour escapes */
-export function createTerminalFormatter(colour: boolean): TerminalFormatter {
+/**
+ * @param colour whether the text contains colour escapes
+ * @param withDate for lines of several days
+ */
+export function createTerminalFormatter(colour: boolean, withDate = false): TerminalFormatter {
   const { prettyFactory }: typeof import('pino-pretty') = createRequire(import.meta.url)('pino-pretty')
   const format = prettyFactory({
     colorize: colour,
     singleLine: true,
-    translateTime: 'SYS:HH:MM:ss.l',
+    translateTime: withDate ? 'SYS:yyyy-mm-dd HH:MM:ss.l' : 'SYS:HH:MM:ss.l',
     // `error` is a common name in lines of plugins.
     errorLikeObjectKeys: ['err', 'error'],
     // Printed before the message, by default without quotes and with line breaks.

@@ -4,15 +4,14 @@
  * Secrets are removed at the sink, from the finished line, so that no path (URL, error object, nested field) is missed.
  * Lines are written synchronously in the main thread: a logged line is written even if the process dies next.
  */
-import { join } from 'node:path'
 import { pino } from 'pino'
 import { systemCode } from './errors.ts'
 import { escapeJsonLine, parseJson } from './json.ts'
+import { keptLogFiles, type LogLevel, logFilePath } from './log-files.ts'
 import { createTerminalFormatter, type TerminalFormatter } from './log-terminal.ts'
 import type { Redactor } from './redact.ts'
 import { createRotatingFile } from './rotating-file.ts'
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFields = Readonly<Record<string, unknown>>
 
 /**
@@ -144,10 +143,14 @@ export function createLog(options: LogOptions): Log {
   }
 }
 
-function createLogFile({ directory, maxBytes = 10 * 1024 * 1024, keep = 7 }: NonNullable<LogOptions['file']>) {
+function createLogFile({
+  directory,
+  maxBytes = 10 * 1024 * 1024,
+  keep = keptLogFiles,
+}: NonNullable<LogOptions['file']>) {
   return createRotatingFile({
-    path: join(directory, 'gateway.log'),
-    generationPath: (generation) => join(directory, `gateway.${generation}.log`),
+    path: logFilePath(directory, 0),
+    generationPath: (generation) => logFilePath(directory, generation),
     maxBytes,
     keepFiles: keep - 1,
   })

@@ -60,6 +60,19 @@ test('every group and every command has its own help', async (t) => {
   }
 })
 
+/** Commands that show a list, or one thing with all its details. */
+const listNames = ['list', 'search', 'status', 'show', 'info', 'view', 'check', 'audit', 'logs', 'doctor']
+
+test('every command that shows a list prints it as JSON for scripts', async (t) => {
+  const program = buildProgram(createTestContext(tempHome(t)))
+  const commandAt = (path: readonly string[]) =>
+    path.reduce<Command | undefined>((from, name) => from?.commands.find((each) => each.name() === name), program)
+  const lists = commandPaths(program).filter((path) => listNames.includes(path.at(-1) ?? ''))
+  assert.ok(lists.length > 20)
+  const without = lists.filter((path) => commandAt(path)?.options.every(({ long }) => long !== '--json'))
+  assert.deepEqual(without, [])
+})
+
 test('help for an unknown command reports the command and has exit code 2', async (t) => {
   const home = tempHome(t)
   const mistakes = [

@@ -10,7 +10,8 @@ import { type ConfigOptions, createConfig } from '../../src/config/load.ts'
 import type { EnvironmentBinding } from '../../src/config/overrides.ts'
 import type { UnusedKey } from '../../src/config/unknown-keys.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
-import type { LogFields, Logger, LogLevel } from '../../src/lib/log.ts'
+import type { LogFields, Logger } from '../../src/lib/log.ts'
+import type { LogLevel } from '../../src/lib/log-files.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 export const shapes = {

@@ -17,6 +17,7 @@ export type Cell = string | { readonly text: string; readonly tone: Tone }
 export interface Display {
   /** The output is a terminal: times are short and long lines are truncated. */
   readonly isTerminal: boolean
+  readonly hasColour: boolean
   /** The text must not contain control characters; see `toSingleLine`. */
   line(text?: string): void
   /** Adds colour where it is enabled. */
@@ -35,10 +36,10 @@ const columnGap = '  '
 
 export function createDisplay(output: Output, environment: ProcessEnvironment): Display {
   const isTerminal = output.isTTY === true && environment['TERM'] !== 'dumb'
-  const colour = isTerminal && (environment['NO_COLOR'] ?? '') === ''
+  const hasColour = isTerminal && (environment['NO_COLOR'] ?? '') === ''
   const width = output.columns ?? 80
   const tone = (name: Tone, text: string) =>
-    colour && text !== '' ? styleText(toneFormats[name], text, { validateStream: false }) : text
+    hasColour && text !== '' ? styleText(toneFormats[name], text, { validateStream: false }) : text
   const line = (text = '') => {
     output.write(`${text}\n`)
   }
@@ -64,6 +65,7 @@ export function createDisplay(output: Output, environment: ProcessEnvironment): 
 
   return {
     isTerminal,
+    hasColour,
     tone,
     line,
     table: (headings, rows) => print(headings, rows, true),

@@ -10,7 +10,7 @@ export interface JsonOption {
 
 export const json = ['--json', 'print JSON, for scripts', false] as const
 
-export const limit = ['--limit <number>', 'maximum number of results', parseLimit, 20] as const
+export const limit = ['--limit <number>', 'maximum number of results', parseLimit('--limit'), 20] as const
 
 /** The action of a command, whose file is loaded only then. It gets the arguments and the options of the command. */
 export function run<Args extends unknown[]>(
@@ -33,8 +33,11 @@ export function parseTimeout(text: string): number {
   throw new HermesError('cli/usage', `--timeout: expected a number from 0 to 120, found ${JSON.stringify(text)}.`)
 }
 
-function parseLimit(text: string): number {
-  const count = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (count >= 1 && count <= 10_000) return count
-  throw new HermesError('cli/usage', `--limit: expected a number from 1 to 10000, found ${JSON.stringify(text)}.`)
+/** A number of results. A maximum keeps a mistyped one from filling the screen for minutes. */
+export function parseLimit(option: string): (text: string) => number {
+  return (text) => {
+    const count = /^\d{1,5}$/.test(text) ? Number(text) : 0
+    if (count >= 1 && count <= 10_000) return count
+    throw new HermesError('cli/usage', `${option}: expected a number from 1 to 10000, found ${JSON.stringify(text)}.`)
+  }
 }

@@ -74,7 +74,10 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
   ],
   pidFile: ['gateway', 'The process id of the running gateway; removed when it stops.'],
   pauseFile: ['gateway', 'Present while the agent is paused: since when, and why.'],
-  logs: ['gateway', '`gateway.log` and rotated files: at most 7 files of 10 MB.'],
+  logs: [
+    'gateway',
+    '`gateway.log` and rotated files: at most 7 files of 10 MB. `hermes logs` shows them; see [the log](../how-to/read-the-log.md).',
+  ],
   workspace: ['you', 'The working directory of the commands of the agent; see `terminal.cwd`.'],
   media: [
     'gateway',
