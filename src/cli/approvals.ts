@@ -9,30 +9,28 @@ import { editConfigLists } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
 import type { CliContext } from './kit/context.ts'
-import { createDisplay, reportEmptyList } from './kit/display.ts'
 import { readHomeStore } from './kit/home-store.ts'
+import { showList } from './kit/list.ts'
 import { readSettings } from './kit/settings.ts'
 import { applyDeadLetterAction } from './shared/dead-letters.ts'
 
 export async function approvalsList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const entries = await allowlistOf(context)
   const grants = readHomeStore(context.home, (reader) => reader.rows(listGrants, { limit: maxListedGrants }), [])
-  const display = createDisplay(context.output, context.environment)
   const listed = rememberedApprovals(entries, grants)
-  if (json) return display.json(listed)
-  if (listed.length === 0) return reportEmptyList(context, 'Nothing is allowed without a question.')
-  display.table(
-    ['ID', 'COVERS', 'WHERE', 'BY'],
-    listed.map(({ id, covers, where, by }) => [
+  showList(context, {
+    json,
+    rows: listed,
+    empty: 'Nothing is allowed without a question.',
+    headings: ['ID', 'COVERS', 'WHERE', 'BY'],
+    cells: ({ id, covers, where, by }) => [
       grantNumber(id) === undefined ? '-' : id,
       toSingleLine(covers),
       toSingleLine(where),
       toSingleLine(by),
-    ]),
-  )
-  if (!display.isTerminal) return
-  display.line()
-  display.line('`hermes approvals revoke <id or command>` takes one back.')
+    ],
+    notes: ['`hermes approvals revoke <id or command>` takes one back.'],
+  })
 }
 
 /** Throws `cli/not-found`, `config/…`, `store/…`. */

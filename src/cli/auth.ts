@@ -9,7 +9,7 @@ import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
 import type { CliContext } from './kit/context.ts'
-import { createDisplay, reportEmptyList } from './kit/display.ts'
+import { showList } from './kit/list.ts'
 import { openQuestions } from './kit/questions.ts'
 import { readSettings } from './kit/settings.ts'
 import { openKeys } from './shared/known-keys.ts'
@@ -37,20 +37,20 @@ export async function authList(
   const store = openKeys(await readSettings(context), context.home.authFile)
   const names = provider === undefined ? store.names() : [store.nameOf(provider)]
   const keys = names.flatMap((name) => store.list(name).map((key) => toListed(name, key)))
-  const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(keys)
-  if (keys.length === 0) return reportEmptyList(context, 'There are no keys. `hermes auth add <provider>` stores one.')
-  display.table(
-    ['PROVIDER', 'KEY', 'ID', 'SOURCE', 'STATE', 'TURNS'],
-    keys.map((key) => [
+  showList(context, {
+    json,
+    rows: keys,
+    empty: 'There are no keys. `hermes auth add <provider>` stores one.',
+    headings: ['PROVIDER', 'KEY', 'ID', 'SOURCE', 'STATE', 'TURNS'],
+    cells: (key) => [
       toSingleLine(key.provider),
       toSingleLine(key.label),
       toSingleLine(key.id),
       toSingleLine(key.baseUrl === undefined ? key.source : `${key.source}, for ${key.baseUrl}`),
       { text: toSingleLine(describeState(key)), tone: key.state === 'ok' ? 'good' : 'bad' },
       String(key.turns),
-    ]),
-  )
+    ],
+  })
 }
 
 function toListed(provider: string, { id, label, source, baseUrl, health, requestCount }: Credential): ListedKey {

@@ -93,12 +93,17 @@ function describeTotal({ folders, checkpoints, bytes }: ReturnType<typeof totalO
   return `${checkpoints} checkpoints of ${folders} folders, ${(bytes / megabyte).toFixed(1)} MB`
 }
 
-export async function checkpointsShow(context: CliContext, id: string, { folder }: FolderOption): Promise<void> {
+export async function checkpointsShow(
+  context: CliContext,
+  id: string,
+  { folder, json }: FolderOption & { readonly json: boolean },
+): Promise<void> {
   const checkpoints = await open(context)
   const signal = AbortSignal.timeout(timeoutMs)
   const checkpoint = await find(checkpoints, id, folder, signal)
   const diff = await checkpoints.diff(checkpoint, { mayRead: async () => undefined }, signal)
   const display = createDisplay(context.output, context.environment)
+  if (json) return display.json({ ...checkpoint, diff })
   if (diff === '') return display.line('Nothing has changed since.')
   for (const line of toVisibleLines(diff.trimEnd())) display.line(line)
 }

@@ -52,12 +52,21 @@ export async function cronList(context: CliContext, { json }: { readonly json: b
 }
 
 /** What needs attention. Exit code 1 when the last run of a job failed. */
-export async function cronStatus(context: CliContext): Promise<void> {
+export async function cronStatus(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const { jobs, isRunning } = await readJobs(context)
   const display = createDisplay(context.output, context.environment)
   const failed = jobs.filter(({ last_status }) => !['', 'ok'].includes(last_status))
   const waiting = jobs.filter(({ next_run_at }) => next_run_at !== null)
   const active = jobs.filter(({ state }) => state === 'running')
+  if (failed.length > 0) context.exitCode = 1
+  if (json)
+    return display.json({
+      gateway: isRunning,
+      jobs: jobs.length,
+      waiting: waiting.length,
+      running: active.length,
+      failed,
+    })
   display.line(isRunning ? 'The gateway runs jobs at their times.' : noGateway)
   display.line(
     `${jobs.length} jobs, ${waiting.length} with a next time, ${active.length} that run now, ${failed.length} whose last run failed`,
@@ -66,7 +75,6 @@ export async function cronStatus(context: CliContext): Promise<void> {
     display.line(
       toSingleLine(`  ${job.id}  ${job.name}: ${job.last_error || job.last_delivery_error || job.last_status}`),
     )
-  if (failed.length > 0) context.exitCode = 1
 }
 
 async function readJobs(context: CliContext): Promise<{ readonly jobs: readonly Job[]; readonly isRunning: boolean }> {

@@ -2,23 +2,19 @@
  * `hermes hooks list` and `hermes hooks info`.
  */
 import type { CliContext } from './kit/context.ts'
-import { type Cell, createDisplay, type Display, reportEmptyList } from './kit/display.ts'
+import { type Cell, createDisplay, type Display } from './kit/display.ts'
+import { showList } from './kit/list.ts'
 import { findHook, type KnownHook, loadKnownHooks, withoutSecrets } from './shared/known-hooks.ts'
 
 export async function hooksList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const { daemon, hooks: known, redact } = await loadKnownHooks(context)
   const hooks = known.map((hook) => withoutSecrets(hook, redact))
-  const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(hooks)
-  if (hooks.length === 0) {
-    return reportEmptyList(
-      context,
-      `There are no hooks. \`hermes hooks new <name>\` creates one in ${context.home.hooks}.`,
-    )
-  }
-  display.table(
-    ['HOOK', 'STATE', 'EVENTS', 'LANGUAGE', 'FIRED', 'FAILED', 'DROPPED', 'MEAN', 'P99', 'LAST ERROR'],
-    hooks.map((hook) => [
+  showList(context, {
+    json,
+    rows: hooks,
+    empty: `There are no hooks. \`hermes hooks new <name>\` creates one in ${context.home.hooks}.`,
+    headings: ['HOOK', 'STATE', 'EVENTS', 'LANGUAGE', 'FIRED', 'FAILED', 'DROPPED', 'MEAN', 'P99', 'LAST ERROR'],
+    cells: (hook) => [
       hook.name,
       stateCell(hook),
       hook.events.join(' '),
@@ -29,9 +25,9 @@ export async function hooksList(context: CliContext, { json }: { readonly json: 
       formatMilliseconds(hook.meanMs),
       formatMilliseconds(hook.p99Ms),
       formatLastError(hook),
-    ]),
-  )
-  if (daemon === undefined && display.isTerminal) display.line('\nNo gateway is running, so there are no statistics.')
+    ],
+    notes: daemon === undefined ? ['No gateway is running, so there are no statistics.'] : [],
+  })
 }
 
 export async function hooksInfo(

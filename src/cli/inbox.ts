@@ -6,8 +6,9 @@ import { dropInbox, retryInbox } from '../api/routes/operation.ts'
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/dead-letters.ts'
 import type { Transaction } from '../store/query.ts'
 import type { CliContext } from './kit/context.ts'
-import { type Cell, createDisplay, reportEmptyList } from './kit/display.ts'
+import type { Cell } from './kit/display.ts'
 import { readHomeStore } from './kit/home-store.ts'
+import { showList } from './kit/list.ts'
 import { assertHomeUsable } from './kit/settings.ts'
 import { applyDeadLetterAction } from './shared/dead-letters.ts'
 
@@ -16,26 +17,25 @@ const listLimit = 200
 export async function inboxList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   assertHomeUsable(context)
   const events = readHomeStore(context.home, (reader) => reader.rows(listUnfinishedEvents, { limit: listLimit }), [])
-  const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(events.map(({ payload, ...rest }) => ({ ...rest, text: parseMessageText(payload) })))
   const limitNote = events.length === listLimit ? ` Only the oldest ${listLimit} messages are listed.` : ''
-  if (events.length === 0) return reportEmptyList(context, 'The inbox is empty.')
-  display.table(
-    ['NUMBER', 'STATE', 'ARRIVED', 'FROM', 'TRIES', 'MESSAGE'],
-    events.map(({ seq, state, accepted_at, platform, chat_id, tries, reason, payload }) => [
+  showList(context, {
+    json,
+    rows: events,
+    data: events.map(({ payload, ...rest }) => ({ ...rest, text: parseMessageText(payload) })),
+    empty: 'The inbox is empty.',
+    headings: ['NUMBER', 'STATE', 'ARRIVED', 'FROM', 'TRIES', 'MESSAGE'],
+    cells: ({ seq, state, accepted_at, platform, chat_id, tries, reason, payload }, display) => [
       String(seq),
       formatState(state),
       display.formatTime(accepted_at),
       `${platform}:${chat_id}`,
       `${tries}`,
       reason === null ? parseMessageText(payload) : `${parseMessageText(payload)} — ${reason}`,
-    ]),
-  )
-  if (!display.isTerminal) return
-  display.line()
-  display.line(
-    `Dead letters: \`hermes inbox retry <number>\` tries again, \`hermes inbox drop <number>\` deletes.${limitNote}`,
-  )
+    ],
+    notes: [
+      `Dead letters: \`hermes inbox retry <number>\` tries again, \`hermes inbox drop <number>\` deletes.${limitNote}`,
+    ],
+  })
 }
 
 function formatState(state: string): Cell {

@@ -12,7 +12,7 @@ import { createRedactor } from '../lib/redact.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
 import type { CliContext } from './kit/context.ts'
 import { findRunningDaemon } from './kit/daemon.ts'
-import { createDisplay, reportEmptyList } from './kit/display.ts'
+import { showList } from './kit/list.ts'
 import { readSettings } from './kit/settings.ts'
 import { findServer } from './shared/mcp-connection.ts'
 
@@ -29,20 +29,19 @@ interface ListedServer {
 
 export async function mcpList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const servers = await listServers(context)
-  const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(servers)
-  if (servers.length === 0)
-    return reportEmptyList(context, 'There are no MCP servers. `hermes mcp add <name> --url <address>` adds one.')
-  display.table(
-    ['SERVER', 'STATE', 'TOOLS', 'CONNECTION', 'PROBLEM'],
-    servers.map(({ name, state, tools, connection, problem }) => [
+  showList(context, {
+    json,
+    rows: servers,
+    empty: 'There are no MCP servers. `hermes mcp add <name> --url <address>` adds one.',
+    headings: ['SERVER', 'STATE', 'TOOLS', 'CONNECTION', 'PROBLEM'],
+    cells: ({ name, state, tools, connection, problem }) => [
       name,
       { text: state, tone: state === 'on' ? 'good' : state === 'failing' ? 'bad' : 'dim' },
       state === 'unknown' || state === 'off' ? '' : String(tools.length),
       toSingleLine(connection),
       toSingleLine(problem),
-    ]),
-  )
+    ],
+  })
 }
 
 async function listServers(context: CliContext): Promise<readonly ListedServer[]> {

@@ -37,7 +37,7 @@ export async function memoryStatus(context: CliContext, { json }: JsonOption): P
       files: files.map(({ entries, ...file }) => ({ ...file, entries: entries.length })),
       provider,
       problem,
-      providers: providers.map(({ id, description, state, reason }) => ({ id, description, state, reason })),
+      providers: providers.map(toListed),
     })
   display.table(
     ['FILE', 'STATE', 'ENTRIES', 'USED'],
@@ -61,6 +61,10 @@ function providerLine(provider: string, chosen: KnownPlugin | undefined): string
     return `Provider: ${toSingleLine(provider)}, which no plugin in a folder memory/ is; hermes plugins list shows all`
   const reason = chosen.reason === '' ? '' : `: ${chosen.reason}`
   return toSingleLine(`Provider: ${provider}, ${chosen.state}${reason}`)
+}
+
+function toListed({ id, description, state, reason }: KnownPlugin) {
+  return { id, description, state, reason }
 }
 
 function printProviders(display: Display, providers: readonly KnownPlugin[]): void {
@@ -117,12 +121,14 @@ export async function memoryShow(context: CliContext, target: string | undefined
 }
 
 /** Chooses the provider; without a name, lists those that are installed. Throws `cli/not-found`, `config/…`. */
-export async function memorySetup(context: CliContext, name: string | undefined): Promise<void> {
+export async function memorySetup(context: CliContext, name: string | undefined, { json }: JsonOption): Promise<void> {
   const { plugins } = await loadKnownPlugins(context)
   const providers = plugins.filter(isProvider)
   if (name === undefined) {
+    const display = createDisplay(context.output, context.environment)
+    if (json) return display.json(providers.map(toListed))
     if (providers.length === 0) return reportEmptyList(context, 'No memory provider is installed.')
-    printProviders(createDisplay(context.output, context.environment), providers)
+    printProviders(display, providers)
     context.output.write('\n`hermes memory setup <provider>` chooses one.\n')
     return
   }

@@ -6,8 +6,8 @@ import { dropOutbox, retryOutbox } from '../api/routes/operation.ts'
 import { dropDeadLetter, listDeadLetterRows, retryDeadLetter } from '../outbox/dead-letters.ts'
 import type { Transaction } from '../store/query.ts'
 import type { CliContext } from './kit/context.ts'
-import { createDisplay, reportEmptyList } from './kit/display.ts'
 import { readHomeStore } from './kit/home-store.ts'
+import { showList } from './kit/list.ts'
 import { assertHomeUsable } from './kit/settings.ts'
 import { applyDeadLetterAction } from './shared/dead-letters.ts'
 
@@ -16,23 +16,21 @@ const listLimit = 200
 export async function outboxList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   assertHomeUsable(context)
   const letters = readHomeStore(context.home, (reader) => reader.rows(listDeadLetterRows, { limit: listLimit }), [])
-  const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(letters)
-  if (letters.length === 0) return reportEmptyList(context, 'The outbox has no dead letters.')
-  display.table(
-    ['NUMBER', 'FAILED AT', 'TO', 'TRIES', 'REASON', 'REPLY'],
-    letters.map(({ id, updated_at, platform, chat_id, tries, doubt, error, text }) => [
+  showList(context, {
+    json,
+    rows: letters,
+    empty: 'The outbox has no dead letters.',
+    headings: ['NUMBER', 'FAILED AT', 'TO', 'TRIES', 'REASON', 'REPLY'],
+    cells: ({ id, updated_at, platform, chat_id, tries, doubt, error, text }, display) => [
       String(id),
       display.formatTime(updated_at),
       `${platform}:${chat_id}`,
       `${tries}`,
       { text: `${error ?? 'reason unknown'}${doubt === 1 ? ' (it may have arrived)' : ''}`, tone: 'warn' },
       text,
-    ]),
-  )
-  if (!display.isTerminal) return
-  display.line()
-  display.line('`hermes outbox retry <number>` sends a reply again, `hermes outbox drop <number>` deletes it.')
+    ],
+    notes: ['`hermes outbox retry <number>` sends a reply again, `hermes outbox drop <number>` deletes it.'],
+  })
 }
 
 export async function outboxRetry(context: CliContext, id: number): Promise<void> {

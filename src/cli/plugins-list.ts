@@ -2,7 +2,8 @@
  * `hermes plugins list` and `hermes plugins info`.
  */
 import type { CliContext } from './kit/context.ts'
-import { type Cell, createDisplay, reportEmptyList } from './kit/display.ts'
+import { type Cell, createDisplay } from './kit/display.ts'
+import { showList } from './kit/list.ts'
 import {
   findPlugin,
   formatHookWarnings,
@@ -13,23 +14,18 @@ import {
 
 export async function pluginsList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const { daemon, plugins } = await loadKnownPlugins(context)
-  const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(plugins)
-  if (plugins.length === 0) {
-    return reportEmptyList(
-      context,
-      `There are no plugins. \`hermes plugins new <name>\` creates one in ${context.home.plugins}.`,
-    )
-  }
-  display.table(
-    ['PLUGIN', 'STATE', 'VERSION', 'FROM', 'ABOUT'],
-    plugins.map((plugin) => [plugin.id, stateCell(plugin), plugin.version, plugin.origin, summaryOf(plugin)]),
-  )
-  if (!display.isTerminal) return
-  if (plugins.some(({ state }) => state === 'off')) {
-    display.line('\nA plugin has all permissions of the gateway. `hermes plugins enable <id>` enables one.')
-  }
-  if (daemon === undefined) display.line('\nNo gateway is running, so no plugin is loaded.')
+  const isOneOff = plugins.some(({ state }) => state === 'off')
+  showList(context, {
+    json,
+    rows: plugins,
+    empty: `There are no plugins. \`hermes plugins new <name>\` creates one in ${context.home.plugins}.`,
+    headings: ['PLUGIN', 'STATE', 'VERSION', 'FROM', 'ABOUT'],
+    cells: (plugin) => [plugin.id, stateCell(plugin), plugin.version, plugin.origin, summaryOf(plugin)],
+    notes: [
+      ...(isOneOff ? ['A plugin has all permissions of the gateway. `hermes plugins enable <id>` enables one.'] : []),
+      ...(daemon === undefined ? ['No gateway is running, so no plugin is loaded.'] : []),
+    ],
+  })
 }
 
 export async function pluginsInfo(

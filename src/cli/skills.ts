@@ -12,7 +12,8 @@ import { exitCodes } from '../lib/exit-codes.ts'
 import { writeFileAtomic } from '../lib/files.ts'
 import { toSingleLine, toVisibleLines } from '../lib/visible-text.ts'
 import type { CliContext } from './kit/context.ts'
-import { type Cell, createDisplay, type Display, reportEmptyList } from './kit/display.ts'
+import { type Cell, createDisplay, type Display } from './kit/display.ts'
+import { showList } from './kit/list.ts'
 import { assertHomeUsable } from './kit/settings.ts'
 import { openSkills } from './shared/open-skills.ts'
 
@@ -22,16 +23,16 @@ interface JsonOption {
 
 export async function skillsList(context: CliContext, { json }: JsonOption): Promise<void> {
   const { skills, problems } = await (await openSkills(context)).list()
-  const display = createDisplay(context.output, context.environment)
-  if (json) return display.json(skills.map(toReport))
-  if (skills.length === 0)
-    return reportEmptyList(context, 'There are no skills. `hermes skills new <name>` creates one.')
-  display.table(
-    ['SKILL', 'CATEGORY', 'FROM', 'ABOUT'],
-    skills.map(({ name, category, origin, description }) => [name, category, origin, description]),
-  )
-  if (problems.length > 0 && display.isTerminal)
-    display.line(`\n${problems.length} problem${problems.length === 1 ? '' : 's'}: hermes skills check`)
+  const problemNote = `${problems.length} problem${problems.length === 1 ? '' : 's'}: hermes skills check`
+  showList(context, {
+    json,
+    rows: skills,
+    data: skills.map(toReport),
+    empty: 'There are no skills. `hermes skills new <name>` creates one.',
+    headings: ['SKILL', 'CATEGORY', 'FROM', 'ABOUT'],
+    cells: ({ name, category, origin, description }) => [name, category, origin, description],
+    notes: problems.length > 0 ? [problemNote] : [],
+  })
 }
 
 function toReport({ name, category, origin, description, version, directory, tags, variables }: Skill) {

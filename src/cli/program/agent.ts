@@ -163,6 +163,7 @@ export function addMemoryCommands(root: Command, context: CliContext): void {
     .command('setup [provider]')
     .summary('choose a plugin as the long-term memory')
     .description('Sets `memory.provider` in config.yaml. Without a name it lists the providers that are installed.')
+    .option(json[0], 'without a name: print JSON, for scripts', json[2])
     .action(run(context, async () => (await import('../memory.ts')).memorySetup))
   memory
     .command('off')

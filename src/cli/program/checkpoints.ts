@@ -19,6 +19,7 @@ export function addCheckpointCommands(root: Command, context: CliContext): void 
     .command('show <id>')
     .description('show what has changed since a checkpoint of a folder')
     .option(...folder)
+    .option(...json)
     .action(run(context, async () => (await import('../checkpoints.ts')).checkpointsShow))
   checkpoints
     .command('restore <id> [file]')

@@ -46,6 +46,7 @@ export function addCronCommands(root: Command, context: CliContext): void {
     .command('status')
     .summary('show which jobs need attention')
     .description('Shows how many jobs wait, and those whose last run failed. The exit code is then 1.')
+    .option(...json)
     .action(run(context, async () => (await import('../cron.ts')).cronStatus))
   withJobOptions(
     cron

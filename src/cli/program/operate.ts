@@ -4,8 +4,7 @@
 import { type Command, Option } from 'commander'
 import { logLevels } from '../../lib/log-files.ts'
 import type { CliContext } from '../kit/context.ts'
-import type { LogsOptions } from '../logs.ts'
-import { parseLimit } from './options.ts'
+import { parseLimit, run } from './options.ts'
 
 export function addOperateCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Operate:')
@@ -33,5 +32,5 @@ Examples:
   hermes logs --level warn --since 12h          what went wrong since yesterday evening
   hermes logs --follow --event 'outbox.*'       watch replies being delivered`,
     )
-    .action(async (options: LogsOptions) => (await import('../logs.ts')).logs(context, options))
+    .action(run(context, async () => (await import('../logs.ts')).logs))
 }
