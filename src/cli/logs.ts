@@ -11,7 +11,7 @@ import { createDisplay, reportEmptyList } from './kit/display.ts'
 import { readHomeStore } from './kit/home-store.ts'
 import { assertHomeUsable } from './kit/settings.ts'
 import { parseSince } from './kit/since.ts'
-import { findSession } from './sessions.ts'
+import { findSession } from './shared/find-session.ts'
 
 export interface LogsOptions {
   readonly follow: boolean

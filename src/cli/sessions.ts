@@ -7,13 +7,14 @@ import { formatCost } from '../lib/format-cost.ts'
 import { shorten } from '../lib/shorten.ts'
 import { stripControlCharacters, toSingleLine } from '../lib/visible-text.ts'
 import { listSessions } from '../sessions/session-list.ts'
-import { messagesOfSession, sessionById, sessionByKey, spentInSession } from '../sessions/session-queries.ts'
+import { messagesOfSession, spentInSession } from '../sessions/session-queries.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
 import type { CliContext } from './kit/context.ts'
 import { createDisplay, type Display } from './kit/display.ts'
 import { readHomeStore } from './kit/home-store.ts'
 import { showList } from './kit/list.ts'
 import { assertHomeUsable } from './kit/settings.ts'
+import { findSession } from './shared/find-session.ts'
 
 export interface ListOptions {
   readonly limit: number
@@ -61,11 +62,6 @@ export async function sessionsShow(
 function loadSession(reader: StoreReader, name: string) {
   const session = findSession(reader, name)
   return session && { session, messages: loadMessages(reader, session.id) }
-}
-
-/** A session by its id or its key. */
-export function findSession(reader: StoreReader, name: string) {
-  return reader.rows(sessionById, { id: name })[0] ?? reader.rows(sessionByKey, { key: name })[0]
 }
 
 function loadMessages(reader: StoreReader, id: string) {
