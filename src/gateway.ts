@@ -253,6 +253,7 @@ function messageServices({ lifecycle, context, core, agentRuntime, runCommand, e
       },
     },
     { name: 'http listener', start: endpoints.listen },
+    metricsService({ context, core, endpoints }),
     {
       name: 'address of the daemon',
       daemonOnly: true,
@@ -290,6 +291,21 @@ function messageServices({ lifecycle, context, core, agentRuntime, runCommand, e
       },
     },
   ]
+}
+
+/** Counts from before the first message on. */
+function metricsService({ context, core, endpoints }: Pick<Parts, 'context' | 'core' | 'endpoints'>): Service {
+  let stop: (() => void) | undefined
+  return {
+    name: 'metrics',
+    daemonOnly: true,
+    async start() {
+      if (!context.settings().http.metrics) return
+      const { composeMetrics } = await import('./app/compose-metrics.ts')
+      stop = composeMetrics(context, core, endpoints)
+    },
+    stop: () => stop?.(),
+  }
 }
 
 /** What goes on while messages are answered. */

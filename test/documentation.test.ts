@@ -174,7 +174,10 @@ function configIssues(folder: string, text: string, platforms: readonly Platform
   writeFileAtomic(home.configFile, text, 0o600)
   // All variables in the text are set, as the page requires.
   const names = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name = '']) => name)
-  const environment = readEnvironment(home.envFile, Object.fromEntries(names.map((name) => [name, 'a-value-for-it'])))
+  const environment = readEnvironment(
+    home.envFile,
+    Object.fromEntries(names.map((name) => [name, 'a-value-that-is-set'])),
+  )
   const config = openConfig({
     home,
     environment: () => environment,

@@ -99,7 +99,7 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
   ]
 }
 
-const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_body_mb'] as const
+const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_body_mb', 'http.metrics'] as const
 
 const noTools = { tools: [], group_tools: [] }
 const noToolset = { set: 'agent.disabled_toolsets', value: ['*'], effect: 'the model has no tools' }

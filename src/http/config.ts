@@ -32,6 +32,17 @@ export const httpConfig = {
         .min(16)
         .optional()
         .describe('The bearer token, at least 16 characters. Default: the one in gateway.token of the home directory.'),
+      metrics: z
+        .boolean()
+        .default(false)
+        .describe('Whether GET /metrics serves counters for Prometheus. See docs/how-to/monitor-the-gateway.md.'),
+      metrics_token: z
+        .string()
+        .min(16)
+        .optional()
+        .describe(
+          'The bearer token of GET /metrics, at least 16 characters. It permits nothing else. Default: the token of the gateway.',
+        ),
       max_body_mb: z
         .number()
         .positive()

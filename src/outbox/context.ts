@@ -69,14 +69,20 @@ export interface FinishedMessage {
   readonly messageId?: string
   /** Why it could not be delivered. */
   readonly error?: string
+  /** Failed attempts before this result. */
+  readonly tries: number
 }
+
+/** A new row has none. */
+type FailedTries = Partial<Pick<OutboxRow, 'tries'>>
 
 /** For a row that a platform has accepted. `undefined` for the edit of a message that was delivered before. */
 export function toSentMessage(
   row: Pick<
     OutboxRow,
     'key' | 'platform' | 'account' | 'chat_id' | 'thread_id' | 'session_key' | 'turn_id' | 'kind' | 'op' | 'text'
-  >,
+  > &
+    FailedTries,
   messageId: string | null,
 ): FinishedMessage | undefined {
   if (row.op === 'edit' && row.turn_id === null) return undefined
@@ -92,12 +98,11 @@ export function toFinishedMessage({
   session_key: sessionKey,
   kind,
   text,
-}: Pick<
-  OutboxRow,
-  'key' | 'platform' | 'account' | 'chat_id' | 'thread_id' | 'session_key' | 'kind' | 'text'
->): FinishedMessage {
+  tries = 0,
+}: Pick<OutboxRow, 'key' | 'platform' | 'account' | 'chat_id' | 'thread_id' | 'session_key' | 'kind' | 'text'> &
+  FailedTries): FinishedMessage {
   const target = { platform, account, chatId, ...(threadId === '' || threadId === null ? {} : { threadId }) }
-  return { key, target, sessionKey, kind, text }
+  return { key, target, sessionKey, kind, text, tries }
 }
 
 export type ReplyPolicy = Pick<AccountPolicy, 'replyTo' | 'typing'>

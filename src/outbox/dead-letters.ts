@@ -8,7 +8,7 @@ import { forgetDeadTarget } from './dead-targets.ts'
 import type { Chat, OutboxRow } from './queries.ts'
 
 // Literal SQL because of the partial index; see queries.ts.
-const deadCondition = sql<boolean>`state = 'dead'`
+export const deadCondition = sql<boolean>`state = 'dead'`
 
 /** Dead letters, the newest first. Read-only readers of the database use it as well. */
 export const listDeadLetterRows = query((db, p: { limit: number }) =>

@@ -8,7 +8,7 @@ import type { Target } from '../message/source.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { OutboxState } from '../store/schema.ts'
 
-const openCondition = sql<boolean>`state in ('queued', 'sending', 'unknown')`
+export const openCondition = sql<boolean>`state in ('queued', 'sending', 'unknown')`
 
 /** A chat of one account. Its threads belong to it. */
 export interface Chat {

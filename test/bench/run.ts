@@ -22,6 +22,7 @@ import { load } from './figures/load.ts'
 import { managed } from './figures/managed.ts'
 import { mcpFigure } from './figures/mcp.ts'
 import { loaded, memory, soak } from './figures/memory.ts'
+import { metrics } from './figures/metrics.ts'
 import { permissions } from './figures/permissions.ts'
 import { pictures } from './figures/pictures.ts'
 import { platforms } from './figures/platforms.ts'
@@ -56,6 +57,7 @@ const figures: readonly Figure[] = [
   mcpFigure,
   turn,
   profile,
+  metrics,
   load,
   rate,
   cron,

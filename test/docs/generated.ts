@@ -8,6 +8,7 @@ import { errors } from './generated/errors.ts'
 import { events } from './generated/events.ts'
 import { hermesKeys } from './generated/hermes-keys.ts'
 import { homeFiles } from './generated/home-files.ts'
+import { metrics } from './generated/metrics.ts'
 import { middlewarePoints, middlewareTypes } from './generated/middleware.ts'
 import { pluginContext, pluginTypes } from './generated/plugin-context.ts'
 import { pluginHooks } from './generated/plugin-hooks.ts'
@@ -36,6 +37,7 @@ export async function generatedPages(): Promise<readonly GeneratedPage[]> {
     events: events(),
     'hermes-keys': hermesKeys(),
     'home-files': homeFiles(),
+    metrics: await metrics(),
     'middleware-points': middlewarePoints(),
     'middleware-types': middlewareTypes(),
     'plugin-context': pluginContext(),

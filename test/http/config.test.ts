@@ -12,6 +12,7 @@ it('without configuration the gateway listens only on loopback', () => {
     port: 8642,
     allowed_hosts: [],
     allowed_origins: [],
+    metrics: false,
     max_body_mb: 10,
   })
 })

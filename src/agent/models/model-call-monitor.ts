@@ -1,17 +1,32 @@
 /**
- * Finds model calls that hang while turns wait for them: all concurrent turns are in use, and so many calls have no output.
+ * The model calls that run now. Finds those that hang while turns wait for them: all concurrent turns are in use, and so many calls
+ * have no output.
  */
+import type { JsonObject } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
 
 export interface ModelCallMonitor {
   /** The calls that go on, each as a function that returns the time since its last output. Providers add and delete them. */
   readonly calls: Set<() => number>
+  /** Providers report every call that ends to them. None may throw or wait. */
+  readonly observers: Set<ModelCallObserver>
   /** A turn must wait because `limit` turns run. Cheap; may be called repeatedly. `isSaturated`: whether it still does. */
   turnMustWait(limit: number, isSaturated: () => boolean): void
   /** The number of calls that hang; 0 while other turns can run. */
   blockingCalls(): number
   readonly pictureRefusals: PictureRefusals
 }
+
+export interface ModelCallEnd {
+  /** `ok`, `aborted`, or the kind of the `ModelError`. */
+  readonly result: string
+  /** The response as the vendor sends it. A call that failed has none. */
+  readonly response?: JsonObject
+}
+
+export type ModelCallObserver = (
+  report: ModelCallEnd & { readonly provider: string; readonly model: string; readonly ms: number },
+) => void
 
 /** Models that have refused pictures, although their names say that they see. Forgotten by a restart. */
 export interface PictureRefusals {
@@ -20,7 +35,8 @@ export interface PictureRefusals {
 }
 
 /** What a provider reports of its calls. */
-export type ProviderMonitor = Pick<ModelCallMonitor, 'calls'> & Partial<Pick<ModelCallMonitor, 'pictureRefusals'>>
+export type ProviderMonitor = Pick<ModelCallMonitor, 'calls'> &
+  Partial<Pick<ModelCallMonitor, 'observers' | 'pictureRefusals'>>
 
 /** A call without output for longer than this hangs. */
 const hangingMs = 60_000
@@ -59,6 +75,7 @@ export function createModelCallMonitor({ log }: { readonly log: Logger }): Model
 
   return {
     calls,
+    observers: new Set(),
     turnMustWait(limit, isSaturated) {
       saturation = { limit, isSaturated }
       schedule()

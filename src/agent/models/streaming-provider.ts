@@ -12,6 +12,7 @@ import {
   type ProviderErrorContext,
   parseChunkFailure,
 } from './map-provider-error.ts'
+import type { ModelCallEnd } from './model-call-monitor.ts'
 import { withoutForeignItems } from './normalize-messages.ts'
 import { ModelError, type Provider } from './provider.ts'
 import { type ProviderOptions, providerErrorContext, type StreamLimits } from './provider-options.ts'
@@ -49,6 +50,7 @@ export function createStreamingProvider(format: WireFormat, send: ModelTransport
         aggregator: createAggregator(),
         isProgress: format.isProgress,
         monitor: options.monitor,
+        provider: name,
         context,
       }),
     createCollector: () => createChunkCollector(createAggregator()),
@@ -65,6 +67,7 @@ interface StreamResponseOptions {
   readonly aggregator: ResponseAggregator
   readonly isProgress: WireFormat['isProgress']
   readonly monitor: ProviderOptions['monitor']
+  readonly provider: string
   readonly context: ProviderErrorContext
 }
 
@@ -77,7 +80,10 @@ async function* streamResponse(options: StreamResponseOptions): AsyncGenerator<J
   const context = withHeaderSecrets(options.context, wire)
   const totalMs = limits.totalTimeoutMs
   const timeout = startCallTimeout(signal, { idleMs, totalMs })
-  options.monitor?.calls.add(timeout.idleMs)
+  const { provider, request, monitor } = options
+  const begunAt = performance.now()
+  monitor?.calls.add(timeout.idleMs)
+  let end: ModelCallEnd = { result: 'aborted' }
   let reader: SseReader | undefined
   try {
     const response = await options.send(wire, { signal: timeout.signal, timeoutMs: idleMs + 60_000 })
@@ -98,23 +104,32 @@ async function* streamResponse(options: StreamResponseOptions): AsyncGenerator<J
     await drainReader(reader)
     // An aborted stream can end like a complete one; the response of an interrupted turn must not count as complete.
     if (signal.aborted) throw toAbortError(signal)
+    end = { result: 'ok', response: result }
     return result
   } catch (error) {
     if (signal.aborted) throw toAbortError(signal)
-    if (timeout.exceeded === 'idleMs') {
-      throw new ModelError('timeout', `${context.host} sent no output for ${inSeconds(idleMs)}.`)
-    }
-    if (timeout.exceeded === 'totalMs') {
-      const message = `${context.host} did not complete its response within ${inSeconds(totalMs)} (agent.model_call_timeout).`
-      throw new ModelError('timeout', message, { maxTries: 2 })
-    }
-    throw mapProviderError(error, context)
+    const failure = timeoutError(timeout.exceeded, { host: context.host, idleMs, totalMs })
+    const thrown = failure ?? mapProviderError(error, context)
+    end = { result: thrown.kind }
+    throw thrown
   } finally {
     timeout.stop()
-    options.monitor?.calls.delete(timeout.idleMs)
+    monitor?.calls.delete(timeout.idleMs)
+    for (const observe of monitor?.observers ?? [])
+      observe({ ...end, provider, model: request.model, ms: performance.now() - begunAt })
     // A consumer that leaves the loop reaches this too. Cancelling an incomplete body closes its connection.
     await reader?.cancel()
   }
+}
+
+function timeoutError(
+  exceeded: 'idleMs' | 'totalMs' | undefined,
+  { host, idleMs, totalMs }: { readonly host: string; readonly idleMs: number; readonly totalMs: number },
+): ModelError | undefined {
+  if (exceeded === 'idleMs') return new ModelError('timeout', `${host} sent no output for ${inSeconds(idleMs)}.`)
+  if (exceeded !== 'totalMs') return undefined
+  const message = `${host} did not complete its response within ${inSeconds(totalMs)} (agent.model_call_timeout).`
+  return new ModelError('timeout', message, { maxTries: 2 })
 }
 
 function inSeconds(ms: number): string {

@@ -19,12 +19,17 @@ export interface GatewayEventsDeps {
   readonly log: Logger
 }
 
-/** Sees what happens on every platform, also on those whose gateway events hooks do not receive. Must neither throw nor wait. */
+/**
+ * Sees what happens on every platform, also on those whose gateway events hooks do not receive. Each function is optional. None
+ * may throw or wait.
+ */
 export interface GatewayObserver {
-  readonly event: HookEventListener
-  activity(turn: Turn, activity: TurnActivity): void
+  readonly event?: HookEventListener
+  activity?(turn: Turn, activity: TurnActivity): void
   /** @param slot the time for which the job runs, ms */
-  jobFired(job: { readonly id: string; readonly name: string }, slot: number): void
+  jobFired?(job: { readonly id: string; readonly name: string }, slot: number): void
+  /** A message was delivered or became a dead letter. */
+  finished?(message: FinishedMessage): void
 }
 
 export interface GatewayEvents {
@@ -32,8 +37,8 @@ export interface GatewayEvents {
   emitsEvents(source: Pick<SessionSource, 'platform'>): boolean
   /** Adds an observer until the returned function is called. While there is none, nothing is done for it. */
   observe(observer: GatewayObserver): () => void
-  readonly activity: GatewayObserver['activity']
-  readonly jobFired: GatewayObserver['jobFired']
+  readonly activity: NonNullable<GatewayObserver['activity']>
+  readonly jobFired: NonNullable<GatewayObserver['jobFired']>
   /** Notifies hooks and listeners. */
   readonly emit: HookEventListener
   /** The hooks are made later: they send messages, and messages are events. */
@@ -58,7 +63,7 @@ export function createGatewayEvents({ listeners, emitsEvents, log }: GatewayEven
     }
   }
   const emit: HookEventListener = (name, context) => {
-    for (const observer of observers) observer.event(name, context)
+    for (const observer of observers) observer.event?.(name, context)
     if (observers.size > 0 && !isForHooks(context, emitsEvents)) return
     hooks?.emit(name, context)
     notifyListeners(name, context)
@@ -70,10 +75,10 @@ export function createGatewayEvents({ listeners, emitsEvents, log }: GatewayEven
       return () => void observers.delete(observer)
     },
     activity(turn, activity) {
-      for (const observer of observers) observer.activity(turn, activity)
+      for (const observer of observers) observer.activity?.(turn, activity)
     },
     jobFired(job, slot) {
-      for (const observer of observers) observer.jobFired(job, slot)
+      for (const observer of observers) observer.jobFired?.(job, slot)
     },
     emit,
     connectHooks(connected) {
@@ -81,6 +86,7 @@ export function createGatewayEvents({ listeners, emitsEvents, log }: GatewayEven
     },
     notifyListeners,
     messageFinished(message) {
+      for (const observer of observers) observer.finished?.(message)
       if (emitsEvents(message.target)) emitDeliveryEvent(message, emit)
     },
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { after, before, describe, it } from 'node:test'
+import type { ProviderMonitor } from '../../../src/agent/models/model-call-monitor.ts'
 import { createOpenAiChatProvider } from '../../../src/agent/models/openai/openai-providers.ts'
 import { ModelError } from '../../../src/agent/models/provider.ts'
 import { createProviderOptions, type StreamLimits } from '../../../src/agent/models/provider-options.ts'
@@ -54,8 +55,18 @@ describe('a call over a real connection', () => {
 
   it('a call is monitored until it ends', async () => {
     const open = new Set<() => number>()
+    const ends: string[] = []
+    const monitor: ProviderMonitor = {
+      calls: open,
+      observers: new Set([
+        ({ provider, model, result, response, ms }) => {
+          assert.ok(ms >= 0)
+          ends.push(`${provider} ${model} ${result} ${response !== undefined}`)
+        },
+      ]),
+    }
     const provider = createOpenAiChatProvider(
-      createProviderOptions({ name: 'openai', apiKey: '', baseUrl: server.baseUrl, monitor: { calls: open } }),
+      createProviderOptions({ name: 'openai', apiKey: '', baseUrl: server.baseUrl, monitor }),
     )
     const during: number[] = []
     await runCall(provider, provider.buildRequest(contractInput), undefined, () => {
@@ -66,6 +77,8 @@ describe('a call over a real connection', () => {
     server.enqueue({ error: { status: 503 } })
     await assert.rejects(runCall(provider, provider.buildRequest(contractInput)))
     assert.equal(open.size, 0)
+    const { model } = contractInput
+    assert.deepEqual(ends, [`openai ${model} ok true`, `openai ${model} overloaded false`])
   })
 
   it('sends no key when none is configured', async () => {

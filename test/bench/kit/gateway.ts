@@ -41,7 +41,7 @@ export function withGateway<T>(settings: GatewaySettings, work: (gateway: BenchG
 provider: openai
 base_url: ${settings.modelUrl ?? 'http://127.0.0.1:9/v1'}
 api_key: none
-http: { port: 0 }
+${settings.config.includes('http:') ? '' : 'http: { port: 0 }'}
 auxiliary: { title_generation: { enabled: false } }
 ${settings.config.includes('display:') ? '' : 'display: { busy_input_mode: queue }'}
 ${settings.config}
