@@ -131,7 +131,7 @@ const folderOrder: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['commands'],
   ],
   api: [['shapes', 'services.ts'], ['route.ts'], ['handlers'], ['routes']],
-  cli: [['kit'], ['shared'], ['checks', 'import'], ['profiles', 'models']],
+  cli: [['kit'], ['shared', 'service'], ['checks', 'import'], ['profiles', 'models']],
   clients: [
     ['chat', 'mcp-server'],
     ['acp', 'batch', 'tui'],

@@ -25,7 +25,7 @@ export interface GatewayOptions {
   /** The command line that runs this program, for the `hermes` that commands of the agent find. */
   readonly commandLine: readonly string[]
   readonly log: {
-    readonly stream?: LogStream
+    readonly stream?: LogStream | undefined
     readonly pretty: boolean
     readonly level?: LogLevel
   }

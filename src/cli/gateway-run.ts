@@ -15,12 +15,14 @@ import { installSignalHandlers } from './kit/signals.ts'
 export interface GatewayRunOptions {
   readonly strict: boolean
   readonly acceptHooks?: boolean
+  /** Writes the log to its files only. */
+  readonly quiet?: boolean
 }
 
 /** Resolves when the daemon has stopped. Throws when it cannot start. */
 export async function gatewayRun(
   context: CliContext,
-  { strict, acceptHooks = false }: GatewayRunOptions,
+  { strict, acceptHooks = false, quiet = false }: GatewayRunOptions,
 ): Promise<void> {
   const { home } = context
   const stopping = Promise.withResolvers<void>()
@@ -68,7 +70,7 @@ export async function gatewayRun(
       commandLine: context.program,
       strict,
       acceptHooks,
-      log: { stream: context.errors, pretty: context.errors.isTTY === true },
+      log: { stream: quiet ? undefined : context.errors, pretty: context.errors.isTTY === true },
       runAsPlugin: errorHandlers.runAsPlugin,
       onShutdownRequest: stop,
       onRestartRequest: restart,

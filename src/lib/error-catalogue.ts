@@ -511,6 +511,18 @@ export const errorCatalogue = {
     hint: '`hermes outbox list` shows it with the reason; `hermes outbox retry <number>` tries again.',
     formerCode: 'outbox/dead',
   },
+  'service/unavailable': {
+    meaning: 'This machine has no service manager that the gateway can use.',
+    hint: 'systemd (Linux) and launchd (macOS) are supported. Elsewhere, let your own service manager run `hermes gateway run`.',
+  },
+  'service/failed': {
+    meaning: 'The service manager refused a command.',
+    hint: 'The message contains its words. `hermes service status` shows what is there; a second try is safe.',
+  },
+  'service/foreign': {
+    meaning: 'Another program has a service of this name. Nothing was changed.',
+    hint: 'Remove that service with the program that has installed it (Hermes Agent: its own `gateway uninstall`), or delete the file, and try again.',
+  },
   'cli/usage': {
     meaning: 'The command line is invalid.',
     hint: 'Run the command with --help.',

@@ -17,6 +17,7 @@ export function addGatewayCommands(root: Command, context: CliContext): void {
     )
     .option('--strict', 'exit with code 78 when the configuration is invalid', false)
     .option('--accept-hooks', 'run the programs under `hooks` of config.yaml without consent', false)
+    .option('--quiet', 'write the log to logs/ of the home only', false)
     .action(run(context, async () => (await import('../gateway-run.ts')).gatewayRun))
   addStatusCommand(gateway, context)
   gateway

@@ -29,6 +29,7 @@ const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   middleware: 'Managed calls and middleware',
   outbox: 'Outgoing replies',
   delivery: 'Messages to a target',
+  service: 'The service',
   cli: 'The command line',
 }
 
