@@ -392,7 +392,7 @@ const rules: Readonly<Record<string, { readonly pattern: RegExp; readonly except
     // A line that ends with `() {` begins a function of a shell script in a template.
     pattern: /^(?:[\w$]+(?:\.[\w$]+)*\((?!\) \{$)|await |void |new |for (?:await )?\(|if \(|while \(|process\.)/m,
     except:
-      /-(?:thread|worker|child)\.(?:ts|mjs)$|^src\/(?:main|hosts\/node\/[\w-]+|agent\/sandbox\/inside\/[\w-]+)\.mjs$|^src\/packages\/write-(?:sdk-types|manifest-values)\.ts$|^platforms\/web\/page\//,
+      /-(?:thread|worker|child)\.(?:ts|mjs)$|^src\/(?:main|hosts\/node\/[\w-]+|agent\/sandbox\/inside\/[\w-]+)\.mjs$|^src\/packages\/write-(?:sdk-types|manifest-values|package)\.ts$|^platforms\/web\/page\//,
   },
   // Elsewhere a fact about a provider is a member of its entry in the catalogue. The import names the providers of other products,
   // and the offline demonstration is no vendor.

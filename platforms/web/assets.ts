@@ -106,9 +106,6 @@ function isMarkdownModule(name: string): boolean {
  * manifest, because the gateway may run a bundled copy of the module that only Node understands.
  */
 function pathOf(name: string): string {
-  const url =
-    name === 'marked.js'
-      ? new URL('lib/marked.esm.js', import.meta.resolve('marked/package.json'))
-      : new URL(`page/${name}`, import.meta.url)
+  const url = name === 'marked.js' ? import.meta.resolve('marked') : new URL(`page/${name}`, import.meta.url)
   return fileURLToPath(url)
 }

@@ -77,7 +77,8 @@ export interface InstallationReport {
 }
 
 export interface Installation {
-  readonly kind: 'container' | 'checkout' | 'copy'
+  /** `package`: npm installed it. */
+  readonly kind: 'container' | 'checkout' | 'package' | 'copy'
   /** The folder of the installation. */
   readonly root: string
   /** The version of Node. */

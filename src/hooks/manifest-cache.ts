@@ -23,8 +23,8 @@ interface CachedManifest {
   readonly manifest: HookManifest
 }
 
-/** A change of these files invalidates the cache. */
-const parserSources = ['./manifest.ts', './manifest-cache.ts'].map((file) =>
+/** A change of these files invalidates the cache. A package has its manifest alone. */
+const parserSources = ['./manifest.ts', './manifest-cache.ts', '../../package.json'].map((file) =>
   fileURLToPath(new URL(file, import.meta.url)),
 )
 

@@ -1,32 +1,21 @@
 /**
- * Prepares an installation (`npm ci`): bundles each runtime package into one file and fills the compile cache.
+ * Bundles each runtime package into one file.
  *
  * A package of three hundred small files must be read at every start and keeps a record per module in memory. One
  * bundled file with a compile cache costs a tenth of the time and half the memory (docs/explanation/performance.md).
- * Our own sources are not bundled. Nothing here fails an installation: without the results the gateway only starts
- * more slowly.
  */
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import {
-  bundleDirectory,
-  bundledPackages,
-  bundleFileName,
-  bundleMarkerName,
-  compileCacheDirectory,
-} from './bundled-packages.mjs'
-
-const outdir = fileURLToPath(bundleDirectory)
+import { build } from 'esbuild'
+import { bundleDirectory, bundledPackages, bundleFileName, bundleMarkerName } from './bundled-packages.mjs'
 
 /** Packages in CommonJS call `require`. A package may import `createRequire` itself, so the name here is another one. */
 const bundleRequire =
   "import { createRequire as requireOfBundle } from 'node:module'; const require = requireOfBundle(import.meta.url);"
 
-async function bundle() {
+/** @param {string} outdir is emptied */
+export async function bundlePackages(outdir) {
   await rm(outdir, { recursive: true, force: true })
-  const { build } = await import('esbuild')
   /** @satisfies {import('esbuild').BuildOptions} */
   const common = {
     outdir,
@@ -144,45 +133,3 @@ function entryPointSource(path, names) {
 
 /** Exports of a CommonJS package beside its own names. */
 const reservedExports = new Set(['default', '__esModule', 'module.exports'])
-
-/**
- * Starts the daemon once in a temporary home. The sources are missing where only packages are installed, as in a stage of
- * an image. A directory that this leaves empty is filled by the first start.
- */
-async function fillCompileCache() {
-  // Compiled code runs instead of the sources, so only its owner may write it.
-  await mkdir(compileCacheDirectory, { recursive: true, mode: 0o700 })
-  if (!existsSync(new URL('../main.mjs', import.meta.url))) return
-  const script = fileURLToPath(new URL('warm-compile-cache.mjs', import.meta.url))
-  const { status, stderr } = spawnSync(process.execPath, [script, fileURLToPath(compileCacheDirectory), '--quick'], {
-    encoding: 'utf8',
-    timeout: fillTimeoutMs,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  if (status !== 0) throw new Error(stderr.trim().split('\n').at(-1) || 'it took too long')
-}
-
-/** It takes about two seconds. */
-const fillTimeoutMs = 15_000
-
-/**
- * @param {string} consequence
- * @param {unknown} error
- */
-function warn(consequence, error) {
-  process.stderr.write(`hermes-gateway: ${consequence} ${error instanceof Error ? error.message : ''}\n`)
-}
-
-try {
-  await bundle()
-} catch (error) {
-  await rm(outdir, { recursive: true, force: true })
-  // Code that runs: no other user may write it, whatever the umask is.
-  await mkdir(outdir, { recursive: true, mode: 0o755 })
-  warn('Packages could not be bundled; the gateway will start more slowly.', error)
-}
-try {
-  await fillCompileCache()
-} catch (error) {
-  warn('The compile cache could not be filled; the first start will be slower.', error)
-}

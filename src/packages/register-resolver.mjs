@@ -7,5 +7,5 @@ import { bundledPackageUrls } from './bundled-packages.mjs'
 import { createResolver } from './resolver.mjs'
 
 export function registerResolver() {
-  registerHooks({ resolve: createResolver({ source: new URL('../', import.meta.url), packed: bundledPackageUrls() }) })
+  registerHooks({ resolve: createResolver(bundledPackageUrls()) })
 }

@@ -4,28 +4,29 @@
  */
 
 /**
- * @param {object} options
- * @param {URL} options.source the directory of `sdk.ts`
- * @param {ReadonlyMap<string, string>} options.packed package name -> file URL
+ * @param {ReadonlyMap<string, string>} bundledPackages package name -> file URL
  * @returns {import('node:module').ResolveHookSync}
  */
-export function createResolver({ source: sourceDirectory, packed: bundledPackages }) {
+export function createResolver(bundledPackages) {
+  const gateway = new URL('../../', import.meta.url).href
+  const sdk = new URL('../sdk.ts', import.meta.url).href
   const sdkEntryPoints = new Map([
-    ['#sdk', new URL('sdk.ts', sourceDirectory).href],
-    ['hermes-gateway/sdk', new URL('sdk.ts', sourceDirectory).href],
-    ['#sdk/testing', new URL('../test/kit/testing.ts', sourceDirectory).href],
+    ['#sdk', sdk],
+    ['hermes-gateway/sdk', sdk],
+    ['#sdk/testing', new URL('../../test/kit/testing.ts', import.meta.url).href],
   ])
-  const installation = new URL('../', sourceDirectory).href
   return (specifier, context, nextResolve) => {
     if (specifier.startsWith('node:')) return { url: specifier, format: 'builtin', shortCircuit: true }
-    // A package may have a private import of the same name, and its own version of a package.
-    if (context.parentURL?.includes('/node_modules/') === true) return nextResolve(specifier, context)
+    // A package may have a private import of the same name, and its own version of a package. The gateway may be one.
+    const parent = context.parentURL ?? ''
+    const path = parent.startsWith(gateway) ? `/${parent.slice(gateway.length)}` : parent
+    if (path.includes('/node_modules/')) return nextResolve(specifier, context)
     const sdkEntryPoint = sdkEntryPoints.get(specifier)
-    if (sdkEntryPoint !== undefined) return { url: sdkEntryPoint, format: 'module-typescript', shortCircuit: true }
+    if (sdkEntryPoint !== undefined) return { url: sdkEntryPoint, shortCircuit: true }
     const file = bundledPackages.get(specifier)
     if (file !== undefined) return { url: file, format: 'module', shortCircuit: true }
     return (
-      ownFile(specifier, context.parentURL, installation) ??
+      ownFile(specifier, context.parentURL, gateway) ??
       withVersionOfParent(nextResolve(specifier, context), specifier, context.parentURL)
     )
   }
@@ -36,11 +37,11 @@ export function createResolver({ source: sourceDirectory, packed: bundledPackage
  * nearest `package.json` first, which is a tenth of the work of a start.
  * @param {string} specifier
  * @param {string | undefined} parentUrl
- * @param {string} installation
+ * @param {string} gateway the URL of the installation
  * @returns {import('node:module').ResolveFnOutput | undefined} undefined for other modules
  */
-function ownFile(specifier, parentUrl, installation) {
-  const isOwn = specifier.startsWith('.') && parentUrl?.startsWith(installation) === true && !parentUrl.includes('?')
+function ownFile(specifier, parentUrl, gateway) {
+  const isOwn = specifier.startsWith('.') && parentUrl?.startsWith(gateway) === true && !parentUrl.includes('?')
   const format = isOwn ? ownFormats[specifier.slice(specifier.lastIndexOf('.') + 1)] : undefined
   return format === undefined ? undefined : { url: new URL(specifier, parentUrl).href, format, shortCircuit: true }
 }

@@ -2,20 +2,17 @@
  * Loads the environments that come with the gateway. Each is a plugin of `plugins/environments`, which `terminal.backend` names:
  * it works without the other plugins and without a daemon, as `hermes doctor` needs it, and in safe mode.
  */
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { EnvironmentKind } from '../agent/environments/kind.ts'
 import type { PluginContext } from './contract.ts'
-
-const directory = fileURLToPath(new URL('../../plugins/environments', import.meta.url))
 
 /** The part of the context that such a plugin receives. */
 type EnvironmentContext = Pick<PluginContext, 'registerEnvironment'>
 
 /** Rejects with the error of the plugin. @param name of a bundled kind */
 export async function loadBundledEnvironment(name: string): Promise<EnvironmentKind> {
-  const module: unknown = await import(pathToFileURL(join(directory, name, 'index.ts')).href)
-  if (!isPlugin(module)) throw new TypeError(`${join(directory, name)} has no function register.`)
+  const { href } = new URL(`../../plugins/environments/${name}/index.ts`, import.meta.url)
+  const module: unknown = await import(href)
+  if (!isPlugin(module)) throw new TypeError(`${href} has no function register.`)
   let kind: EnvironmentKind | undefined
   module.register({
     registerEnvironment(registered, given) {
@@ -23,7 +20,7 @@ export async function loadBundledEnvironment(name: string): Promise<EnvironmentK
       return { name: registered, remove: () => false }
     },
   })
-  if (kind === undefined) throw new TypeError(`${join(directory, name)} registers no environment.`)
+  if (kind === undefined) throw new TypeError(`${href} registers no environment.`)
   return kind
 }
 

@@ -9,8 +9,7 @@ import { createResolver } from '../../src/packages/resolver.mjs'
 import { loadFromBundle } from '../kit/load-gateway-bundle.mjs'
 
 const { home, bundle, ...first } = JSON.parse(process.argv[2] ?? '{}')
-const source = new URL('../../src/', import.meta.url)
-registerHooks({ resolve: createResolver({ source, packed: bundledPackageUrls() }) })
+registerHooks({ resolve: createResolver(bundledPackageUrls()) })
 if (bundle !== undefined) loadFromBundle(bundle)
 
 const { startGateway } = await import('../../src/gateway.ts')

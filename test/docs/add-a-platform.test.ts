@@ -74,7 +74,7 @@ const source = new URL('../../src/', import.meta.url)
 const { createResolver } = await import(new URL('packages/resolver.mjs', source).href)
 
 /** Makes `#sdk` available to modules outside the repository, as `main.mjs` does for a daemon. */
-const registerSdk = () => registerHooks({ resolve: createResolver({ source, packed: new Map() }) })
+const registerSdk = () => registerHooks({ resolve: createResolver(new Map()) })
 
 test('the platform of the how-to page replies only to allowed users, and lets others pair', async (t) => {
   const registration = registerSdk()

@@ -23,7 +23,7 @@ const { createResolver } = await import(new URL('packages/resolver.mjs', source)
 /** Makes `#sdk` and its packages available to modules outside the repository, as `main.mjs` does for a daemon. */
 function registerSdk(t: TestContext): void {
   const registration = registerHooks({
-    resolve: createResolver({ source, packed: new Map([['zod', import.meta.resolve('zod')]]) }),
+    resolve: createResolver(new Map([['zod', import.meta.resolve('zod')]])),
   })
   t.after(() => registration.deregister())
 }

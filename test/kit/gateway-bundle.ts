@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const builder = fileURLToPath(new URL('./build-gateway-bundle.mjs', import.meta.url))
 // It is not below `node_modules`, where the packages of the gateway are resolved in another way.
-const directory = join(root, 'dist', 'test-gateway')
+const directory = join(root, '.test-gateway')
 
 /** The sources that a process imports by name, or the gateway by a computed name. */
 const entries = {

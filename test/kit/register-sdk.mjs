@@ -6,5 +6,4 @@ import { registerHooks } from 'node:module'
 import { bundledPackageUrls } from '../../src/packages/bundled-packages.mjs'
 import { createResolver } from '../../src/packages/resolver.mjs'
 
-const source = new URL('../../src/', import.meta.url)
-registerHooks({ resolve: createResolver({ source, packed: bundledPackageUrls() }) })
+registerHooks({ resolve: createResolver(bundledPackageUrls()) })

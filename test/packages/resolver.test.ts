@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempHome } from '../kit/temp-home.ts'
@@ -54,12 +54,13 @@ test('a file of the gateway is the same module for a relative path and for an ab
 
 /** Imports `src/entry.ts` of a folder as a file of an installation there. `message` is empty if that works. */
 async function importWithin(folder: string): Promise<{ message: string }> {
-  const resolver = new URL('../../src/packages/resolver.mjs', import.meta.url).href
+  mkdirSync(join(folder, 'src', 'packages'))
+  copyFileSync(new URL('../../src/packages/resolver.mjs', import.meta.url), join(folder, 'src/packages/resolver.mjs'))
   writeFileSync(
     join(folder, 'main.mjs'),
     `import { registerHooks } from 'node:module'
-     import { createResolver } from ${JSON.stringify(resolver)}
-     registerHooks({ resolve: createResolver({ source: new URL('./src/', import.meta.url), packed: new Map() }) })
+     import { createResolver } from './src/packages/resolver.mjs'
+     registerHooks({ resolve: createResolver(new Map()) })
      await import('./src/entry.ts').catch((error) => process.stdout.write(error.message))`,
   )
   return {

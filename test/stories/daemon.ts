@@ -31,14 +31,17 @@ export interface DaemonOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** A program that runs the command line: `['prlimit', '--fsize=1000000']`. */
   readonly through?: readonly string[]
+  /** The file of another program. Default: the one of the sources. */
+  readonly main?: string
 }
 
-const main = fileURLToPath(new URL('../../src/main.mjs', import.meta.url))
+const sources = fileURLToPath(new URL('../../src/main.mjs', import.meta.url))
 
 /** The daemon is killed when the test ends. */
 export function startDaemon(t: TestContext, home: string, options: DaemonOptions = {}): Daemon {
-  const { args = ['gateway', 'run'], environment = {}, through = [] } = options
-  const [command = '', ...commandArgs] = [...through, process.execPath, ...daemonFlags, ...bundleFlags(), main, ...args]
+  const { args = ['gateway', 'run'], environment = {}, through = [], main } = options
+  const program = main === undefined ? [...bundleFlags(), sources] : [main]
+  const [command = '', ...commandArgs] = [...through, process.execPath, ...daemonFlags, ...program, ...args]
   const child = spawn(command, commandArgs, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...childEnvironment(home), ...daemonAllocator, HERMES_HOME: home, ...environment },

@@ -14,6 +14,8 @@ export async function update(_context: CommandContext, report: InstallationRepor
       return `${version} It runs in a container: build or pull the newer image and start the container again. ${after}`
     case 'checkout':
       return `${version} To update it, run on its machine:\n\n\`\`\`sh\ncd ${root}\nhermes gateway stop\ngit pull\nnpm ci\nnpm start\n\`\`\`\n\n${after}`
+    case 'package':
+      return `${version} To update it, run on its machine:\n\n\`\`\`sh\nhermes gateway stop\nnpm install --global hermes-gateway@latest\nhermes gateway run\n\`\`\`\n\n${after}`
     case 'copy':
       return `${version} It was installed without git in \`${root}\`. Stop it, replace that folder by the newer version, run \`npm ci\` there and start it. ${after}`
   }

@@ -15,10 +15,15 @@ export function describeInstallation(
 ): Installation {
   const isContainer = existsSync('/.dockerenv') || existsSync('/run/.containerenv')
   return {
-    kind: isContainer ? 'container' : existsSync(join(root, '.git')) ? 'checkout' : 'copy',
+    kind: isContainer ? 'container' : kindOfFolder(root),
     root,
     node: process.versions.node,
     machine: `${type()} ${release()} ${arch()}`,
     logFile: join(logs, 'gateway.log'),
   }
+}
+
+function kindOfFolder(root: string): Installation['kind'] {
+  if (existsSync(join(root, '.git'))) return 'checkout'
+  return /[\\/]node_modules[\\/]/.test(root) ? 'package' : 'copy'
 }

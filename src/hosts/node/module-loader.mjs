@@ -16,7 +16,7 @@ export function createModuleLoader(cacheFolder) {
   const imports = new Map()
   const exported = new Map()
 
-  const resolveName = createResolver({ source, packed: bundledPackageUrls() })
+  const resolveName = createResolver(bundledPackageUrls())
   const resolve = (specifier, context, next) => {
     const found = resolveName(specifier, context, next)
     if (isHandlerFile(found.url) && context.parentURL !== undefined) {

@@ -10,7 +10,7 @@ import { createRecordingContext } from '../../kit/recording-context.ts'
 import { handleRequest } from './child-requests.ts'
 
 const source = new URL('../../../src/', import.meta.url)
-registerHooks({ resolve: createResolver({ source, packed: bundledPackageUrls() }) })
+registerHooks({ resolve: createResolver(bundledPackageUrls()) })
 await import(new URL('sdk.ts', source).href)
 
 const { name, options } = z

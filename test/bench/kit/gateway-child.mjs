@@ -17,9 +17,7 @@ const { home, instantModel, shipped } = z
   .object({ home: z.string(), instantModel: z.boolean().default(false), shipped: z.boolean().default(false) })
   .parse(JSON.parse(process.argv[2] ?? '{}'))
 
-registerHooks({
-  resolve: createResolver({ source: new URL('../../../src/', import.meta.url), packed: bundledPackageUrls() }),
-})
+registerHooks({ resolve: createResolver(bundledPackageUrls()) })
 if (instantModel) {
   const instant = new URL('./instant-openai.ts', import.meta.url).href
   registerHooks({

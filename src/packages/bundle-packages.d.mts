@@ -1,0 +1,2 @@
+/** @param outdir is emptied */
+export function bundlePackages(outdir: string): Promise<void>
