@@ -50,5 +50,5 @@ function exists(command: string, known: ReadonlyMap<string, ReadonlySet<string>>
 function npmExists(words: readonly string[], scripts: readonly string[]): boolean {
   const [, verb = '', ...rest] = words
   if (verb === 'run') return scripts.includes(rest.find((word) => !word.startsWith('-')) ?? '')
-  return verb === 'ci' || (verb === 'install' && rest.length > 0) || scripts.includes(verb)
+  return verb === 'ci' || verb === 'pack' || (verb === 'install' && rest.length > 0) || scripts.includes(verb)
 }
