@@ -9,34 +9,22 @@
 ARG NODE=24.21-trixie-slim@sha256:8ec5d7557396cfe32d21c3f9c13072355ceab22b584578ca4bb28af31120cffe
 
 FROM node:${NODE} AS build
-WORKDIR /app
-# Packages are installed first, because they change less often than the sources. The script `prepare` bundles each package
-# into one file.
+WORKDIR /build
+# Packages are installed first, because they change less often than the sources.
 COPY package.json package-lock.json .npmrc ./
-COPY src/packages/ src/packages/
-RUN npm ci
+RUN npm ci --ignore-scripts
 COPY . .
-# The image keeps only the bundled packages, the one module that the page loads without a bundle, and what controls a browser
-# (browser.cdp_url; there is none in the image).
-RUN test -e node_modules/.hermes/complete && \
-    node src/packages/write-sdk-types.ts && \
-    node src/packages/write-manifest-values.ts && \
-    mkdir -p kept/marked/lib hooks plugins .cache && \
-    cp -r node_modules/.hermes kept/ && \
-    cp node_modules/marked/package.json node_modules/marked/LICENSE* kept/marked/ && \
-    cp node_modules/marked/lib/marked.esm.js kept/marked/lib/ && \
-    cp -r node_modules/playwright-core kept/ && \
-    rm -rf kept/playwright-core/types kept/playwright-core/lib/vite kept/playwright-core/lib/tools && \
-    rm -rf node_modules package-lock.json .npmrc tsconfig.json && \
-    mv kept node_modules && \
-    chmod -R a=rX,u+w . && \
-    chmod a+x src/main.mjs && \
-    chmod a+w .cache
-# The compile cache is filled once, for every start, by the user who runs the gateway: Node has one cache per user.
-USER 10001:10001
-RUN node src/packages/warm-compile-cache.mjs /app/.cache
-USER root
-RUN chmod -R a=rX,u+w .cache
+# The image contains the package as it is published, and what controls a browser (browser.cdp_url; there is none in the image).
+RUN npm pack && \
+    mkdir -p /app/node_modules && \
+    tar -xzf hermes-gateway-*.tgz -C /app --strip-components=1 && \
+    rm -rf /app/README.md /app/dist/types && \
+    cp -r node_modules/playwright-core /app/node_modules/ && \
+    rm -rf /app/node_modules/playwright-core/types && \
+    rm -rf /app/node_modules/playwright-core/lib/vite && \
+    rm -rf /app/node_modules/playwright-core/lib/tools && \
+    chmod -R a=rX,u+w /app && \
+    chmod a+x /app/dist/src/main.mjs
 
 FROM node:${NODE}
 ARG PYTHON=1
@@ -48,12 +36,11 @@ RUN if [ "$PYTHON" != 0 ]; then \
     rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* && \
     groupadd --gid 10001 hermes && \
     useradd --uid 10001 --gid 10001 --home-dir /data --no-create-home hermes && \
-    install -d -o 10001 -g 10001 -m 0700 /data && \
-    ln -s /app/src/main.mjs /usr/local/bin/hermes
+    install -d -o 10001 -g 10001 -m 0700 /data /backups && \
+    ln -s /app/dist/src/main.mjs /usr/local/bin/hermes
 COPY --from=build --chown=0:0 /app /app
 WORKDIR /app
 ENV NODE_ENV=production \
-    NODE_COMPILE_CACHE=/app/.cache \
     MALLOC_ARENA_MAX=1 \
     MALLOC_TRIM_THRESHOLD_=131072 \
     HOME=/data \
@@ -66,5 +53,5 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "require('node:http').get({ host: '127.0.0.1', port: process.env.HERMES_HTTP_PORT || 8642, path: '/healthz', timeout: 4000 }, (response) => process.exit(response.statusCode === 200 ? 0 : 1)).on('timeout', () => process.exit(1)).on('error', () => process.exit(1))"]
 # Node is PID 1 and receives the signals. The flags and MALLOC_… halve the memory usage under load.
-ENTRYPOINT ["node", "--max-semi-space-size=4", "--max-old-space-size=512", "--expose-gc", "/app/src/main.mjs"]
+ENTRYPOINT ["node", "--max-semi-space-size=4", "--max-old-space-size=512", "--expose-gc", "/app/dist/src/main.mjs"]
 CMD ["gateway", "run"]

@@ -20,11 +20,12 @@ import {
 } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createAddressCheck } from '../src/http/access.ts'
+import { findProgram } from '../src/lib/find-program.ts'
 import { parseYaml } from '../src/lib/yaml.ts'
 import { daemonAllocator, daemonFlags } from './kit/daemon-command.ts'
 import { assignments, type Instruction, parseDockerfile, type Stage, words } from './kit/dockerfile.ts'
@@ -63,7 +64,7 @@ describe('the Dockerfile', () => {
   })
 
   test('runs node as process 1 with an unprivileged user and the stop signal SIGTERM', () => {
-    assert.deepEqual(command, ['node', ...daemonFlags, '/app/src/main.mjs', 'gateway', 'run'])
+    assert.deepEqual(command, ['node', ...daemonFlags, '/app/dist/src/main.mjs', 'gateway', 'run'])
     for (const [name, value] of Object.entries(daemonAllocator)) assert.equal(environment[name], value)
     assert.equal(last('USER').text, '10001:10001')
     assert.equal(last('STOPSIGNAL').text, 'SIGTERM')
@@ -74,7 +75,6 @@ describe('the Dockerfile', () => {
     assert.equal(last('VOLUME').text, '/data')
     assert.equal(environment['HERMES_HOME'], '/data')
     assert.equal(environment['HERMES_HTTP_HOST'], '0.0.0.0')
-    assert.equal(environment['NODE_COMPILE_CACHE'], '/app/.cache')
   })
 
   test('copies only the reduced directory of the build into the last stage, owned by root', () => {
@@ -90,15 +90,6 @@ describe('the Dockerfile', () => {
     assert.match(setup?.text ?? '', /^if \[ "\$PYTHON" != 0 \]; then .*python3 python3-httpx.*fi/)
     assert.match(setup?.text ?? '', /rm -rf .*\/usr\/local\/lib\/node_modules .*\/npm/)
     assert.deepEqual(assignments(last('ARG')), { PYTHON: '1' })
-  })
-
-  test('fills the compile cache by running a daemon during the build', () => {
-    const filler = fileURLToPath(new URL('../src/packages/warm-compile-cache.mjs', import.meta.url))
-    const fills = build.instructions.filter(({ name, text }) => name === 'RUN' && text.startsWith('node '))
-    assert.deepEqual(
-      fills.map(({ text }) => text),
-      [`node ${relative(root, filler)} ${environment['NODE_COMPILE_CACHE']}`],
-    )
   })
 
   test('is rejected by the parser of this test with the line of an invalid instruction', () => {
@@ -118,19 +109,21 @@ test('compose publishes the gateway only on loopback, without privileges, with o
         image: 'hermes-gateway',
         environment: ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'],
         ports: ['127.0.0.1:8642:8642'],
-        volumes: ['hermes:/data'],
+        volumes: ['hermes:/data', 'backups:/backups'],
         restart: 'unless-stopped',
         stop_grace_period: '40s',
         init: true,
         mem_limit: '2g',
         pids_limit: 1024,
+        cpus: 2,
+        healthcheck: { interval: '30s', timeout: '5s', start_period: '20s', retries: 3 },
         read_only: true,
         tmpfs: ['/tmp:size=256m,mode=1777'],
         cap_drop: ['ALL'],
         security_opt: ['no-new-privileges:true'],
       },
     },
-    volumes: { hermes: null },
+    volumes: { hermes: null, backups: null },
   })
 })
 
@@ -145,7 +138,10 @@ test('a browser on this machine may use the published port although the gateway 
   assert.ok(!addresses.allowsHost('evil.example:8642'))
 })
 
-describe('the tree of the image', { timeout: 60_000 }, () => {
+const buildPath = [dirname(process.execPath), process.env['PATH']].join(delimiter)
+const withoutNpm = findProgram('npm', buildPath) === undefined && 'npm is not installed'
+
+describe('the tree of the image', { skip: withoutNpm, timeout: 120_000 }, () => {
   let image = ''
   let app = ''
   /** Files that the build left writable for users other than root. */
@@ -160,7 +156,7 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
     image = mkdtempSync(join(tmpdir(), 'hermes-image-'))
     chmodSync(image, 0o755)
     app = join(image, 'app')
-    mkdirSync(app)
+    mkdirSync(join(image, 'build'))
     await buildTree()
     openFiles = readdirSync(app, { recursive: true, encoding: 'utf8' }).filter(
       (name) => (lstatSync(join(app, name)).mode & 0o022) !== 0,
@@ -182,25 +178,17 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
 
   /** Runs the commands of the build stage that follow the installation of packages. */
   async function buildTree(): Promise<void> {
+    const cwd = join(image, 'build')
     for (const name of await contextOf())
-      if (existsSync(join(root, name))) cpSync(join(root, name), join(app, name), { recursive: true })
-    // Replaces `npm ci`: copies bundled packages, and packages that the build must remove.
-    for (const name of ['.hermes', 'marked', 'playwright-core', 'esbuild']) {
-      cpSync(join(root, 'node_modules', name), join(app, 'node_modules', name), { recursive: true })
-    }
-    // For the types of `#sdk` and the values of the manifests, which are written there.
-    for (const name of ['typescript', '@types', 'zod', 'yaml'])
-      symlinkSync(join(root, 'node_modules', name), join(app, 'node_modules', name))
+      if (existsSync(join(root, name))) cpSync(join(root, name), join(cwd, name), { recursive: true })
+    // Replaces `npm ci`.
+    symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'))
     const begin = build.instructions.findIndex(({ name, text }) => name === 'COPY' && text === '. .')
     assert.notEqual(begin, -1)
-    let as = {}
-    const users: Readonly<Record<string, object>> = { [last('USER').text]: identity, root: {} }
     for (const { name, text } of build.instructions.slice(begin + 1)) {
-      if (name === 'USER') as = users[text] ?? assert.fail(`the test does not know the user ${text}`)
-      else if (name === 'RUN') {
-        const script = text.replaceAll('/app', '"$APP"')
-        await run('/bin/sh', ['-euc', script], { cwd: app, env: { PATH: searchPath, APP: app }, ...as })
-      } else assert.fail(`the test does not know ${name}`)
+      assert.equal(name, 'RUN')
+      const script = text.replaceAll('/app', '"$APP"')
+      await run('/bin/sh', ['-euc', script], { cwd, env: { PATH: buildPath, APP: app, HOME: cwd } })
     }
   }
 
@@ -236,18 +224,8 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
   }
 
   test('contains the files that are needed to run and none that are only needed to build', () => {
-    assert.deepEqual(readdirSync(app).sort(), [
-      '.cache',
-      'LICENSE',
-      'hooks',
-      'node_modules',
-      'package.json',
-      'platforms',
-      'plugins',
-      'src',
-      'types',
-    ])
-    assert.deepEqual(readdirSync(join(app, 'node_modules')).sort(), ['.hermes', 'marked', 'playwright-core'])
+    assert.deepEqual(readdirSync(app).sort(), ['LICENSE', 'dist', 'node_modules', 'package.json'])
+    assert.deepEqual(readdirSync(join(app, 'node_modules')), ['playwright-core'])
     assert.ok(filesIn(app).size > 100)
   })
 
@@ -257,9 +235,8 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
 
   test('serves requests, reports its health and stops cleanly as an unprivileged user who can write only the home', async () => {
     const before = filesIn(app)
-    const child = start(command, { HERMES_HTTP_PORT: '0', NODE_DEBUG_NATIVE: 'COMPILE_CACHE' })
+    const child = start(command, { HERMES_HTTP_PORT: '0' })
     const url = await addressIn(child)
-    const errors = collect(child)
     const token = (await readFile(join(image, 'data', 'gateway.token'), 'utf8')).trim()
 
     const answer = await untilServed(`${url}/v1/chat/completions`, {
@@ -280,10 +257,6 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
     assert.equal(await exitOf(child), 0)
     assert.deepEqual(filesIn(app), before)
     assert.deepEqual(readdirSync(join(image, 'tmp')), [])
-    const used = errors().filter((line) => line.includes('was accepted')).length
-    const missed = errors().filter((line) => /was rejected|not found|mismatch/.test(line))
-    assert.ok(used > 50, `only ${used} compiled files came from the cache`)
-    assert.deepEqual(missed, [])
     assert.equal(await exitOf(start(health, { HERMES_HTTP_PORT: new URL(url).port })), 1)
   })
 
@@ -291,7 +264,7 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
   async function contextOf(): Promise<string[]> {
     const lines = (await readFile(join(root, '.dockerignore'), 'utf8')).split('\n').filter((line) => /^[^#]/.test(line))
     assert.equal(lines[0], '*')
-    const names = lines.slice(1).map((line) => /^!([\w.-]+)$/.exec(line)?.[1])
+    const names = lines.slice(1).map((line) => /^!([\w./-]+)$/.exec(line)?.[1])
     return names.map((name) => {
       assert.ok(name, 'an entry of .dockerignore that the test does not know')
       return name
@@ -322,15 +295,6 @@ async function addressIn(child: ChildProcess): Promise<string> {
     })
   })
   return Promise.race([found, gone])
-}
-
-/** The lines of stderr from now on. */
-function collect(child: ChildProcess): () => string[] {
-  let text = ''
-  child.stderr?.setEncoding('utf8').on('data', (piece) => {
-    text += piece
-  })
-  return () => text.split('\n')
 }
 
 /** Routes of platforms appear shortly after the daemon is ready. Until then the status is 503. */
