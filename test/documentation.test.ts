@@ -90,7 +90,11 @@ describe('the documentation', () => {
     const generated = await generatedPages()
     assert.ok(generated.length >= 6)
     for (const { path, text } of generated) {
-      assert.ok(existsSync(join(root, path)) && textOf(path) === text, `${path} is not current`)
+      const written = existsSync(join(root, path)) ? textOf(path) : ''
+      assert.ok(
+        written === text,
+        `${path} is not current. \`npm run docs\` accepts this:\n${differenceOf(written, text)}`,
+      )
     }
   })
 
@@ -209,3 +213,11 @@ test('no file contains a path of the development machine or the address of a pac
   assert.deepEqual(found, [])
   assert.doesNotMatch(textOf('package-lock.json'), /"resolved": "http/)
 })
+
+/** The lines that one text has and the other has not. */
+function differenceOf(before: string, after: string): string {
+  const [old, current] = [before, after].map((text) => new Set(text.split('\n')))
+  const removed = [...(old ?? [])].filter((line) => current?.has(line) === false).map((line) => `- ${line}`)
+  const added = [...(current ?? [])].filter((line) => old?.has(line) === false).map((line) => `+ ${line}`)
+  return [...removed, ...added].slice(0, 100).join('\n')
+}

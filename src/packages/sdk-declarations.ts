@@ -86,6 +86,21 @@ export function sdkTypes(): string {
   return [head, ...names, ...modules].join('\n')
 }
 
+/** What the API refers to without exporting it: a change of it is a change of the API. @param emitted of `sdkDeclarations` */
+export function referredDeclarations(emitted: ReadonlyMap<string, string>): readonly string[] {
+  const files = new Map([...emitted].map(([path, text]) => [path, parse(path, text)]))
+  const exported = new Set(
+    [...(files.get(entry)?.exportedFrom.values() ?? [])].map(({ from, name }) => `${from} ${name}`),
+  )
+  return [...neededFrom(files)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([path, names]) =>
+      (files.get(path)?.statements ?? [])
+        .filter(({ name }) => names.has(name) && !exported.has(`${path} ${name}`))
+        .map(({ text }) => text.trim()),
+    )
+}
+
 /** A name that a file takes from another one, or from a package. */
 interface Taken {
   /** The path of the declarations, or the name of a package. */

@@ -3,7 +3,7 @@
  * comments. Each change of the API changes the page.
  */
 import { posix } from 'node:path'
-import { sdkDeclarations } from '../../../src/packages/sdk-declarations.ts'
+import { referredDeclarations, sdkDeclarations } from '../../../src/packages/sdk-declarations.ts'
 import { textOf } from '../repository.ts'
 
 const entry = 'src/sdk.ts'
@@ -25,11 +25,12 @@ interface Group {
 export function sdkApi(): string {
   const emitted = sdkDeclarations({ comments: false })
   const declarations = (file: string): string => emitted.get(file.replace(/\.ts$/, '.d.ts')) ?? ''
-  return groupsIn(textOf(entry))
-    .map(({ title, names }) => {
-      const texts = names.map(({ declaredAs, file }) => declarationOf(declaredAs, declarations(file), file))
-      return `## ${title}\n\n\`\`\`typescript\n${texts.join('\n\n')}\n\`\`\``
-    })
+  const groups = groupsIn(textOf(entry)).map(({ title, names }) => ({
+    title,
+    texts: names.map(({ declaredAs, file }) => declarationOf(declaredAs, declarations(file), file)),
+  }))
+  return [...groups, { title: 'Types that these refer to', texts: referredDeclarations(emitted) }]
+    .map(({ title, texts }) => `## ${title}\n\n\`\`\`typescript\n${texts.join('\n\n')}\n\`\`\``)
     .join('\n\n')
 }
 
