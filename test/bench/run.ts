@@ -23,6 +23,7 @@ import { managed } from './figures/managed.ts'
 import { mcpFigure } from './figures/mcp.ts'
 import { loaded, memory, soak } from './figures/memory.ts'
 import { metrics } from './figures/metrics.ts'
+import { packageFigure } from './figures/package.ts'
 import { permissions } from './figures/permissions.ts'
 import { pictures } from './figures/pictures.ts'
 import { platforms } from './figures/platforms.ts'
@@ -51,6 +52,7 @@ const figures: readonly Figure[] = [
   start,
   connect,
   version,
+  packageFigure,
   acp,
   tui,
   scanFigure,

@@ -11,7 +11,7 @@ import { killProcess, waitForLine } from './children.ts'
 import { cpuMsOf, rssMbOf } from './proc.ts'
 import { median } from './stats.ts'
 
-const main = fileURLToPath(new URL('../../../src/main.mjs', import.meta.url))
+const sources = fileURLToPath(new URL('../../../src/main.mjs', import.meta.url))
 
 export interface StartMeasurement {
   readonly readyMs: number
@@ -29,6 +29,7 @@ export function startDaemon(
   platforms: readonly string[],
   idleMs: number,
   env: Readonly<Record<string, string>> = {},
+  main = sources,
 ): Promise<StartMeasurement> {
   const args = [...daemonFlags, main, 'gateway', 'run']
   const connected = platforms.map((name) => new RegExp(`"platform":"${name}".*"event":"platform.connected"`))
