@@ -121,7 +121,7 @@ const folderOrder: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['loop', 'mcp'],
   ],
   flows: [
-    ['sessions', 'models', 'environments', 'events', 'compression'],
+    ['sessions', 'models', 'environments', 'events', 'compression', 'trace'],
     ['access', 'mcp'],
     ['delivery'],
     ['turn', 'tools', 'cron'],

@@ -1,9 +1,10 @@
 /**
  * `hermes inbox audit`: whether every accepted message ended as promised, and why others have not ended yet. Only reads.
  */
-import { type AuditedEvent, auditInbox, auditStart, type Ending } from '../inbox/audit.ts'
+import { type AuditedEvent, auditInbox, auditStart } from '../inbox/audit.ts'
 import { listOpenReasons, type OpenReason } from '../inbox/open-reasons.ts'
 import { exitCodes } from '../lib/exit-codes.ts'
+import type { Ending } from '../message/ending.ts'
 import { readPause } from '../sessions/pause-file.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
 import type { CliContext } from './kit/context.ts'

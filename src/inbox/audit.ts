@@ -2,14 +2,12 @@
  * Checks the promise about accepted messages: each one ends in exactly one of answered, failed with a notice, intentionally
  * silent, or absorbed into a named turn that ends in one of these three. Reads only; what it cannot account for is a defect.
  */
+import type { Ending } from '../message/ending.ts'
 import { isSilence, isSilenceNarration } from '../message/silence.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { query, row, rows, type Transaction } from '../store/query.ts'
 import type { BusyMode, InboxState, TurnState } from '../store/schema.ts'
 import { isReplyStored } from './stored-replies.ts'
-
-/** `open`: it has not ended yet. `unaccounted`: the promise is broken, or the database was changed by hand. */
-export type Ending = 'answered' | 'failed' | 'silent' | 'absorbed' | 'open' | 'unaccounted'
 
 export interface AuditedEvent {
   readonly seq: number

@@ -20,3 +20,9 @@ export function formatDuration(ms: number): string {
   }
   return `${seconds} s`
 }
+
+/** `87 ms`, `1.4 s`, `2 min`: for what may be short. */
+export function formatElapsed(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : formatDuration(ms)
+}

@@ -6,6 +6,7 @@ import { HermesError } from '../../lib/errors.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { defineRoute } from '../route.ts'
 import { okResponse, platformHealth } from '../shapes/common.ts'
+import { traceResponse } from '../shapes/trace.ts'
 
 const about = { access: 'token', tag: 'Operation' } as const
 const millis = z.number().describe('ms since 1970')
@@ -113,6 +114,23 @@ export const dropInbox = defineRoute({
     const { dropDeadEvent } = await import('../../inbox/dead-letters.ts')
     if (!(await store.run(() => dropDeadEvent(id)))) throw rowNotFound(id)
     return { ok: true }
+  },
+})
+
+export const showTrace = defineRoute({
+  ...about,
+  method: 'GET',
+  path: '/api/trace/{subject}',
+  summary: 'Where a message is, and how it came there: its number, the id of its turn, or `last`.',
+  response: traceResponse,
+  async handle({ store, clock }, { params: { subject } }) {
+    const { findTraced, readTrace } = await import('../../flows/trace/read-trace.ts')
+    const trace = await store.run(function* () {
+      const seq = yield* findTraced(subject)
+      return seq === undefined ? undefined : yield* readTrace(seq, clock())
+    })
+    if (trace === undefined) throw new HermesError('http/not-found', `There is no message or turn ${subject}.`)
+    return trace
   },
 })
 

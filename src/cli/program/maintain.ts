@@ -54,6 +54,15 @@ export function addInspectCommands(root: Command, context: CliContext): void {
     .option(...limit)
     .option(...json)
     .action(run(context, async () => (await import('../sessions.ts')).sessionsSearch))
+  root
+    .command('trace')
+    .summary('show where a message is, and how it came there')
+    .description(
+      'Shows when a message was sent, accepted and claimed, each call of the model and of a tool, each question and each reply on its way, with the time that they took. Works while the gateway is stopped, too. Finished messages are kept for `retention.days`.',
+    )
+    .argument('<message>', 'number of a message, id of a turn (eight characters suffice), or "last"')
+    .option(...json)
+    .action(run(context, async () => (await import('../trace.ts')).trace))
 }
 
 export function addMaintainCommands(root: Command, context: CliContext): void {
