@@ -513,7 +513,7 @@ export const errorCatalogue = {
   },
   'service/unavailable': {
     meaning: 'This machine has no service manager that the gateway can use.',
-    hint: 'systemd (Linux) and launchd (macOS) are supported. Elsewhere, let your own service manager run `hermes gateway run`.',
+    hint: 'The command works with systemd on Linux and launchd on macOS. Elsewhere, let your own service manager run `hermes gateway run`.',
   },
   'service/failed': {
     meaning: 'The service manager refused a command.',
