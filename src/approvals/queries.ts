@@ -1,7 +1,7 @@
 /**
  * The queries of questions and of grants (rules that need no further approval).
  */
-import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
+import { deleteOldest, exec, pick, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { Database } from '../store/schema.ts'
 import type { Question } from './question.ts'
 
@@ -35,15 +35,7 @@ type NewQuestion = Omit<Database['questions'], AnswerColumn | 'seen_at' | 'creat
 // Questions of one session have different times, so that they stay in the order in which they were asked.
 const insert = query((db, p: NewQuestion & { now: number; created_at: number }) =>
   db.insertInto('questions').values({
-    id: p.id,
-    kind: p.kind,
-    session_key: p.session_key,
-    platform: p.platform,
-    account: p.account,
-    chat_id: p.chat_id,
-    asked_user: p.asked_user,
-    choices: p.choices,
-    payload: p.payload,
+    ...pick(p, 'id', 'kind', 'session_key', 'platform', 'account', 'chat_id', 'asked_user', 'choices', 'payload'),
     state: 'waiting',
     answer: null,
     answered_by: null,
@@ -324,20 +316,7 @@ export function* moveSessionGrants(from: string, to: string): Transaction<void> 
   yield* exec(renameScope, { from: sessionIdScope(from), to: sessionIdScope(to) })
 }
 
-const sweepEnded = query((db, p: { before: number; limit: number }) =>
-  db
-    .deleteFrom('questions')
-    .where('id', 'in', (oldest) =>
-      oldest
-        .selectFrom('questions')
-        .select('id')
-        .where('created_at', '<', p.before)
-        .where('state', 'in', ['answered', 'expired'])
-        .orderBy('created_at')
-        .limit(p.limit),
-    )
-    .returning('id'),
-)
+const sweepEnded = deleteOldest('questions', 'created_at', sql`state in ('answered', 'expired')`)
 
 /** Deletes at most `limit` resolved questions that were created before `olderThan` (ms). Returns the number. */
 export function* sweepQuestions(olderThan: number, limit: number): Transaction<number> {

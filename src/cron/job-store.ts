@@ -3,7 +3,8 @@
  */
 import { asRecord, isRecord, parseJson } from '../lib/json.ts'
 import type { Authority } from '../message/authority.ts'
-import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
+import { exec, pick, query, row, rows, sql, type Transaction } from '../store/query.ts'
+import type { Database } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import { type Job, parseJob, timeOf, timeText } from './job.ts'
 
@@ -17,16 +18,9 @@ export interface StoredJob {
   readonly run: { readonly slot: number; readonly seq: number | null; readonly scriptStarted: boolean } | null
 }
 
-interface JobRow {
-  readonly record: string
-  readonly authority: string
-  readonly next_run_at: number | null
-  readonly slot: number | null
-  readonly seq: number | null
-  readonly script: number | null
-}
-
 const columns = ['record', 'authority', 'next_run_at', 'slot', 'seq', 'script'] as const
+
+type JobRow = Pick<Database['cron_jobs'], (typeof columns)[number]>
 
 const selectJob = query((db, p: { id: string }) => db.selectFrom('cron_jobs').select(columns).where('id', '=', p.id))
 
@@ -77,39 +71,13 @@ const selectRunning = query((db) =>
   db.selectFrom('cron_jobs').select(columns).where(sql<boolean>`slot is not null`).orderBy('slot'),
 )
 
-const upsert = query(
-  (
-    db,
-    p: {
-      id: string
-      record: string
-      authority: string
-      maker: string
-      name: string
-      ended_at: number | null
-      next_run_at: number | null
-      slot: number | null
-      seq: number | null
-      script: number | null
-    },
-  ) => {
-    const values = {
-      record: p.record,
-      authority: p.authority,
-      maker: p.maker,
-      name: p.name,
-      ended_at: p.ended_at,
-      next_run_at: p.next_run_at,
-      slot: p.slot,
-      seq: p.seq,
-      script: p.script,
-    }
-    return db
-      .insertInto('cron_jobs')
-      .values({ id: p.id, ...values })
-      .onConflict((conflict) => conflict.column('id').doUpdateSet(values))
-  },
-)
+const upsert = query((db, p: Database['cron_jobs']) => {
+  const values = pick(p, 'record', 'authority', 'maker', 'name', 'ended_at', 'next_run_at', 'slot', 'seq', 'script')
+  return db
+    .insertInto('cron_jobs')
+    .values({ id: p.id, ...values })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(values))
+})
 
 const deleteJob = query((db, p: { id: string }) => db.deleteFrom('cron_jobs').where('id', '=', p.id))
 

@@ -2,16 +2,14 @@
  * The messages that users wrote in a chat, for pages that show its history.
  */
 import { type ChatRange, type ChatRangeParams, type ChatRef, chatRangeParams } from '../message/chat-range.ts'
-import { query, rows, sql, type Transaction } from '../store/query.ts'
+import { pick, query, rows, sql, type Transaction } from '../store/query.ts'
 
 const chatEventsQuery = (direction: 'asc' | 'desc') =>
   query((db, p: ChatRangeParams) =>
     db
       .selectFrom('inbox')
       .select(['seq', 'payload', 'turn_id', 'accepted_at'])
-      .where('platform', '=', p.platform)
-      .where('account', '=', p.account)
-      .where('chat_id', '=', p.chat_id)
+      .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
       .where(sql<boolean>`(accepted_at, seq) > (${p.after_at}, ${p.after_row})`)
       .where(sql<boolean>`(accepted_at, seq) < (${p.before_at}, ${p.before_row})`)
       .where('state', '!=', 'dropped')

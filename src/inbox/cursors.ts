@@ -2,7 +2,7 @@
  * How far each account has read each chat or thread (`place`), so that messages of an outage can be fetched later.
  */
 import type { ReadCursor } from '../message/accept-result.ts'
-import { exec, query, row, rows, type Transaction } from '../store/query.ts'
+import { exec, pick, query, row, rows, type Transaction } from '../store/query.ts'
 
 /** The account that the cursors belong to. */
 export interface CursorOwner {
@@ -14,9 +14,7 @@ const selectCursor = query((db, p: { platform: string; account: string; place: s
   db
     .selectFrom('marks')
     .select('last_id')
-    .where('platform', '=', p.platform)
-    .where('account', '=', p.account)
-    .where('place', '=', p.place),
+    .where(({ and }) => and(pick(p, 'platform', 'account', 'place'))),
 )
 
 const upsertCursor = query(

@@ -2,7 +2,7 @@
  * What adapters have received and work on later: events that are combined, and those that a script looks at first. They are on
  * disk before the sender is answered.
  */
-import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
+import { exec, pick, query, row, rows, sql, type Transaction } from '../store/query.ts'
 
 export interface DeferredDelivery {
   readonly key: string
@@ -21,14 +21,9 @@ const insert = query(
     db,
     p: { key: string; platform: string; group_key: string; body: string; received_at: number; done_at: number | null },
   ) =>
-    db.insertInto('deferred_deliveries').values({
-      key: p.key,
-      platform: p.platform,
-      group_key: p.group_key,
-      body: p.body,
-      received_at: p.received_at,
-      done_at: p.done_at,
-    }),
+    db
+      .insertInto('deferred_deliveries')
+      .values(pick(p, 'key', 'platform', 'group_key', 'body', 'received_at', 'done_at')),
 )
 
 const selectOpen = query((db, p: { platform: string }) =>

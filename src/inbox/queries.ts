@@ -3,7 +3,7 @@
  */
 import type { QueueKind } from '../message/ids.ts'
 import type { TurnResult } from '../message/turn-result.ts'
-import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
+import { exec, pick, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { Database, InboxState } from '../store/schema.ts'
 import { parseStoredEvent } from './stored-event.ts'
 
@@ -27,13 +27,7 @@ const insertRow = query((db, p: NewRow & { now: number }) =>
   db
     .insertInto('inbox')
     .values({
-      session_key: p.session_key,
-      lane: p.lane,
-      kind: p.kind,
-      platform: p.platform,
-      account: p.account,
-      chat_id: p.chat_id,
-      payload: p.payload,
+      ...pick(p, 'session_key', 'lane', 'kind', 'platform', 'account', 'chat_id', 'payload'),
       state: 'queued',
       turn_id: null,
       available_at: p.now,

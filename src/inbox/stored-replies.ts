@@ -2,9 +2,10 @@
  * Whether the reply to an event is in the outbox, for the audit. A stored result says what the gateway decided; only a row of
  * the outbox reaches the chat.
  */
+import type { ChatParams } from '../message/chat-range.ts'
 import { hasWaitingUser } from '../message/event.ts'
 import type { TurnResult } from '../message/turn-result.ts'
-import { query, row, rows, type Transaction } from '../store/query.ts'
+import { pick, query, row, rows, type Transaction } from '../store/query.ts'
 import { parseStoredEvent } from './stored-event.ts'
 
 /** An event that ended with a text. */
@@ -35,25 +36,18 @@ const selectLastResponse = query((db, p: { session_id: string; turn_id: string }
     .limit(1),
 )
 
-type ChatParams = { platform: string; account: string; chat_id: string }
-
 const selectKeysByText = query((db, p: ChatParams & { text: string }) =>
   db
     .selectFrom('outbox')
     .select('key')
-    .where('platform', '=', p.platform)
-    .where('account', '=', p.account)
-    .where('chat_id', '=', p.chat_id)
-    .where('text', '=', p.text),
+    .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id', 'text'))),
 )
 
 const selectRefusals = query((db, p: ChatParams & { from: string; to: string }) =>
   db
     .selectFrom('outbox')
     .select('key')
-    .where('platform', '=', p.platform)
-    .where('account', '=', p.account)
-    .where('chat_id', '=', p.chat_id)
+    .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
     .where('key', '>=', p.from)
     .where('key', '<', p.to),
 )

@@ -1,7 +1,7 @@
 /**
  * The trace of a message: events in its processing that no other table records, such as an edit.
  */
-import { exec, query, rows, type Transaction } from '../store/query.ts'
+import { exec, pick, query, rows, type Transaction } from '../store/query.ts'
 
 /** The subject of an entry. */
 export interface TraceSubject {
@@ -12,10 +12,7 @@ export interface TraceSubject {
 const insertEntry = query(
   (db, p: { session_key: string; turn_id: string | null; event: string; detail: string; now: number }) =>
     db.insertInto('trace').values({
-      session_key: p.session_key,
-      turn_id: p.turn_id,
-      event: p.event,
-      detail: p.detail,
+      ...pick(p, 'session_key', 'turn_id', 'event', 'detail'),
       at: p.now,
     }),
 )

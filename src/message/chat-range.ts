@@ -23,11 +23,11 @@ export interface ChatRef {
   readonly chatId: string
 }
 
+/** A chat as query parameters. */
+export type ChatParams = { platform: string; account: string; chat_id: string }
+
 /** A range as query parameters. */
-export type ChatRangeParams = {
-  platform: string
-  account: string
-  chat_id: string
+export type ChatRangeParams = ChatParams & {
   after_at: number
   after_row: number
   before_at: number

@@ -2,16 +2,14 @@
  * The replies of a chat, for pages that show its history.
  */
 import { type ChatRange, type ChatRangeParams, type ChatRef, chatRangeParams } from '../message/chat-range.ts'
-import { query, rows, sql, type Transaction } from '../store/query.ts'
+import { pick, query, rows, sql, type Transaction } from '../store/query.ts'
 
 const historyQuery = (direction: 'asc' | 'desc') =>
   query((db, p: ChatRangeParams) =>
     db
       .selectFrom('outbox')
       .select(['id', 'key', 'text', 'kind', 'turn_id', 'attachment', 'created_at'])
-      .where('platform', '=', p.platform)
-      .where('account', '=', p.account)
-      .where('chat_id', '=', p.chat_id)
+      .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
       .where(sql<boolean>`(created_at, id) > (${p.after_at}, ${p.after_row})`)
       .where(sql<boolean>`(created_at, id) < (${p.before_at}, ${p.before_row})`)
       .where('state', '!=', 'dropped')

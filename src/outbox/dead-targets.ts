@@ -3,7 +3,8 @@
  * was blocked or removed. What no one in the chat has asked for is not sent there, until a message from the chat or a
  * delivered message shows that it works again, or a person asks for another try.
  */
-import { exec, query, row, type Transaction } from '../store/query.ts'
+import type { ChatParams } from '../message/chat-range.ts'
+import { exec, pick, query, row, type Transaction } from '../store/query.ts'
 import type { Chat } from './queries.ts'
 
 export interface DeadTarget {
@@ -13,15 +14,11 @@ export interface DeadTarget {
   readonly since: number
 }
 
-type ChatParams = { platform: string; account: string; chat_id: string }
-
 const newestEvent = query((db, p: ChatParams) =>
   db
     .selectFrom('inbox')
     .select('seq as id')
-    .where('platform', '=', p.platform)
-    .where('account', '=', p.account)
-    .where('chat_id', '=', p.chat_id)
+    .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
     .orderBy('seq', 'desc')
     .limit(1),
 )
@@ -30,9 +27,7 @@ const newestRow = query((db, p: ChatParams) =>
   db
     .selectFrom('outbox')
     .select('id')
-    .where('platform', '=', p.platform)
-    .where('account', '=', p.account)
-    .where('chat_id', '=', p.chat_id)
+    .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
     .orderBy('id', 'desc')
     .limit(1),
 )
@@ -41,9 +36,7 @@ const newestDelivered = query((db, p: ChatParams & { after: number }) =>
   db
     .selectFrom('outbox')
     .select('id')
-    .where('platform', '=', p.platform)
-    .where('account', '=', p.account)
-    .where('chat_id', '=', p.chat_id)
+    .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
     .where('id', '>', p.after)
     .where('state', '=', 'sent')
     .limit(1),
@@ -53,15 +46,7 @@ const insertDead = query(
   (db, p: ChatParams & { reason: string; last_seq: number; last_outbox: number; since: number }) =>
     db
       .insertInto('dead_targets')
-      .values({
-        platform: p.platform,
-        account: p.account,
-        chat_id: p.chat_id,
-        reason: p.reason,
-        last_seq: p.last_seq,
-        last_outbox: p.last_outbox,
-        since: p.since,
-      })
+      .values(pick(p, 'platform', 'account', 'chat_id', 'reason', 'last_seq', 'last_outbox', 'since'))
       .onConflict((conflict) =>
         conflict
           .columns(['platform', 'account', 'chat_id'])
@@ -73,17 +58,11 @@ const selectDead = query((db, p: ChatParams) =>
   db
     .selectFrom('dead_targets')
     .select(['reason', 'since', 'last_seq', 'last_outbox'])
-    .where('platform', '=', p.platform)
-    .where('account', '=', p.account)
-    .where('chat_id', '=', p.chat_id),
+    .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id'))),
 )
 
 const deleteDead = query((db, p: ChatParams) =>
-  db
-    .deleteFrom('dead_targets')
-    .where('platform', '=', p.platform)
-    .where('account', '=', p.account)
-    .where('chat_id', '=', p.chat_id),
+  db.deleteFrom('dead_targets').where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id'))),
 )
 
 /** Stores that a chat takes no messages any more. */

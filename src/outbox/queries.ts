@@ -4,8 +4,9 @@
  * `openCondition` is literal SQL, because SQLite uses a partial index only where a query repeats the condition of the index
  * word for word. With bound values each query would scan the whole table.
  */
+import type { ChatParams } from '../message/chat-range.ts'
 import type { Target } from '../message/source.ts'
-import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
+import { exec, pick, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { OutboxState } from '../store/schema.ts'
 
 export const openCondition = sql<boolean>`state in ('queued', 'sending', 'unknown')`
@@ -87,24 +88,10 @@ const insert = query((db, p: InsertParams) =>
   db
     .insertInto('outbox')
     .values({
-      key: p.key,
-      platform: p.platform,
-      account: p.account,
-      chat_id: p.chat_id,
-      thread_id: p.thread_id,
-      session_key: p.session_key,
-      turn_id: p.turn_id,
-      kind: p.kind,
-      op: p.op,
-      target: p.target,
-      text: p.text,
-      reply_to: p.reply_to,
-      state: p.state,
+      ...pick(p, 'key', 'platform', 'account', 'chat_id', 'thread_id', 'session_key', 'turn_id'),
+      ...pick(p, 'kind', 'op', 'target', 'text', 'reply_to', 'state'),
       due_at: p.now,
-      platform_id: p.platform_id,
-      error: p.error,
-      attachment: p.attachment,
-      buttons: p.buttons,
+      ...pick(p, 'platform_id', 'error', 'attachment', 'buttons'),
       album: null,
       created_at: p.now,
       updated_at: p.now,
@@ -129,8 +116,6 @@ export function* findShownFiles(turnId: string): Transaction<readonly string[]> 
   return records.flatMap(({ attachment }) => attachment ?? [])
 }
 
-type ChatParams = { platform: string; account: string; chat_id: string }
-
 const rowColumns = [
   ...(['id', 'key', 'platform', 'account', 'chat_id', 'thread_id', 'session_key', 'turn_id', 'kind', 'op'] as const),
   ...(['target', 'text', 'reply_to', 'attachment', 'buttons', 'album', 'state', 'doubt', 'tries', 'due_at'] as const),
@@ -140,9 +125,7 @@ const selectHead = query((db, p: ChatParams) =>
   db
     .selectFrom('outbox')
     .select(rowColumns)
-    .where('platform', '=', p.platform)
-    .where('account', '=', p.account)
-    .where('chat_id', '=', p.chat_id)
+    .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
     .where(openCondition)
     .orderBy('id')
     .limit(1),
@@ -157,9 +140,7 @@ const selectFollowing = query((db, p: ChatParams & { id: number; limit: number }
   db
     .selectFrom('outbox')
     .select(rowColumns)
-    .where('platform', '=', p.platform)
-    .where('account', '=', p.account)
-    .where('chat_id', '=', p.chat_id)
+    .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
     .where('id', '>', p.id)
     .where(openCondition)
     .orderBy('id')
@@ -216,14 +197,7 @@ const updateResult = query((db, p: ResultParams) =>
   db
     .updateTable('outbox')
     .set({
-      state: p.state,
-      op: p.op,
-      target: p.target,
-      doubt: p.doubt,
-      tries: p.tries,
-      due_at: p.due_at,
-      platform_id: p.platform_id,
-      error: p.error,
+      ...pick(p, 'state', 'op', 'target', 'doubt', 'tries', 'due_at', 'platform_id', 'error'),
       updated_at: p.now,
     })
     .where('id', '=', p.id),
@@ -340,12 +314,7 @@ const upsertDraft = query(
     db
       .insertInto('drafts')
       .values({
-        turn_id: p.turn_id,
-        part: p.part,
-        platform: p.platform,
-        account: p.account,
-        chat_id: p.chat_id,
-        platform_id: p.platform_id,
+        ...pick(p, 'turn_id', 'part', 'platform', 'account', 'chat_id', 'platform_id'),
         created_at: p.now,
       })
       .onConflict((conflict) =>

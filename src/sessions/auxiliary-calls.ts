@@ -2,7 +2,7 @@
  * Counts the calls of models beside the conversation: titles, pictures, the judgement of commands, what plugins ask.
  */
 import type { Usage } from '../message/transcript.ts'
-import { exec, query, rows, type Transaction } from '../store/query.ts'
+import { deleteOldest, exec, pick, query, rows, type Transaction } from '../store/query.ts'
 import { addSessionUsage } from './session-state.ts'
 
 export interface AuxiliaryCall {
@@ -20,10 +20,7 @@ const insertCall = query((db, p: Omit<AuxiliaryCall, 'usage'> & { usage: string;
   db.insertInto('auxiliary_calls').values({
     session_id: p.sessionId,
     turn_id: p.turnId,
-    task: p.task,
-    provider: p.provider,
-    model: p.model,
-    usage: p.usage,
+    ...pick(p, 'task', 'provider', 'model', 'usage'),
     created_at: p.now,
   }),
 )
@@ -34,19 +31,7 @@ export function* recordAuxiliaryCall({ usage, ...call }: AuxiliaryCall, now: num
   yield* addSessionUsage(call.sessionId, usage, now)
 }
 
-const deleteOldCalls = query((db, p: { before: number; limit: number }) =>
-  db
-    .deleteFrom('auxiliary_calls')
-    .where('id', 'in', (old) =>
-      old
-        .selectFrom('auxiliary_calls')
-        .select('id')
-        .where('created_at', '<', p.before)
-        .orderBy('created_at')
-        .limit(p.limit),
-    )
-    .returning('id'),
-)
+const deleteOldCalls = deleteOldest('auxiliary_calls', 'created_at')
 
 /** Deletes calls older than `before`, at most `limit`; returns how many. The sums of their sessions keep them. */
 export function* pruneAuxiliaryCalls(before: number, limit: number): Transaction<number> {

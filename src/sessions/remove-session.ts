@@ -2,7 +2,7 @@
  * Removes a session: its long texts, its messages in steps, then the session itself. Inbox and outbox keep what the chat has shown until the retention
  * removes it.
  */
-import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
+import { type Db, exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 
 const selectLongText = query((db, p: { session_id: string }) =>
   db
@@ -13,23 +13,18 @@ const selectLongText = query((db, p: { session_id: string }) =>
     .limit(1),
 )
 
+const textsOf = (db: Db, session: '=' | '!=', id: string) =>
+  db
+    .selectFrom('messages')
+    .select(sql<number>`text_id`.as('id'))
+    .where('session_id', session, id)
+    .where('text_id', 'is not', null)
+
 const deleteTexts = query((db, p: { session_id: string }) =>
   db
     .deleteFrom('texts')
-    .where('id', 'in', (builder) =>
-      builder
-        .selectFrom('messages')
-        .select(sql<number>`text_id`.as('id'))
-        .where('session_id', '=', p.session_id)
-        .where('text_id', 'is not', null),
-    )
-    .where('id', 'not in', (others) =>
-      others
-        .selectFrom('messages')
-        .select(sql<number>`text_id`.as('id'))
-        .where('session_id', '!=', p.session_id)
-        .where('text_id', 'is not', null),
-    ),
+    .where('id', 'in', textsOf(db, '=', p.session_id))
+    .where('id', 'not in', textsOf(db, '!=', p.session_id)),
 )
 
 /** Before the messages. A copy of the session may have the same texts, which stay. */

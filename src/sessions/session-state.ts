@@ -7,7 +7,7 @@ import { HermesError } from '../lib/errors.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import { type Usage, unpricedTokens } from '../message/transcript.ts'
-import { exec, query, row, rows, type Transaction } from '../store/query.ts'
+import { exec, pick, query, row, rows, type Transaction } from '../store/query.ts'
 
 export interface SessionState {
   readonly session_id: string
@@ -135,10 +135,7 @@ export const insertSession = query(
     db.insertInto('sessions').values({
       id: p.id,
       session_key: p.key,
-      platform: p.platform,
-      user_id: p.user_id,
-      title: p.title,
-      parent_id: p.parent_id,
+      ...pick(p, 'platform', 'user_id', 'title', 'parent_id'),
       created_at: p.started,
       updated_at: p.updated,
       ended_at: p.ended,

@@ -11,7 +11,7 @@ import {
   type ToolCall,
   type Usage,
 } from '../message/transcript.ts'
-import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
+import { exec, pick, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { Database } from '../store/schema.ts'
 
 /** Characters stored in the row itself. A longer text is stored in `texts`, and only its beginning is searchable. */
@@ -21,18 +21,8 @@ type NewMessageRow = Omit<Database['messages'], 'id' | 'superseded' | 'is_summar
 
 const insertMessage = query((db, p: NewMessageRow & { is_summary: number; now: number }) =>
   db.insertInto('messages').values({
-    session_id: p.session_id,
-    turn_id: p.turn_id,
-    ord: p.ord,
-    role: p.role,
-    content: p.content,
-    text_id: p.text_id,
-    tool_calls: p.tool_calls,
-    tool_call_id: p.tool_call_id,
-    tool_name: p.tool_name,
-    provider_data: p.provider_data,
-    usage: p.usage,
-    is_summary: p.is_summary,
+    ...pick(p, 'session_id', 'turn_id', 'ord', 'role', 'content', 'text_id'),
+    ...pick(p, 'tool_calls', 'tool_call_id', 'tool_name', 'provider_data', 'usage', 'is_summary'),
     created_at: p.now,
     images: p.images,
   }),

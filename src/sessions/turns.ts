@@ -2,7 +2,7 @@
  * Queries and transactions for turns and their tool calls.
  */
 import type { ToolMode } from '../message/transcript.ts'
-import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
+import { deleteOldest, exec, pick, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { TurnState } from '../store/schema.ts'
 
 // Literal, because SQLite uses a partial index only when the query repeats its condition verbatim.
@@ -23,14 +23,9 @@ const insertTurn = query(
     },
   ) =>
     db.insertInto('turns').values({
-      id: p.id,
-      session_key: p.session_key,
-      session_id: p.session_id,
-      epoch: p.epoch,
+      ...pick(p, 'id', 'session_key', 'session_id', 'epoch'),
       state: 'running',
-      origin: p.origin,
-      authority: p.authority,
-      route: p.route,
+      ...pick(p, 'origin', 'authority', 'route'),
       reason: null,
       started_at: p.now,
       ended_at: null,
@@ -243,11 +238,7 @@ const insertToolCall = query(
     db
       .insertInto('tool_calls')
       .values({
-        turn_id: p.turn_id,
-        call_id: p.call_id,
-        name: p.name,
-        args_hash: p.args_hash,
-        mode: p.mode,
+        ...pick(p, 'turn_id', 'call_id', 'name', 'args_hash', 'mode'),
         state: 'started',
         result: null,
         late_result: null,
@@ -353,20 +344,7 @@ export function* storeLateResult(turnId: string, callId: string, result: string,
   yield* exec(updateLateResult, { turn_id: turnId, call_id: callId, late: result, now })
 }
 
-const deleteOldTurns = query((db, p: { before: number; limit: number }) =>
-  db
-    .deleteFrom('turns')
-    .where('id', 'in', (oldest) =>
-      oldest
-        .selectFrom('turns')
-        .select('id')
-        .where('started_at', '<', p.before)
-        .where('ended_at', 'is not', null)
-        .orderBy('started_at')
-        .limit(p.limit),
-    )
-    .returning('id'),
-)
+const deleteOldTurns = deleteOldest('turns', 'started_at', sql`ended_at is not null`)
 
 const deleteTurnInputs = query((db, p: { turn_id: string }) =>
   db.deleteFrom('turn_inputs').where('turn_id', '=', p.turn_id),

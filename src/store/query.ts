@@ -7,11 +7,11 @@
  * A part of a transaction states what it writes, and what follows the commit or the rollback. A part enlists further parts while
  * it writes, so that the caller that commits the whole needs to know only one part.
  */
-import type { CompiledQuery, Kysely } from 'kysely'
+import { type CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from './schema.ts'
 
 /** For conditions that must equal the condition of a partial index: the database does not use the index for bound values. */
-export { sql } from 'kysely'
+export { sql }
 
 type SqlValue = string | number | null
 export type QueryParams = Readonly<Record<string, SqlValue>>
@@ -28,9 +28,12 @@ interface Compilable<Row> {
   compile(): CompiledQuery<Row>
 }
 
+/** Builds queries; it runs none. */
+export type Db = Kysely<Database>
+
 /** A query without its parameter values. Executors cache by identity, so create it once per module. */
 export interface Query<P extends QueryParams, Row> {
-  build(db: Kysely<Database>): { readonly sql: string; readonly parameters: readonly unknown[] }
+  build(db: Db): { readonly sql: string; readonly parameters: readonly unknown[] }
   /** Exists only for type inference. */
   readonly types?: { readonly params: P; readonly row: Row }
 }
@@ -61,10 +64,29 @@ export type Transaction<Result> = Generator<QueryStep | PartStep, Result, RawRow
  * Declares a query. `p` has one placeholder per parameter, with the type of the parameter:
  * `query((db, p: { key: string }) => db.selectFrom('lanes').where('session_key', '=', p.key).selectAll())`.
  */
-export function query<P extends QueryParams, Row>(
-  build: (db: Kysely<Database>, p: P) => Compilable<Row>,
-): Query<P, Row> {
+export function query<P extends QueryParams, Row>(build: (db: Db, p: P) => Compilable<Row>): Query<P, Row> {
   return { build: (db) => build(db, placeholders()).compile() }
+}
+
+/** Deletes the oldest rows of a table whose `time` is before `before`, at most `limit`, and returns their ids. */
+export function deleteOldest<Table extends 'auxiliary_calls' | 'questions' | 'turns'>(
+  table: Table,
+  time: keyof Database[Table] & string,
+  condition: RawBuilder<boolean> = sql`true`,
+): Query<{ before: number; limit: number }, { id: Database[Table]['id'] }> {
+  return query((db, p) => {
+    const oldest = sql`select id from ${sql.table(table)} where ${sql.ref(time)} < ${p.before} and ${condition} order by ${sql.ref(time)} limit ${p.limit}`
+    const statement = sql<{
+      id: Database[Table]['id']
+    }>`delete from ${sql.table(table)} where id in (${oldest}) returning id`
+    return { compile: () => statement.compile(db) }
+  })
+}
+
+/** The named parameters of a query, for columns that are called like them. */
+export function pick<P extends QueryParams, Name extends keyof P>(p: P, ...names: readonly Name[]): Pick<P, Name>
+export function pick(p: QueryParams, ...names: readonly string[]): object {
+  return Object.fromEntries(names.map((name) => [name, p[name]]))
 }
 
 /** Every property is the placeholder of that name. The query builder only passes it through. */

@@ -4,7 +4,7 @@
  */
 import type { Target } from '../../message/source.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
-import { exec, query, row, rows, type Transaction } from '../../store/query.ts'
+import { exec, pick, query, row, rows, type Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
 
 export interface HomeChannel {
@@ -24,14 +24,7 @@ const upsert = query(
   ) =>
     db
       .insertInto('home_channels')
-      .values({
-        platform: p.platform,
-        account: p.account,
-        chat_id: p.chat_id,
-        thread_id: p.thread_id,
-        name: p.name,
-        updated_at: p.updated_at,
-      })
+      .values(pick(p, 'platform', 'account', 'chat_id', 'thread_id', 'name', 'updated_at'))
       .onConflict((conflict) =>
         conflict
           .columns(['platform', 'account'])

@@ -2,7 +2,7 @@
  * The records of adapters: JSON values by key. Loaded with the first record.
  */
 import type { PlatformRecords } from '../../platforms/context.ts'
-import { exec, query, row, rows, type Transaction } from '../../store/query.ts'
+import { exec, pick, query, row, rows, type Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
 
 interface Owner {
@@ -16,9 +16,7 @@ const select = query((db, p: RecordKey) =>
   db
     .selectFrom('platform_records')
     .select('value')
-    .where('platform', '=', p.platform)
-    .where('account', '=', p.account)
-    .where('key', '=', p.key),
+    .where(({ and }) => and(pick(p, 'platform', 'account', 'key'))),
 )
 
 const upsert = query((db, p: RecordKey & { value: string; now: number }) =>
@@ -31,11 +29,7 @@ const upsert = query((db, p: RecordKey & { value: string; now: number }) =>
 )
 
 const remove = query((db, p: RecordKey) =>
-  db
-    .deleteFrom('platform_records')
-    .where('platform', '=', p.platform)
-    .where('account', '=', p.account)
-    .where('key', '=', p.key),
+  db.deleteFrom('platform_records').where(({ and }) => and(pick(p, 'platform', 'account', 'key'))),
 )
 
 const selectBelow = query((db, p: Omit<RecordKey, 'key'> & { from: string; below: string; limit: number }) =>
