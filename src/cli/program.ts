@@ -9,14 +9,16 @@ import { addChatCommands } from './program/chat.ts'
 import { addGatewayCommands } from './program/gateway.ts'
 import { addInspectCommands, addMaintainCommands } from './program/maintain.ts'
 import { addOperateCommands } from './program/operate.ts'
+import { commandsOf } from './program/options.ts'
 
 export function buildProgram(context: CliContext): Command {
   const root = createRoot(context)
-  addGatewayCommands(root, context)
-  addChatCommands(root, context)
-  addBatchCommands(root, context)
-  addInspectCommands(root, context)
-  addOperateCommands(root, context)
-  addMaintainCommands(root, context)
+  const commands = commandsOf(root, context)
+  addGatewayCommands(commands)
+  addChatCommands(commands)
+  addBatchCommands(commands)
+  addInspectCommands(commands)
+  addOperateCommands(commands)
+  addMaintainCommands(commands)
   return root
 }

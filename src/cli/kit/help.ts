@@ -75,11 +75,6 @@ function isHelpOption(word: string): boolean {
   return word === '--help' || word === '-h'
 }
 
-/** A command that only has subcommands. */
-export function createGroup(parent: Command, name: string, description: string): Command {
-  return parent.command(name).description(description).usage('<command> [options]').helpCommand(false)
-}
-
 /** So that a line fits into a terminal. The help of a group lists all. */
 const maxNames = 7
 

@@ -1,16 +1,13 @@
 /**
  * Defines the commands for many prompts.
  */
-import type { Command } from 'commander'
-import { HermesError } from '../../lib/errors.ts'
-import type { CliContext } from '../kit/context.ts'
-import { createGroup } from '../kit/help.ts'
-import { json, run } from './options.ts'
+import { type Commands, json, parseCount } from './options.ts'
 
-export function addBatchCommands(root: Command, context: CliContext): void {
-  createGroup(root, 'batch', 'many prompts from a file')
-    .command('run <prompts>')
-    .summary('ask the agent each prompt of a file')
+export function addBatchCommands(root: Commands): void {
+  root
+    .group('batch', 'many prompts from a file')
+    .from(() => import('../batch.ts'))
+    .add('run <prompts>', 'batchRun', 'ask the agent each prompt of a file')
     .description(
       'Asks the agent each prompt of a file, in a conversation of its own, and appends the answers to the file of results. A line is a JSON object with `prompt`, or a JSON string; `id`, `system`, `toolsets`, `image` and `metadata` may be added. The same command continues a batch that was interrupted or killed: no answered prompt is sent again. Exit code 0 when all prompts are answered, 1 when one failed or a line is broken, 75 when the gateway went away, 130 when interrupted.',
     )
@@ -27,13 +24,4 @@ export function addBatchCommands(root: Command, context: CliContext): void {
     .option('--rerun-changed', 'ask prompts again that were changed since they were answered', false)
     .option('--strict', 'send nothing if a line is broken', false)
     .option(json[0], 'print the summary as JSON', json[2])
-    .action(run(context, async () => (await import('../batch.ts')).batchRun))
-}
-
-function parseCount(option: string, max: number): (text: string) => number {
-  return (text) => {
-    const count = /^\d{1,7}$/.test(text) ? Number(text) : 0
-    if (count >= 1 && count <= max) return count
-    throw new HermesError('cli/usage', `${option}: expected a number from 1 to ${max}, found ${JSON.stringify(text)}.`)
-  }
 }

@@ -1,15 +1,12 @@
 /**
  * Defines the commands that talk to the agent and send messages.
  */
-import type { Command } from 'commander'
 import type { ChatOptions } from '../chat.ts'
-import type { CliContext } from '../kit/context.ts'
-import { createGroup } from '../kit/help.ts'
-import { json, parseTimeout, run } from './options.ts'
+import { type Commands, json, parseCount } from './options.ts'
 
-export function addChatCommands(root: Command, context: CliContext): void {
-  root.commandsGroup('Talk to the agent:')
-  root
+export function addChatCommands(root: Commands): void {
+  root.command.commandsGroup('Talk to the agent:')
+  root.command
     .command('chat')
     .description('hold a conversation in the terminal, or ask one question')
     .option(
@@ -29,32 +26,27 @@ export function addChatCommands(root: Command, context: CliContext): void {
     )
     .option('--json', 'print JSON lines; with --query, one JSON object')
     .action(async ({ tui, ...options }: ChatOptions & { readonly tui?: true }) => {
-      if (tui === true) await (await import('../tui.ts')).openTui(context, options)
-      else await (await import('../chat.ts')).chat(context, options)
+      if (tui === true) await (await import('../tui.ts')).openTui(root.context, options)
+      else await (await import('../chat.ts')).chat(root.context, options)
     })
   root
-    .command('acp')
-    .summary('serve a code editor (Agent Client Protocol)')
+    .from(() => import('../acp.ts'))
+    .add('acp', 'acp', 'serve a code editor (Agent Client Protocol)')
     .description(
       'Serves an editor such as Zed, which starts this command: it speaks the Agent Client Protocol over its input and output. It uses the running gateway, or one of its own while none runs. What it has to report goes to stderr.',
     )
     .option('--check', 'only try whether the command can start', false)
-    .action(run(context, async () => (await import('../acp.ts')).acp))
   root
-    .command('send <target> [text...]')
-    .summary('send a message to a chat, for scripts')
+    .from(() => import('../send.ts'))
+    .add('send <target> [text...]', 'send', 'send a message to a chat, for scripts')
     .description(
       'Sends a message through the running gateway and waits for the platform. Targets: `<platform>` for its home channel, `<platform>:<chat_id>[:<thread_id>]`, `<platform>:#<channel>`, `local` for a file of the home; several with commas. Without a text, or with -, the message is read from stdin. Exit code 0 when it was sent, 1 when it was refused or skipped, 75 when it is stored but not confirmed yet.',
     )
     .option('-f, --file <path>', 'read the text from a file')
     .option('-m, --media <path...>', 'attach files', [])
-    .option('--timeout <seconds>', 'how long to wait for the platform', parseTimeout, 30)
+    .option('--timeout <seconds>', 'how long to wait for the platform', parseCount('--timeout', 120, 0), 30)
     .option('--force', 'try a chat again that took no messages the last time', false)
     .option(...json)
-    .action(run(context, async () => (await import('../send.ts')).send))
-  const web = createGroup(root, 'web', 'the web page')
-  web
-    .command('url')
-    .description('print the address of the web page, including the access token')
-    .action(run(context, async () => (await import('../web-url.ts')).webUrl))
+  const web = root.group('web', 'the web page').from(() => import('../web-url.ts'))
+  web.add('url', 'webUrl', 'print the address of the web page, including the access token')
 }

@@ -2,10 +2,8 @@
  * Defines the commands for scheduled jobs.
  */
 import type { Command } from 'commander'
-import type { CliContext } from '../kit/context.ts'
-import { createGroup } from '../kit/help.ts'
 import type { CronRequest } from '../shared/cron-request.ts'
-import { type JsonOption, json, run } from './options.ts'
+import { type Commands, type JsonOption, json } from './options.ts'
 
 interface JobOptions extends JsonOption {
   readonly name?: string
@@ -23,31 +21,20 @@ interface JobOptions extends JsonOption {
   readonly contextFrom?: string
 }
 
-export function addCronCommands(root: Command, context: CliContext): void {
-  const cron = createGroup(root, 'cron', 'jobs that the agent does at their times')
+export function addCronCommands(root: Commands): void {
+  const { command: cron, context, from } = root.group('cron', 'jobs that the agent does at their times')
   const act = async (request: CronRequest, { json: isJson }: JsonOption) =>
-    (await import('../cron.ts')).cronAction(context, request, isJson === true)
-  cron
-    .command('list')
-    .alias('ls')
-    .description('list the jobs, the next one first')
-    .option(...json)
-    .action(async (options: JsonOption) =>
-      (await import('../cron.ts')).cronList(context, { json: options.json === true }),
-    )
-  cron
-    .command('tick')
-    .summary('carry out the jobs that are due, without a daemon')
+    (await import('../cron.ts')).cronAction(context, request, isJson)
+  const show = from(() => import('../cron.ts'))
+  show.add('list', 'cronList', 'list the jobs, the next one first', json).alias('ls')
+  from(() => import('../cron-tick.ts'))
+    .add('tick', 'cronTick', 'carry out the jobs that are due, without a daemon')
     .description(
       'Carries out the jobs that are due now, sends their results and ends. A running gateway does that by itself, so that nothing is done then.',
     )
-    .action(run(context, async () => (await import('../cron-tick.ts')).cronTick))
-  cron
-    .command('status')
-    .summary('show which jobs need attention')
+  show
+    .add('status', 'cronStatus', 'show which jobs need attention', json)
     .description('Shows how many jobs wait, and those whose last run failed. The exit code is then 1.')
-    .option(...json)
-    .action(run(context, async () => (await import('../cron.ts')).cronStatus))
   withJobOptions(
     cron
       .command('create <schedule> [prompt]')

@@ -1,9 +1,7 @@
 /**
  * Defines the command that takes over the home of another program.
  */
-import type { Command } from 'commander'
-import type { CliContext } from '../kit/context.ts'
-import { json, run } from './options.ts'
+import { type Commands, json } from './options.ts'
 
 const description = `Takes over what a home of Hermes Agent or OpenClaw contains: settings, keys, people with access, the persona, memories, skills, scheduled jobs; from Hermes Agent also hooks, plugins and conversations.
 
@@ -20,16 +18,15 @@ Examples:
 
 Exit code 1 when something could not be read or written.`
 
-export function addImportCommand(root: Command, context: CliContext): void {
+export function addImportCommand(root: Commands): void {
   root
-    .command('import')
+    .from(() => import('../import/import-home.ts'))
+    .add('import', 'importCommand', 'take over a home of Hermes Agent or OpenClaw')
     .argument('<program>', 'hermes or openclaw')
     .argument('[path]', 'the home of that program')
-    .summary('take over a home of Hermes Agent or OpenClaw')
     .description(description)
     .option('--dry-run', 'write nothing, and show what would be done', false)
     .option('--overwrite', 'replace what is different here', false)
     .option(...json)
     .addHelpText('after', examples)
-    .action(run(context, async () => (await import('../import/import-home.ts')).importCommand))
 }

@@ -1,21 +1,14 @@
 /**
  * Defines the commands for MCP servers.
  */
-import type { Command } from 'commander'
-import type { CliContext } from '../kit/context.ts'
-import { createGroup } from '../kit/help.ts'
-import { json, run } from './options.ts'
+import { type Commands, json } from './options.ts'
 
-export function addMcpCommands(root: Command, context: CliContext): void {
-  const mcp = createGroup(root, 'mcp', 'programs and services whose tools the agent uses')
+export function addMcpCommands(root: Commands): void {
+  const group = root.group('mcp', 'programs and services whose tools the agent uses')
+  const mcp = group.from(() => import('../mcp.ts'))
+  mcp.add('list', 'mcpList', 'list the MCP servers with their state and the number of their tools', json)
   mcp
-    .command('list')
-    .description('list the MCP servers with their state and the number of their tools')
-    .option(...json)
-    .action(run(context, async () => (await import('../mcp.ts')).mcpList))
-  mcp
-    .command('add <name> [program...]')
-    .summary('add an MCP server to config.yaml')
+    .add('add <name> [program...]', 'mcpAdd', 'add an MCP server to config.yaml')
     .description(
       'Adds an MCP server to config.yaml and shows its tools: a program (`hermes mcp add files -- npx -y some-server /data`), or an address (`--url`).',
     )
@@ -24,28 +17,23 @@ export function addMcpCommands(root: Command, context: CliContext): void {
     .option('--header <header>', 'header of each request, "Name: value"; repeatable', collect, [])
     .option('--oauth', 'the server asks for a login', false)
     .option('--no-test', 'do not connect')
-    .action(run(context, async () => (await import('../mcp.ts')).mcpAdd))
-  mcp
-    .command('remove <name>')
-    .description('remove an MCP server from config.yaml, with its login')
-    .action(run(context, async () => (await import('../mcp.ts')).mcpRemove))
-  mcp
-    .command('test <name>')
-    .description('connect with an MCP server and show its tools; exit code 1 when it cannot be reached')
-    .option(...json)
-    .action(run(context, async () => (await import('../mcp-test.ts')).mcpTest))
-  mcp
-    .command('login <name>')
-    .description('log in at an MCP server with a browser')
-    .action(run(context, async () => (await import('../mcp-login.ts')).mcpLogin))
-  mcp
-    .command('serve')
-    .summary('serve the conversations to an MCP client that starts this program')
+  mcp.add('remove <name>', 'mcpRemove', 'remove an MCP server from config.yaml, with its login')
+  group
+    .from(() => import('../mcp-test.ts'))
+    .add(
+      'test <name>',
+      'mcpTest',
+      'connect with an MCP server and show its tools; exit code 1 when it cannot be reached',
+      json,
+    )
+  group.from(() => import('../mcp-login.ts')).add('login <name>', 'mcpLogin', 'log in at an MCP server with a browser')
+  group
+    .from(() => import('../mcp-serve.ts'))
+    .add('serve', 'mcpServe', 'serve the conversations to an MCP client that starts this program')
     .description(
       'Speaks MCP over the standard input and output: a client such as Claude Desktop starts it, and reads and writes the conversations of the running gateway.',
     )
     .option('-v, --verbose', 'write what goes wrong to the error output', false)
-    .action(run(context, async () => (await import('../mcp-serve.ts')).mcpServe))
 }
 
 function collect(value: string, earlier: readonly string[]): readonly string[] {

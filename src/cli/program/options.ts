@@ -1,6 +1,7 @@
 /**
- * Options that several commands have, how their values are read, and how the code of a command is found.
+ * How commands and groups of commands are defined, and the options that several commands have.
  */
+import type { Command } from 'commander'
 import { HermesError } from '../../lib/errors.ts'
 import type { CliContext } from '../kit/context.ts'
 
@@ -10,15 +11,50 @@ export interface JsonOption {
 
 export const json = ['--json', 'print JSON, for scripts', false] as const
 
-export const limit = ['--limit <number>', 'maximum number of results', parseLimit('--limit'), 20] as const
+/** A mistyped number does not fill the screen for minutes. */
+export const maxResults = 10_000
 
-/** The action of a command, whose file is loaded only then. It gets the arguments and the options of the command. */
-export function run<Args extends unknown[]>(
-  context: CliContext,
-  load: () => Promise<(context: CliContext, ...args: Args) => unknown>,
-) {
-  return async (...args: Args): Promise<void> => {
-    await (await load())(context, ...args)
+export const limit = ['--limit <number>', 'maximum number of results', parseCount('--limit', maxResults), 20] as const
+
+/** Commander gives a command its operands and options untyped, as a method takes them. */
+type CommandCode = { call(context: CliContext, ...args: unknown[]): unknown }['call']
+
+/** A command to which others are added: the program itself, or a group. */
+export interface Commands {
+  readonly command: Command
+  readonly context: CliContext
+  /** A command that only has subcommands. */
+  group(name: string, description: string): Commands
+  /** Commands whose code is in a file that is imported when one of them runs. */
+  from<Name extends string>(load: () => Promise<Readonly<Record<Name, CommandCode>>>): CommandsOfFile<Name>
+}
+
+interface CommandsOfFile<Name extends string> {
+  /** Adds a command: with its operands, the name of its code, what it does, and its options. */
+  add(usage: string, name: Name, summary: string, ...options: readonly Switch[]): Command
+}
+
+/** An option that takes no value has a third part. */
+type Switch = readonly [flags: string, description: string, value?: false]
+
+export function commandsOf(command: Command, context: CliContext): Commands {
+  return {
+    command,
+    context,
+    group: (name, description) =>
+      commandsOf(
+        command.command(name).description(description).usage('<command> [options]').helpCommand(false),
+        context,
+      ),
+    from: (load) => ({
+      add(usage, name, summary, ...options) {
+        const added = command.command(usage).summary(summary).description(summary)
+        for (const option of options) added.option(...option)
+        return added.action(async (...args: unknown[]) => {
+          await (await load())[name](context, ...args)
+        })
+      },
+    }),
   }
 }
 
@@ -27,17 +63,14 @@ export function parseNumber(text: string): number {
   throw new HermesError('cli/usage', `Expected a number from the list, found ${JSON.stringify(text)}.`)
 }
 
-export function parseTimeout(text: string): number {
-  const seconds = /^\d{1,3}$/.test(text) ? Number(text) : -1
-  if (seconds >= 0 && seconds <= 120) return seconds
-  throw new HermesError('cli/usage', `--timeout: expected a number from 0 to 120, found ${JSON.stringify(text)}.`)
-}
-
-/** A number of results. A maximum keeps a mistyped one from filling the screen for minutes. */
-export function parseLimit(option: string): (text: string) => number {
+/** A number of `option`. */
+export function parseCount(option: string, max: number, min = 1): (text: string) => number {
   return (text) => {
-    const count = /^\d{1,5}$/.test(text) ? Number(text) : 0
-    if (count >= 1 && count <= 10_000) return count
-    throw new HermesError('cli/usage', `${option}: expected a number from 1 to 10000, found ${JSON.stringify(text)}.`)
+    const count = /^\d{1,7}$/.test(text) ? Number(text) : -1
+    if (count >= min && count <= max) return count
+    throw new HermesError(
+      'cli/usage',
+      `${option}: expected a number from ${min} to ${max}, found ${JSON.stringify(text)}.`,
+    )
   }
 }

@@ -1,105 +1,79 @@
 /**
  * Defines the commands for profiles and for people: approvals and pairing.
  */
-import type { Command } from 'commander'
 import { normalizeProfileName } from '../../lib/profiles.ts'
-import type { CliContext } from '../kit/context.ts'
-import { createGroup } from '../kit/help.ts'
-import { json, run } from './options.ts'
+import { type Commands, json } from './options.ts'
 
 const name = ['<name>', '', normalizeProfileName] as const
 
-export function addProfileCommands(root: Command, context: CliContext): void {
-  const profile = createGroup(root, 'profile', 'separate homes: each with its own settings, people and conversations')
-  const manage = () => import('../profiles/manage.ts')
+export function addProfileCommands(root: Commands): void {
+  const profile = root.group('profile', 'separate homes: each with its own settings, people and conversations')
+  const manage = profile.from(() => import('../profiles/manage.ts'))
+  manage.add('list', 'profileList', 'list the profiles, and which of their gateways run', json)
   profile
-    .command('list')
-    .description('list the profiles, and which of their gateways run')
-    .option(...json)
-    .action(run(context, async () => (await manage()).profileList))
-  profile
-    .command('create')
+    .from(() => import('../profiles/create.ts'))
+    .add('create', 'profileCreate', 'create a profile, empty or with the settings of another')
     .argument(...name)
-    .summary('create a profile, empty or with the settings of another')
     .description(
       'Creates a profile with a free port. `--clone` copies config.yaml, .env and SOUL.md of the selected profile, without tokens of platforms and without conversations.',
     )
     .option('--clone', 'copy the settings of the selected profile', false)
     .option('--clone-from <profile>', 'copy the settings of this profile', normalizeProfileName)
-    .action(run(context, async () => (await import('../profiles/create.ts')).profileCreate))
-  profile
-    .command('use')
+  manage
+    .add('use', 'profileUse', 'select the profile of commands without --profile; `default` is the root home')
     .argument(...name)
-    .description('select the profile of commands without --profile; `default` is the root home')
-    .action(run(context, async () => (await manage()).profileUse))
-  profile
-    .command('show')
+  manage
+    .add('show', 'profileShow', 'show a profile; without a name, the selected one', json)
     .argument('[name]', '', normalizeProfileName)
-    .description('show a profile; without a name, the selected one')
-    .option(...json)
-    .action(run(context, async () => (await manage()).profileShow))
-  profile
-    .command('rename')
+  manage
+    .add('rename', 'profileRename', 'rename a profile while its gateway is stopped; its conversations go on')
     .argument(...name)
     .argument('<new-name>', '', normalizeProfileName)
-    .description('rename a profile while its gateway is stopped; its conversations go on')
-    .action(run(context, async () => (await manage()).profileRename))
-  profile
-    .command('delete')
+  manage
+    .add('delete', 'profileDelete', 'delete a profile with its conversations while its gateway is stopped')
     .argument(...name)
-    .description('delete a profile with its conversations while its gateway is stopped')
     .option('--yes', 'do not ask', false)
-    .action(run(context, async () => (await manage()).profileDelete))
   profile
-    .command('export')
+    .from(() => import('../profiles/export.ts'))
+    .add('export', 'profileExport', 'write a profile to an archive (.tar.gz)')
     .argument(...name)
     .argument('[file]')
-    .summary('write a profile to an archive (.tar.gz)')
     .description(
       'Writes settings and extensions of a profile to an archive (.tar.gz), without secrets and conversations unless `--with-secrets`.',
     )
     .option('--with-secrets', 'include keys, tokens, conversations and the stored state of plugins', false)
-    .action(run(context, async () => (await import('../profiles/export.ts')).profileExport))
 }
 
-export function addApprovalCommands(root: Command, context: CliContext): void {
-  const approvals = createGroup(root, 'approvals', 'commands that run without a question')
-  approvals
-    .command('list')
-    .description('list what owners and users have allowed for ever or for a conversation')
-    .option(...json)
-    .action(run(context, async () => (await import('../approvals.ts')).approvalsList))
-  approvals
-    .command('revoke <entry>')
-    .description('take back an entry of the list, by its id or its command')
-    .action(run(context, async () => (await import('../approvals.ts')).approvalsRevoke))
+export function addApprovalCommands(root: Commands): void {
+  const approvals = root
+    .group('approvals', 'commands that run without a question')
+    .from(() => import('../approvals.ts'))
+  approvals.add('list', 'approvalsList', 'list what owners and users have allowed for ever or for a conversation', json)
+  approvals.add('revoke <entry>', 'approvalsRevoke', 'take back an entry of the list, by its id or its command')
 }
 
-export function addPairingCommands(root: Command, context: CliContext): void {
-  const pairing = createGroup(root, 'pairing', 'people who ask for access, and people who were approved')
-  pairing
-    .command('list')
-    .description('list requests for access and approved people')
-    .option(...json)
-    .action(run(context, async () => (await import('../pairing.ts')).pairingList))
-  pairing
-    .command('approve <platform> <code>')
-    .description('give a person access, by the code that the person received or by the id of the request')
-    .option(...json)
-    .action(run(context, async () => (await import('../pairing.ts')).pairingApprove))
-  pairing
-    .command('deny <platform> <person>')
-    .description('refuse one request, by the id of the user or of the request; the person gets no answer')
-    .option(...json)
-    .action(run(context, async () => (await import('../pairing.ts')).pairingDeny))
-  pairing
-    .command('revoke <platform> <user-id>')
-    .description('take the access of an approved person back')
-    .option(...json)
-    .action(run(context, async () => (await import('../pairing.ts')).pairingRevoke))
-  pairing
-    .command('clear-pending [platform]')
-    .description('end the requests that wait; their codes are worthless then')
-    .option(...json)
-    .action(run(context, async () => (await import('../pairing.ts')).pairingClear))
+export function addPairingCommands(root: Commands): void {
+  const pairing = root
+    .group('pairing', 'people who ask for access, and people who were approved')
+    .from(() => import('../pairing.ts'))
+  pairing.add('list', 'pairingList', 'list requests for access and approved people', json)
+  pairing.add(
+    'approve <platform> <code>',
+    'pairingApprove',
+    'give a person access, by the code that the person received or by the id of the request',
+    json,
+  )
+  pairing.add(
+    'deny <platform> <person>',
+    'pairingDeny',
+    'refuse one request, by the id of the user or of the request; the person gets no answer',
+    json,
+  )
+  pairing.add('revoke <platform> <user-id>', 'pairingRevoke', 'take the access of an approved person back', json)
+  pairing.add(
+    'clear-pending [platform]',
+    'pairingClear',
+    'end the requests that wait; their codes are worthless then',
+    json,
+  )
 }

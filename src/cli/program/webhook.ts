@@ -1,23 +1,14 @@
 /**
  * Defines the commands for webhooks.
  */
-import type { Command } from 'commander'
-import type { CliContext } from '../kit/context.ts'
-import { createGroup } from '../kit/help.ts'
-import { json, run } from './options.ts'
+import { type Commands, json } from './options.ts'
 
-export function addWebhookCommands(root: Command, context: CliContext): void {
-  const webhook = createGroup(root, 'webhook', 'events of other services')
+export function addWebhookCommands(root: Commands): void {
+  const webhook = root.group('webhook', 'events of other services').from(() => import('../webhook.ts'))
+  webhook.add('list', 'webhookList', 'list the routes', json).alias('ls')
   webhook
-    .command('list')
-    .alias('ls')
-    .description('list the routes')
-    .option(...json)
-    .action(run(context, async () => (await import('../webhook.ts')).webhookList))
-  webhook
-    .command('add <name>')
+    .add('add <name>', 'webhookAdd', 'receive events at /webhooks/<name>')
     .alias('subscribe')
-    .summary('receive events at /webhooks/<name>')
     .description(
       'Receives events at /webhooks/<name>. Prints the address and the secret for the settings of the service. A running gateway needs no restart.',
     )
@@ -32,15 +23,8 @@ export function addWebhookCommands(root: Command, context: CliContext): void {
     .option('--script <path>', 'a file in scripts/ of the home, which changes or ignores events')
     .option('--secret <text>', 'the secret; a random one if omitted')
     .option(...json)
-    .action(run(context, async () => (await import('../webhook.ts')).webhookAdd))
+  webhook.add('remove <name>', 'webhookRemove', 'remove a route that `add` has made').alias('rm')
   webhook
-    .command('remove <name>')
-    .alias('rm')
-    .description('remove a route that `add` has made')
-    .action(run(context, async () => (await import('../webhook.ts')).webhookRemove))
-  webhook
-    .command('test <name>')
-    .description('send a signed event to the running gateway')
+    .add('test <name>', 'webhookTest', 'send a signed event to the running gateway')
     .option('--payload <json>', 'the event')
-    .action(run(context, async () => (await import('../webhook.ts')).webhookTest))
 }
