@@ -8,9 +8,13 @@ import { join } from 'node:path'
 
 /**
  * Small young generation, bounded old one: under load these halve the memory of the daemon (docs/explanation/performance.md).
- * They act from the command line only. `--expose-gc` lets the daemon give memory back (src/cli/kit/memory-release.ts).
+ * Neither begins so small that V8 would collect several times during the start. They act from the command line only.
+ * `--expose-gc` lets the daemon give memory back (src/cli/kit/memory-release.ts).
  */
-const daemonFlags = ['--max-semi-space-size=4', '--max-old-space-size=512', '--expose-gc']
+const daemonFlags = [
+  ...['--min-semi-space-size=2', '--max-semi-space-size=4'],
+  ...['--initial-old-space-size=64', '--max-old-space-size=512', '--expose-gc'],
+]
 
 /**
  * One heap of the C library for all threads, and free memory at its end goes back to the system. By default glibc gives each

@@ -1,6 +1,6 @@
 /**
- * Gives unused memory of the daemon back to the system. After a load V8 keeps the free pages of its heap, because it
- * collects only while a program allocates, and a gateway mostly waits for messages.
+ * Gives unused memory of the daemon back to the system. After its start and after a load V8 keeps the free pages of its heap,
+ * because it collects only while a program allocates, and a gateway mostly waits for messages.
  */
 import { getHeapStatistics } from 'node:v8'
 
@@ -23,17 +23,18 @@ const minChecksBetween = 60_000 / checkMs
 /** Above this share messages arrive so fast that the memory would soon be needed again, and that a pause would be felt. */
 const maxUtilization = 0.2
 
-/** Checks the heap every five seconds. Returns a function that ends this. */
+/** Checks the heap every five seconds, and collects it at the first quiet check. Returns a function that ends this. */
 export function startMemoryRelease({ collect, heapBytes, utilization, repeat }: MemoryReleaseDeps): () => void {
-  let releasedTo = heapBytes()
+  let releasedTo = 0
   let checksSince = minChecksBetween
   return repeat(() => {
     checksSince += 1
     const isQuiet = utilization() <= maxUtilization
     if (!isQuiet || checksSince < minChecksBetween || heapBytes() - releasedTo < minGrowthBytes) return
     collect()
+    // The first load may end within a minute after the start.
+    if (releasedTo > 0) checksSince = 0
     releasedTo = heapBytes()
-    checksSince = 0
   }, checkMs)
 }
 

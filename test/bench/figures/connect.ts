@@ -29,7 +29,7 @@ export const connect: Figure = {
 
 async function threePlatforms(home: string, without: string, { full, progress }: BenchOptions): Promise<Row[]> {
   const rounds = full ? 9 : 5
-  const idleMs = full ? 30_000 : 3_000
+  const idleMs = full ? 30_000 : 8_000
   const three: StartMeasurement[] = []
   const none: StartMeasurement[] = []
   await startDaemon(home, vendorNames, 1_000)

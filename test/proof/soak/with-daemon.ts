@@ -20,7 +20,7 @@ export interface Soak {
   take(): Sample
 }
 
-/** Runs `work` when the daemon has been idle for two seconds. */
+/** Runs `work` when the daemon is idle and has given the memory of its start back. */
 export async function withSoakDaemon<T>(seed: number, work: (soak: Soak) => Promise<T>): Promise<T> {
   const home = await mkdtemp(join(tmpdir(), 'hermes-soak-'))
   const notes = join(home, 'notes.txt')
@@ -34,7 +34,7 @@ export async function withSoakDaemon<T>(seed: number, work: (soak: Soak) => Prom
     chat.onMemory = sampler.add
     const random = createRandom(seed)
     const people = createPeople({ random, askChat: chat.ask, askApi: askApiOf(daemon) })
-    await pause(2_000)
+    await pause(8_000)
     const begun = performance.now()
     const take = () => sampler.take((performance.now() - begun) / 60_000, people.turns)
     return await work({ daemon, model, people, take })
