@@ -5,21 +5,13 @@ import type { z } from 'zod'
 import type { HttpRoute } from '../platforms/http-route.ts'
 import type { ApiServices } from './services.ts'
 
-/** What is known about a route without its handler. */
-export interface RouteContract<
-  Path extends string = string,
-  Query extends z.ZodType = z.ZodType,
-  Body extends z.ZodType | 'bytes' = z.ZodType | 'bytes',
-  Answer extends z.ZodType | FileContent = z.ZodType | FileContent,
+interface RouteShapes<
+  Query extends z.ZodType,
+  Body extends z.ZodType | 'bytes',
+  Answer extends z.ZodType | FileContent,
 > {
-  readonly method: HttpRoute['method']
-  /** Its variable parts are named in braces: `/api/sessions/{session_id}`. */
-  readonly path: Path
-  readonly access: HttpRoute['access']
   /** One sentence. */
   readonly summary: string
-  /** The group in which the OpenAPI document shows the route. */
-  readonly tag: string
   readonly query?: Query | undefined
   /** JSON of this shape. `bytes`: the handler reads the request itself. An empty body is allowed where the shape has a default. */
   readonly body?: Body | undefined
@@ -32,18 +24,41 @@ export interface RouteContract<
   readonly events?: true | undefined
 }
 
-export interface Route<
+/** What is known about a route without its handler. */
+export interface RouteContract<
   Path extends string = string,
   Query extends z.ZodType = z.ZodType,
   Body extends z.ZodType | 'bytes' = z.ZodType | 'bytes',
   Answer extends z.ZodType | FileContent = z.ZodType | FileContent,
-> extends RouteContract<Path, Query, Body, Answer> {
+> extends RouteShapes<Query, Body, Answer> {
+  readonly method: HttpRoute['method']
+  /** Its variable parts are named in braces: `/api/sessions/{session_id}`. */
+  readonly path: Path
+  readonly access: HttpRoute['access']
+  /** The group in which the OpenAPI document shows the route. */
+  readonly tag: string
+}
+
+interface Handler<
+  Path extends string,
+  Query extends z.ZodType,
+  Body extends z.ZodType | 'bytes',
+  Answer extends z.ZodType | FileContent,
+> {
   /**
    * A value is sent as JSON with the status of the route. Imports what it needs when it is called, because clients import routes,
    * too, and the server has all routes once one of them is asked for.
    */
   handle(services: ApiServices, asked: Asked<Path, Query, Body>): Promise<Answered<Answer> | Response>
 }
+
+export interface Route<
+  Path extends string = string,
+  Query extends z.ZodType = z.ZodType,
+  Body extends z.ZodType | 'bytes' = z.ZodType | 'bytes',
+  Answer extends z.ZodType | FileContent = z.ZodType | FileContent,
+> extends RouteContract<Path, Query, Body, Answer>,
+    Handler<Path, Query, Body, Answer> {}
 
 /** A response that is the content of a file. */
 export interface FileContent {
@@ -73,12 +88,16 @@ type Readable<Value> = Value extends readonly (infer Entry)[]
     ? { readonly [Key in keyof Value as unknown extends Value[Key] ? never : Key]: Readable<Value[Key]> }
     : Value
 
-/** Keeps the types of the shapes, so that the handler and the client see them. */
-export function defineRoute<
-  const Path extends `/${string}`,
-  Answer extends z.ZodType | FileContent,
-  Query extends z.ZodType = z.ZodUndefined,
-  Body extends z.ZodType | 'bytes' = z.ZodUndefined,
->(route: Route<Path, Query, Body, Answer>): Route<Path, Query, Body, Answer> {
-  return route
+/** Returns what defines the routes of a group; it keeps the types of the shapes, so that the handler and the client see them. */
+export function defineRoutes(tag: string) {
+  return <
+    const Path extends `/${string}`,
+    Answer extends z.ZodType | FileContent,
+    Query extends z.ZodType = z.ZodUndefined,
+    Body extends z.ZodType | 'bytes' = z.ZodUndefined,
+  >(
+    method: HttpRoute['method'],
+    path: Path,
+    route: RouteShapes<Query, Body, Answer> & Handler<Path, Query, Body, Answer>,
+  ): Route<Path, Query, Body, Answer> => ({ method, path, access: 'token', tag, ...route })
 }

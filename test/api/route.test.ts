@@ -4,16 +4,15 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { callRoute } from '../../src/api/client.ts'
-import { defineRoute } from '../../src/api/route.ts'
+import { defineRoutes } from '../../src/api/route.ts'
 import { serveRoute } from '../../src/api/serve-route.ts'
 
-const about = { access: 'token', summary: 'Greets a person.', tag: 'Test' } as const
+const route = defineRoutes('Test')
+const summary = 'Greets a person.'
 
 /** A whole route: what the server, the document and the client need of it is here. */
-const greet = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/people/{name}/greetings',
+const greet = route('POST', '/api/people/{name}/greetings', {
+  summary,
   query: z.object({ times: z.coerce.number().default(1) }),
   body: z.object({ word: z.string() }),
   response: z.object({ greeting: z.string() }),
@@ -57,17 +56,15 @@ test('an answer of another form is reported and not passed on', async () => {
 })
 
 test('a route without a response, with another answer or with an unknown parameter does not compile', () => {
-  const method = 'GET'
   const path = '/api/people/{name}'
   const response = z.object({ name: z.string() })
-  const named = { ...about, method, path, response } as const
   const routes = [
     // @ts-expect-error The shape of the response is missing.
-    defineRoute({ ...about, method, path, handle: async () => Response.json({}) }),
+    route('GET', path, { summary, handle: async () => Response.json({}) }),
     // @ts-expect-error The handler returns another form.
-    defineRoute({ ...named, handle: async () => ({ title: '' }) }),
+    route('GET', path, { summary, response, handle: async () => ({ title: '' }) }),
     // @ts-expect-error The path has no such part.
-    defineRoute({ ...named, handle: async (_, { params }) => ({ name: params.title }) }),
+    route('GET', path, { summary, response, handle: async (_, { params }) => ({ name: params.title }) }),
   ]
   // @ts-expect-error The client gives no parameter.
   const calls = [() => callRoute(accessTo(greet), greet, { body: { word: '' } })]

@@ -3,36 +3,27 @@
  */
 import { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
-import { defineRoute } from '../route.ts'
+import { defineRoutes } from '../route.ts'
 import { decideBody, decidedResponse, pendingQuery, pendingResponse } from '../shapes/approvals.ts'
 import { okResponse } from '../shapes/common.ts'
 
-const about = { access: 'token', tag: 'Approvals' } as const
+const route = defineRoutes('Approvals')
 
-export const listPending = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/approvals/pending',
+export const listPending = route('GET', '/api/approvals/pending', {
   summary: 'Lists the questions that wait for an answer.',
   query: pendingQuery,
   response: pendingResponse,
   handle: async (services, { query }) => (await import('../handlers/approvals.ts')).listPending(services, query),
 })
 
-export const decide = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/approvals/decide',
+export const decide = route('POST', '/api/approvals/decide', {
   summary: 'Answers a question.',
   body: decideBody,
   response: decidedResponse,
   handle: async (services, { body }) => (await import('../handlers/approvals.ts')).decide(services, body),
 })
 
-export const listRemembered = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/approvals',
+export const listRemembered = route('GET', '/api/approvals', {
   summary: 'Lists what runs without a question.',
   response: z.array(
     z.object({
@@ -45,10 +36,7 @@ export const listRemembered = defineRoute({
   handle: async (services) => (await import('../handlers/remembered-approvals.ts')).listRemembered(services),
 })
 
-export const revokeRemembered = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/approvals/revoke',
+export const revokeRemembered = route('POST', '/api/approvals/revoke', {
   summary: 'Takes back an approval of that list.',
   body: z.object({
     id: z

@@ -3,54 +3,34 @@
  */
 import { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
-import { defineRoute } from '../route.ts'
+import { defineRoutes } from '../route.ts'
 import type { ApiServices } from '../services.ts'
 import { okResponse } from '../shapes/common.ts'
 import { hooksResponse, pluginsResponse } from '../shapes/extensions.ts'
 
-const about = { access: 'token', tag: 'Extensions' } as const
+const route = defineRoutes('Extensions')
 
-export const listHooks = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/hooks',
+export const listHooks = route('GET', '/api/hooks', {
   summary: 'Lists hooks and their processes.',
   response: hooksResponse,
   handle: async ({ hooks, redact }) => redacted({ hooks: hooks.list(), processes: hooks.processes() }, redact),
 })
 
-const hookBody = z.object({ name: z.string().describe('The name of a hook.') })
+const onHook = { body: z.object({ name: z.string().describe('The name of a hook.') }), response: okResponse }
 
-export const pauseHook = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/hooks/pause',
+export const pauseHook = route('POST', '/api/hooks/pause', {
   summary: 'Pauses a hook.',
-  body: hookBody,
-  response: okResponse,
-  async handle({ hooks }, { body: { name } }) {
-    if (!hooks.pause(name)) throw hookNotFound(name)
-    return { ok: true }
-  },
+  ...onHook,
+  handle: async ({ hooks }, { body: { name } }) => okIf(hooks.pause(name), name),
 })
 
-export const resumeHook = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/hooks/resume',
+export const resumeHook = route('POST', '/api/hooks/resume', {
   summary: 'Resumes a hook.',
-  body: hookBody,
-  response: okResponse,
-  async handle({ hooks }, { body: { name } }) {
-    if (!hooks.resume(name)) throw hookNotFound(name)
-    return { ok: true }
-  },
+  ...onHook,
+  handle: async ({ hooks }, { body: { name } }) => okIf(hooks.resume(name), name),
 })
 
-export const reloadHooks = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/hooks/reload',
+export const reloadHooks = route('POST', '/api/hooks/reload', {
   summary: 'Reads again which programs are accepted.',
   response: okResponse,
   async handle({ hooks }) {
@@ -59,10 +39,7 @@ export const reloadHooks = defineRoute({
   },
 })
 
-export const testHook = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/hooks/test',
+export const testHook = route('POST', '/api/hooks/test', {
   summary: 'Calls a hook.',
   body: z.object({
     name: z.string(),
@@ -86,19 +63,13 @@ export const testHook = defineRoute({
   },
 })
 
-export const listPlugins = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/plugins',
+export const listPlugins = route('GET', '/api/plugins', {
   summary: 'Lists plugins.',
   response: pluginsResponse,
   handle: async ({ plugins, redact }) => redacted({ plugins: await plugins.list() }, redact),
 })
 
-export const reloadPlugins = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/plugins/reload',
+export const reloadPlugins = route('POST', '/api/plugins/reload', {
   summary: 'Applies config.yaml.',
   response: pluginsResponse,
   async handle({ plugins, lifecycle, redact }) {
@@ -108,10 +79,7 @@ export const reloadPlugins = defineRoute({
   },
 })
 
-export const listTools = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/tools',
+export const listTools = route('GET', '/api/tools', {
   summary: 'Lists the tools of the agent.',
   response: z.object({
     tools: z.array(
@@ -128,10 +96,7 @@ export const listTools = defineRoute({
 
 const size = { bytes: z.int(), tokens: z.int() }
 
-export const showPrompt = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/prompt',
+export const showPrompt = route('GET', '/api/prompt', {
   summary: 'Shows the prompt of a new conversation.',
   query: z.object({ platform: z.string().min(1).default('cli') }),
   response: z.object({
@@ -147,6 +112,11 @@ export const showPrompt = defineRoute({
 /** What hooks and plugins threw can contain secrets. */
 function redacted(answer: object, redact: ApiServices['redact']): Response {
   return new Response(redact(JSON.stringify(answer)), { headers: { 'content-type': 'application/json' } })
+}
+
+function okIf(exists: boolean, name: string): { ok: true } {
+  if (!exists) throw hookNotFound(name)
+  return { ok: true }
 }
 
 function hookNotFound(name: string): HermesError {

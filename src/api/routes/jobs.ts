@@ -2,16 +2,15 @@
  * `/api/jobs`: the scheduled jobs.
  */
 import { jobActionSchema } from '../../flows/cron/job-actions.ts'
-import { defineRoute } from '../route.ts'
+import { defineRoutes } from '../route.ts'
 import { jobsQuery, jobsResponse } from '../shapes/jobs.ts'
 
-const about = { path: '/api/jobs', access: 'token', tag: 'Scheduled jobs', response: jobsResponse } as const
+const route = defineRoutes('Scheduled jobs')
 
-export const listJobs = defineRoute({
-  ...about,
-  method: 'GET',
+export const listJobs = route('GET', '/api/jobs', {
   summary: 'Lists the jobs, the next one first.',
   query: jobsQuery,
+  response: jobsResponse,
   async handle({ opened }, { query }) {
     const { pageOfJobs } = await import('../handlers/jobs.ts')
     const { handleJobRequest } = await import('../../flows/cron/job-services.ts')
@@ -19,11 +18,10 @@ export const listJobs = defineRoute({
   },
 })
 
-export const changeJobs = defineRoute({
-  ...about,
-  method: 'POST',
+export const changeJobs = route('POST', '/api/jobs', {
   summary: 'Creates or changes a job.',
   body: jobActionSchema,
+  response: jobsResponse,
   async handle({ opened }, { body }) {
     const { handleJobRequest } = await import('../../flows/cron/job-services.ts')
     return Response.json(await handleJobRequest(opened.cron, body))

@@ -4,15 +4,12 @@
 import { z } from 'zod'
 import { sendBody } from '../../flows/delivery/send-body.ts'
 import { eventsPage, eventsQuery } from '../../flows/events/shapes.ts'
-import { defineRoute } from '../route.ts'
+import { defineRoutes } from '../route.ts'
 import { channelsPage, channelsQuery } from '../shapes/channels.ts'
 
-const about = { access: 'token', tag: 'Messages' } as const
+const route = defineRoutes('Messages')
 
-export const readEvents = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/events',
+export const readEvents = route('GET', '/api/events', {
   summary: 'Tells what happened, or waits for it. With `Accept: text/event-stream` as server-sent events.',
   query: eventsQuery,
   response: eventsPage,
@@ -23,10 +20,7 @@ export const readEvents = defineRoute({
   },
 })
 
-export const listChannels = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/channels',
+export const listChannels = route('GET', '/api/channels', {
   summary: 'Lists the chats to which messages can be sent.',
   query: channelsQuery,
   response: channelsPage,
@@ -34,10 +28,7 @@ export const listChannels = defineRoute({
     (await import('../handlers/channels.ts')).listChannels(services, query, signal),
 })
 
-export const sendMessage = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/send',
+export const sendMessage = route('POST', '/api/send', {
   summary: 'Sends a message to chats.',
   body: sendBody,
   response: z.object({
@@ -58,10 +49,7 @@ export const sendMessage = defineRoute({
   },
 })
 
-export const listCommands = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/commands',
+export const listCommands = route('GET', '/api/commands', {
   summary: 'Lists the slash commands for menus.',
   response: z.array(z.object({ name: z.string(), description: z.string(), argsHint: z.string() })),
   async handle({ menu }) {

@@ -4,20 +4,16 @@
 import { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
 import type { SessionKey } from '../../message/ids.ts'
-import { defineRoute } from '../route.ts'
+import { defineRoutes } from '../route.ts'
 import { okResponse, platformHealth } from '../shapes/common.ts'
 import { traceResponse } from '../shapes/trace.ts'
 
-const about = { access: 'token', tag: 'Operation' } as const
+const route = defineRoutes('Operation')
 const millis = z.number().describe('ms since 1970')
 const reasons = z.array(z.string())
 const stateAndReason = { state: z.string(), reason: z.string() }
 
-export const showStatus = defineRoute({
-  method: 'GET',
-  path: '/api/status',
-  access: 'token',
-  tag: 'Health',
+export const showStatus = defineRoutes('Health')('GET', '/api/status', {
   summary: 'The state of the gateway.',
   response: z.looseObject({
     version: z.string(),
@@ -55,13 +51,10 @@ export const showStatus = defineRoute({
   },
 })
 
-const rowBody = z.object({ id: z.int().describe('The number of the row.') })
+const onRow = { body: z.object({ id: z.int().describe('The number of the row.') }), response: okResponse }
 const maxListRows = 200
 
-export const listInbox = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/inbox',
+export const listInbox = route('GET', '/api/inbox', {
   summary: 'Lists open messages and dead letters.',
   response: z.array(
     z.looseObject({
@@ -84,13 +77,9 @@ export const listInbox = defineRoute({
   },
 })
 
-export const retryInbox = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/inbox/retry',
+export const retryInbox = route('POST', '/api/inbox/retry', {
   summary: 'Retries a message.',
-  body: rowBody,
-  response: okResponse,
+  ...onRow,
   async handle({ store, engine, clock }, { body: { id } }) {
     const [{ retryDeadEvent }, { brand }] = await Promise.all([
       import('../../inbox/dead-letters.ts'),
@@ -103,24 +92,16 @@ export const retryInbox = defineRoute({
   },
 })
 
-export const dropInbox = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/inbox/drop',
+export const dropInbox = route('POST', '/api/inbox/drop', {
   summary: 'Drops a message.',
-  body: rowBody,
-  response: okResponse,
+  ...onRow,
   async handle({ store }, { body: { id } }) {
     const { dropDeadEvent } = await import('../../inbox/dead-letters.ts')
-    if (!(await store.run(() => dropDeadEvent(id)))) throw rowNotFound(id)
-    return { ok: true }
+    return okIf(await store.run(() => dropDeadEvent(id)), id)
   },
 })
 
-export const showTrace = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/trace/{subject}',
+export const showTrace = route('GET', '/api/trace/{subject}', {
   summary: 'Where a message is, and how it came there: its number, the id of its turn, or `last`.',
   response: traceResponse,
   async handle({ store, clock }, { params: { subject } }) {
@@ -134,10 +115,7 @@ export const showTrace = defineRoute({
   },
 })
 
-export const listOutbox = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/outbox',
+export const listOutbox = route('GET', '/api/outbox', {
   summary: 'Lists dead letters of the outbox.',
   response: z.array(
     z.looseObject({
@@ -153,36 +131,19 @@ export const listOutbox = defineRoute({
   handle: async ({ outbox }) => await outbox.list(),
 })
 
-export const retryOutbox = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/outbox/retry',
+export const retryOutbox = route('POST', '/api/outbox/retry', {
   summary: 'Retries a reply.',
-  body: rowBody,
-  response: okResponse,
-  async handle({ outbox }, { body: { id } }) {
-    if (!(await outbox.retry(id))) throw rowNotFound(id)
-    return { ok: true }
-  },
+  ...onRow,
+  handle: async ({ outbox }, { body: { id } }) => okIf(await outbox.retry(id), id),
 })
 
-export const dropOutbox = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/outbox/drop',
+export const dropOutbox = route('POST', '/api/outbox/drop', {
   summary: 'Drops a reply.',
-  body: rowBody,
-  response: okResponse,
-  async handle({ outbox }, { body: { id } }) {
-    if (!(await outbox.drop(id))) throw rowNotFound(id)
-    return { ok: true }
-  },
+  ...onRow,
+  handle: async ({ outbox }, { body: { id } }) => okIf(await outbox.drop(id), id),
 })
 
-export const pauseAgent = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/pause',
+export const pauseAgent = route('POST', '/api/pause', {
   summary: 'Pauses the agent, or ends the pause.',
   body: z.union([
     z.object({ off: z.literal(true) }).describe('Ends the pause.'),
@@ -196,10 +157,7 @@ export const pauseAgent = defineRoute({
   },
 })
 
-export const restartGateway = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/restart',
+export const restartGateway = route('POST', '/api/restart', {
   summary: 'Restarts the gateway.',
   response: okResponse,
   status: 202,
@@ -209,10 +167,7 @@ export const restartGateway = defineRoute({
   },
 })
 
-export const shutDownGateway = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/shutdown',
+export const shutDownGateway = route('POST', '/api/shutdown', {
   summary: 'Stops the gateway.',
   response: okResponse,
   status: 202,
@@ -222,14 +177,16 @@ export const shutDownGateway = defineRoute({
   },
 })
 
-export const showOpenApi = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/openapi.json',
+export const showOpenApi = route('GET', '/api/openapi.json', {
   summary: 'This document.',
   response: z.looseObject({ openapi: z.string() }),
   handle: async ({ lifecycle }, { request }) => Response.json(await lifecycle.openApi(new URL(request.url).origin)),
 })
+
+function okIf(exists: boolean, id: number): { ok: true } {
+  if (!exists) throw rowNotFound(id)
+  return { ok: true }
+}
 
 function rowNotFound(id: number): HermesError {
   return new HermesError('http/not-found', `There is nothing with the number ${id}.`)

@@ -2,16 +2,13 @@
  * `/api/pairing`: the people who have access by pairing, and their requests.
  */
 import { z } from 'zod'
-import { defineRoute } from '../route.ts'
+import { defineRoutes } from '../route.ts'
 import { okResponse } from '../shapes/common.ts'
 
-const about = { access: 'token', tag: 'Pairing' } as const
+const route = defineRoutes('Pairing')
 const text = z.string().trim().min(1)
 
-export const listPairing = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/pairing',
+export const listPairing = route('GET', '/api/pairing', {
   summary: 'Lists people and their requests.',
   response: z.object({
     pending: z.array(z.looseObject({ platform: z.string(), userId: z.string(), userName: z.string() })),
@@ -22,10 +19,7 @@ export const listPairing = defineRoute({
   handle: async ({ opened }) => (await opened.pairing()).list(),
 })
 
-export const approvePairing = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/pairing/approve',
+export const approvePairing = route('POST', '/api/pairing/approve', {
   summary: 'Gives a person access.',
   body: z.object({ platform: text, code: text.describe('The code, or the id of a request.') }),
   response: z.object({
@@ -38,10 +32,7 @@ export const approvePairing = defineRoute({
   handle: async ({ opened }, { body }) => (await opened.pairing()).approve(body.platform, body.code),
 })
 
-export const revokePairing = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/pairing/revoke',
+export const revokePairing = route('POST', '/api/pairing/revoke', {
   summary: 'Takes the access of a person back.',
   body: z.object({ platform: text, user_id: text }),
   response: okResponse,
@@ -52,10 +43,7 @@ export const revokePairing = defineRoute({
   },
 })
 
-export const denyPairing = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/pairing/deny',
+export const denyPairing = route('POST', '/api/pairing/deny', {
   summary: 'Ends a request without an answer.',
   body: z.object({
     platform: text,
@@ -74,10 +62,7 @@ export const denyPairing = defineRoute({
   },
 })
 
-export const clearPairing = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/pairing/clear',
+export const clearPairing = route('POST', '/api/pairing/clear', {
   summary: 'Ends the requests that wait.',
   body: z.object({ platform: text.optional() }),
   response: z.object({ cleared: z.int() }),

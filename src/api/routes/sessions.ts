@@ -1,7 +1,7 @@
 /**
  * `/api/sessions`: stored sessions, their messages and the files of these.
  */
-import { defineRoute } from '../route.ts'
+import { defineRoutes } from '../route.ts'
 import {
   deletedResponse,
   forkBody,
@@ -16,31 +16,22 @@ import {
 } from '../shapes/sessions.ts'
 
 const load = () => import('../handlers/sessions.ts')
-const about = { access: 'token', tag: 'Sessions' } as const
+const route = defineRoutes('Sessions')
 
-export const listSessions = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/sessions',
+export const listSessions = route('GET', '/api/sessions', {
   summary: 'Lists sessions, the one that was used last first.',
   query: sessionsQuery,
   response: sessionsPage,
   handle: async (services, { query, signal }) => (await load()).listSessions(services, query, signal),
 })
 
-export const showSession = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/sessions/{session_id}',
+export const showSession = route('GET', '/api/sessions/{session_id}', {
   summary: 'Shows a session.',
   response: sessionResponse,
   handle: async (services, { params, signal }) => (await load()).showSession(services, params.session_id, signal),
 })
 
-export const renameSession = defineRoute({
-  ...about,
-  method: 'PATCH',
-  path: '/api/sessions/{session_id}',
+export const renameSession = route('PATCH', '/api/sessions/{session_id}', {
   summary: 'Renames a session.',
   body: renameBody,
   response: sessionResponse,
@@ -50,10 +41,7 @@ export const renameSession = defineRoute({
   },
 })
 
-export const deleteSession = defineRoute({
-  ...about,
-  method: 'DELETE',
-  path: '/api/sessions/{session_id}',
+export const deleteSession = route('DELETE', '/api/sessions/{session_id}', {
   summary: 'Removes a session and its messages.',
   response: deletedResponse,
   async handle(services, { params: { session_id: id } }) {
@@ -62,10 +50,7 @@ export const deleteSession = defineRoute({
   },
 })
 
-export const forkSession = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/sessions/{session_id}/fork',
+export const forkSession = route('POST', '/api/sessions/{session_id}/fork', {
   summary: 'Copies a session.',
   body: forkBody,
   response: sessionResponse,
@@ -76,19 +61,13 @@ export const forkSession = defineRoute({
   },
 })
 
-export const showTrajectory = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/sessions/{session_id}/trajectory',
+export const showTrajectory = route('GET', '/api/sessions/{session_id}/trajectory', {
   summary: 'The conversation in the ShareGPT form.',
   response: trajectoryResponse,
   handle: async (services, { params, signal }) => (await load()).readTrajectory(services, params.session_id, signal),
 })
 
-export const listMessages = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/sessions/{session_id}/messages',
+export const listMessages = route('GET', '/api/sessions/{session_id}/messages', {
   summary: 'Lists the messages of a session.',
   query: messagesQuery,
   response: messagesPage,
@@ -96,19 +75,13 @@ export const listMessages = defineRoute({
     (await load()).listMessages(services, params.session_id, query, signal),
 })
 
-export const showMessage = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/sessions/{session_id}/messages/{message_id}',
+export const showMessage = route('GET', '/api/sessions/{session_id}/messages/{message_id}', {
   summary: 'Shows a message with its whole text.',
   response: messageResponse,
   handle: async (services, { params, signal }) => (await load()).readMessage(services, params, signal),
 })
 
-export const openAttachment = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/sessions/{session_id}/messages/{message_id}/attachments/{number}',
+export const openAttachment = route('GET', '/api/sessions/{session_id}/messages/{message_id}/attachments/{number}', {
   summary: 'A file of a message.',
   response: { contentType: 'application/octet-stream', description: 'Only files that people sent are kept.' },
   handle: async (services, { params, signal }) => (await load()).openAttachment(services, params, signal),

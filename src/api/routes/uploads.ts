@@ -3,11 +3,10 @@
  */
 import { z } from 'zod'
 import { maxShownImages } from '../../message/event.ts'
-import { defineRoute } from '../route.ts'
+import { defineRoutes } from '../route.ts'
 import { okResponse } from '../shapes/common.ts'
 
-const about = { access: 'token', tag: 'Uploads' } as const
-const ofOne = { ...about, path: '/api/uploads/{upload_id}' } as const
+const route = defineRoutes('Uploads')
 
 const uploadId = z.string().regex(/^[A-Za-z0-9_-]{16,64}$/, '16 to 64 of A-Z a-z 0-9 _ -')
 const uploadResponse = z.looseObject({ id: z.string(), bytes: z.int(), received: z.int() })
@@ -15,10 +14,7 @@ const uploadResponse = z.looseObject({ id: z.string(), bytes: z.int(), received:
 /** Proxies accept bodies of one megabyte, and a piece must arrive within a minute, also over a slow phone. */
 const pieceBytes = 500_000
 
-export const showUploadLimits = defineRoute({
-  ...about,
-  method: 'GET',
-  path: '/api/uploads',
+export const showUploadLimits = route('GET', '/api/uploads', {
   summary: 'The limits of uploads.',
   response: z.object({ max_bytes: z.int(), max_files: z.int(), piece_bytes: z.int() }),
   handle: async ({ settings }) => ({
@@ -28,10 +24,7 @@ export const showUploadLimits = defineRoute({
   }),
 })
 
-export const beginUpload = defineRoute({
-  ...about,
-  method: 'POST',
-  path: '/api/uploads',
+export const beginUpload = route('POST', '/api/uploads', {
   summary: 'Begins an upload.',
   body: z.object({
     id: uploadId.describe('Chosen by the client.'),
@@ -48,17 +41,13 @@ export const beginUpload = defineRoute({
   },
 })
 
-export const showUpload = defineRoute({
-  ...ofOne,
-  method: 'GET',
+export const showUpload = route('GET', '/api/uploads/{upload_id}', {
   summary: 'The state of an upload.',
   response: uploadResponse,
   handle: async ({ opened }, { params }) => await (await opened.files()).uploads.state(params.upload_id),
 })
 
-export const addPiece = defineRoute({
-  ...ofOne,
-  method: 'POST',
+export const addPiece = route('POST', '/api/uploads/{upload_id}', {
   summary: 'Adds a piece, the bytes of the body.',
   query: z.object({
     from: z
@@ -75,9 +64,7 @@ export const addPiece = defineRoute({
   },
 })
 
-export const removeUpload = defineRoute({
-  ...ofOne,
-  method: 'DELETE',
+export const removeUpload = route('DELETE', '/api/uploads/{upload_id}', {
   summary: 'Removes an upload.',
   response: okResponse,
   async handle({ opened }, { params }) {
