@@ -1,13 +1,8 @@
 /**
  * `hermes hooks new`: creates a hook from a working template.
  */
-import { existsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { HermesError } from '../lib/errors.ts'
-import { ensureDirectory } from '../lib/files.ts'
 import type { CliContext } from './kit/context.ts'
-import { assertHomeUsable } from './kit/settings.ts'
-import { writeTypescriptConfig } from './kit/typescript-config.ts'
+import { writeExtension } from './kit/new-extension.ts'
 
 /** Throws `cli/usage` for an invalid or existing name. */
 export async function hooksNew(
@@ -15,20 +10,8 @@ export async function hooksNew(
   name: string,
   { python }: { readonly python: boolean },
 ): Promise<void> {
-  assertHomeUsable(context)
-  const { hooks } = context.home
-  const folder = join(hooks, name)
-  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) {
-    throw new HermesError('cli/usage', `Expected a name of letters, digits, - and _, found ${JSON.stringify(name)}.`)
-  }
-  if (existsSync(folder)) throw new HermesError('cli/usage', `${folder} already exists.`)
-  ensureDirectory(hooks)
-  ensureDirectory(folder)
-  const file = join(folder, python ? 'handler.py' : 'handler.ts')
-  writeFileSync(file, python ? pythonHandler : typescriptHandler, { mode: 0o600 })
-  if (!python) writeTypescriptConfig(context.home)
-  // Written last, because the manifest makes the directory a hook.
-  writeFileSync(join(folder, 'HOOK.yaml'), manifest(name), { mode: 0o600 })
+  const code = python ? { name: 'handler.py', text: pythonHandler } : { name: 'handler.ts', text: typescriptHandler }
+  const file = writeExtension(context, context.home.hooks, name, code, { name: 'HOOK.yaml', text: manifest(name) })
   context.output.write(
     `Wrote ${file}.\nIt logs the length of every reply. A running gateway loads it automatically.\nTest it: hermes hooks test ${name}\n`,
   )

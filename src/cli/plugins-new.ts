@@ -1,13 +1,8 @@
 /**
  * `hermes plugins new`: creates a plugin from a working template.
  */
-import { existsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { HermesError } from '../lib/errors.ts'
-import { ensureDirectory } from '../lib/files.ts'
 import type { CliContext } from './kit/context.ts'
-import { assertHomeUsable } from './kit/settings.ts'
-import { writeTypescriptConfig } from './kit/typescript-config.ts'
+import { writeExtension } from './kit/new-extension.ts'
 
 /** Throws `cli/usage` for an invalid or existing name. */
 export async function pluginsNew(
@@ -15,20 +10,8 @@ export async function pluginsNew(
   name: string,
   { python }: { readonly python: boolean },
 ): Promise<void> {
-  assertHomeUsable(context)
-  const { plugins } = context.home
-  const folder = join(plugins, name)
-  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) {
-    throw new HermesError('cli/usage', `Expected a name of letters, digits, - and _, found ${JSON.stringify(name)}.`)
-  }
-  if (existsSync(folder)) throw new HermesError('cli/usage', `${folder} already exists.`)
-  ensureDirectory(plugins)
-  ensureDirectory(folder)
-  const file = join(folder, python ? '__init__.py' : 'index.ts')
-  writeFileSync(file, python ? pythonPlugin : typescriptPlugin, { mode: 0o600 })
-  if (!python) writeTypescriptConfig(context.home)
-  // Written last, because the manifest makes the directory a plugin.
-  writeFileSync(join(folder, 'plugin.yaml'), manifest(name), { mode: 0o600 })
+  const code = python ? { name: '__init__.py', text: pythonPlugin } : { name: 'index.ts', text: typescriptPlugin }
+  const file = writeExtension(context, context.home.plugins, name, code, { name: 'plugin.yaml', text: manifest(name) })
   context.output.write(
     `Wrote ${file}.\nIt tells the model the time and logs every tool call.\nTest it: hermes plugins test ${name}\nEnable it: hermes plugins enable ${name}\n`,
   )

@@ -5,7 +5,13 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { messageOf, systemCode } from '../lib/errors.ts'
-import { checkFileSafety, checkImportableFiles, readManifest, resolveRoot } from '../lib/safe-files.ts'
+import {
+  checkFileSafety,
+  checkImportableFiles,
+  extensionFolders,
+  readManifest,
+  resolveRoot,
+} from '../lib/safe-files.ts'
 import { findHandlerFile } from './handler-file.ts'
 import { type HookManifest, type ManifestOptions, parseHookManifest } from './manifest.ts'
 
@@ -94,15 +100,10 @@ function compareFolders(a: FolderEntry, b: FolderEntry): number {
   return a.folder < b.folder ? -1 : 1
 }
 
-/** Includes symbolic links. `checkFileSafety` rejects links that lead out of the root. */
+/** `checkFileSafety` rejects links that lead out of the root. */
 function listHookFolders(path: string, invalid: InvalidHook[]): string[] {
   try {
-    return readdirSync(path, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
-      .map(({ name }) => name)
-      .filter((name) => !name.startsWith('.') && !name.startsWith('__'))
-      .sort()
-      .map((name) => join(path, name))
+    return extensionFolders(readdirSync(path, { withFileTypes: true })).map((name) => join(path, name))
   } catch (error) {
     const code = systemCode(error)
     if (code !== 'ENOENT') {

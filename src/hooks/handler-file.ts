@@ -1,8 +1,9 @@
 /**
  * The handler of a hook: the single `handler.*` file of its directory, and its language.
  */
-import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
-import { extname, join } from 'node:path'
+import { closeSync, openSync, readSync } from 'node:fs'
+import { extname } from 'node:path'
+import { findOnlyFile } from '../lib/safe-files.ts'
 
 export type HandlerFile = { readonly file: string; readonly language: 'node' | 'python' } | { readonly reason: string }
 
@@ -15,7 +16,6 @@ const languageByExtension: Readonly<Record<string, 'node' | 'python'>> = {
   '.py': 'python',
 }
 
-const maxBytes = 5 * 1024 * 1024
 /** Bytes that are inspected to distinguish text from binary files. */
 const sniffedBytes = 4_096
 
@@ -25,15 +25,9 @@ function isHandlerFileName(name: string): boolean {
 
 /** Throws the system's error if the directory cannot be read. */
 export function findHandlerFile(folder: string): HandlerFile {
-  const names = readdirSync(folder).filter(isHandlerFileName).sort()
-  const [name, second] = names
-  if (name === undefined)
-    return { reason: `${folder}: expected a file handler.ts, handler.js or handler.py, found none` }
-  if (second !== undefined) return { reason: `${folder}: expected one handler, found ${names.join(' and ')}` }
-  const file = join(folder, name)
-  const stats = statSync(file)
-  if (!stats.isFile()) return { reason: `${file}: expected a file` }
-  if (stats.size > maxBytes) return { reason: `${file}: expected at most ${maxBytes} bytes, found ${stats.size}` }
+  const code = findOnlyFile(folder, isHandlerFileName, ['handler', 'handler.ts, handler.js or handler.py'])
+  if ('reason' in code) return code
+  const { file, name } = code
   if (isBinary(file)) return { reason: `${file}: expected source code, found a binary file` }
   return { file, language: languageByExtension[extname(name)] ?? 'node' }
 }

@@ -10,11 +10,10 @@ import type { MessageEvent } from '../message/event.ts'
 import type { HookEvents } from '../message/hook-events.ts'
 import type { EventKey, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import type { TurnResult } from '../message/turn-result.ts'
 import { applyDeletion, applyEdit, findRowByKey } from './apply-change.ts'
 import type { InboxDeps } from './deps.ts'
 import type { PreDispatch } from './pre-dispatch.ts'
-import { acceptEvent, finishEvent } from './queries.ts'
+import { acceptEvent, finishEvent, resultWithoutModel } from './queries.ts'
 import { mayStore, parseStoredEvent, queueKindOf, serializeEvent, withAuthority } from './stored-event.ts'
 
 type Keys = readonly [EventKey, ...EventKey[]]
@@ -145,13 +144,7 @@ function sourceOf(change: MessageChange): SessionSource {
 
 const unknownMessage: AcceptResult = { status: 'refused', reason: 'the changed message was never accepted' }
 
-const notAnsweredResult: TurnResult = {
-  status: 'stopped',
-  text: '',
-  sessionId: '',
-  model: '',
-  usage: { inputTokens: 0, outputTokens: 0 },
-}
+const notAnsweredResult = resultWithoutModel('stopped')
 
 /** The contract (§1.4) fixes the keys. */
 function toReactionEvent(change: ReactionChange): HookEvents['reaction:added'] {

@@ -10,7 +10,7 @@ import type { SessionKey } from '../message/ids.ts'
 import type { Transaction } from '../store/query.ts'
 import { advanceExistingCursor } from './cursors.ts'
 import type { InboxDeps, PreDispatchHooks } from './deps.ts'
-import { acceptEvent, addKeys, findEventKind, findSeqByKeys, finishEvent } from './queries.ts'
+import { acceptEvent, addKeys, findEventKind, findSeqByKeys, finishEvent, resultWithoutModel } from './queries.ts'
 import { serializeEvent } from './stored-event.ts'
 
 /** The event to be processed, or the result for its platform. Rejects `http/starting`, `store/...`. */
@@ -50,7 +50,7 @@ export function createPreDispatch(deps: InboxDeps, hooks: PreDispatchHooks): Pre
       // Access was not checked: such a message must not create a cursor.
       if (cursor !== undefined) yield* advanceExistingCursor(source, cursor, now)
       const { seq, duplicate } = yield* acceptEvent(row, keys, now)
-      if (!duplicate) yield* finishEvent(seq, notAnsweredResult)
+      if (!duplicate) yield* finishEvent(seq, resultWithoutModel('stopped'))
     })
   }
 
@@ -74,11 +74,3 @@ export function createPreDispatch(deps: InboxDeps, hooks: PreDispatchHooks): Pre
     return { result: { status: 'refused', reason: decision.reason } }
   }
 }
-
-const notAnsweredResult = {
-  status: 'stopped',
-  text: '',
-  sessionId: '',
-  model: '',
-  usage: { inputTokens: 0, outputTokens: 0 },
-} as const

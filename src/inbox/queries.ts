@@ -193,6 +193,11 @@ const updateState = query((db, p: { seq: number; state: InboxState; reason: stri
     .where('seq', '=', p.seq),
 )
 
+/** The result of an event that no model has answered. */
+export function resultWithoutModel(status: TurnResult['status'], text = ''): TurnResult {
+  return { status, text, sessionId: '', model: '', usage: { inputTokens: 0, outputTokens: 0 } }
+}
+
 /** Stores the result of an event. */
 export function* finishEvent(seq: number, result: TurnResult): Transaction<void> {
   yield* exec(updateState, { seq, state: 'done', reason: null, outcome: JSON.stringify(result) })

@@ -44,7 +44,7 @@ export function writeFileAtomic(path: string, text: string | Uint8Array, mode = 
     rmSync(temporary, { force: true })
     throw error
   }
-  syncDirectory(dirname(path))
+  syncPath(dirname(path))
 }
 
 /**
@@ -89,13 +89,13 @@ function temporaryPathFor(path: string): string {
   return join(dirname(path), `.${basename(path)}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`)
 }
 
-/** Makes the rename itself durable. */
-function syncDirectory(path: string): void {
-  const directory = openSync(path, 'r')
+/** Makes a file durable, or the names in a directory. */
+export function syncPath(path: string): void {
+  const opened = openSync(path, 'r')
   try {
-    fsyncSync(directory)
+    fsyncSync(opened)
   } finally {
-    closeSync(directory)
+    closeSync(opened)
   }
 }
 

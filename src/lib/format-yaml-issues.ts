@@ -1,7 +1,8 @@
 /**
  * Formats validation issues of a YAML file: `file:line:column: key: expected ..., found ...`.
  */
-import type { ParsedYaml, PathPart } from './yaml.ts'
+import { valueAt } from './json.ts'
+import type { ParsedYaml } from './yaml.ts'
 
 /** The part of a zod issue that is used. */
 export interface ValueIssue {
@@ -26,16 +27,6 @@ export function formatYamlIssues(yaml: ParsedYaml, issues: readonly ValueIssue[]
     .sort((a, b) => a.line - b.line || a.column - b.column)
     .slice(0, maxIssues)
     .map(({ line, column, text }) => `${yaml.file}:${line}:${column}: ${text}`)
-}
-
-function valueAt(value: unknown, path: readonly PathPart[]): unknown {
-  let node = value
-  for (const part of path) {
-    if (typeof node !== 'object' || node === null) return undefined
-    // Without iteration: a list with a thousand wrong values would take seconds.
-    node = Object.getOwnPropertyDescriptor(node, part)?.value
-  }
-  return node
 }
 
 /** A short description without the content of lists and mappings. */

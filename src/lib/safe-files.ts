@@ -20,9 +20,41 @@ const maxImportableFiles = 2_000
 /** A manifest is one or two pages. Parsing a much larger file would take seconds. */
 const maxManifestBytes = 65_536
 
+const maxCodeBytes = 5 * 1024 * 1024
+
 /** The real path of a directory of hooks or plugins, which may be a link. Throws the system's error. */
 export function resolveRoot(path: string): string {
   return realpathSync.native(path)
+}
+
+/** The folders of extensions, sorted, so that the result does not depend on the file system. Includes symbolic links. */
+export function extensionFolders(entries: readonly Dirent[]): string[] {
+  return entries
+    .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith('.') && !name.startsWith('__'))
+    .sort()
+}
+
+/**
+ * The code of an extension: the only file of a folder whose name `isEntry` accepts. Throws the system's error.
+ * @param expected names the files that would be accepted
+ */
+export function findOnlyFile(
+  folder: string,
+  isEntry: (name: string) => boolean,
+  [what, expected]: readonly [what: string, expected: string],
+): { readonly file: string; readonly name: string } | { readonly reason: string } {
+  const names = readdirSync(folder).filter(isEntry).sort()
+  const [name, second] = names
+  if (name === undefined) return { reason: `${folder}: expected a file ${expected}, found none` }
+  if (second !== undefined) return { reason: `${folder}: expected one ${what}, found ${names.join(' and ')}` }
+  const file = join(folder, name)
+  const stats = statSync(file)
+  if (!stats.isFile()) return { reason: `${file}: expected a file` }
+  if (stats.size > maxCodeBytes)
+    return { reason: `${file}: expected at most ${maxCodeBytes} bytes, found ${stats.size}` }
+  return { file, name }
 }
 
 /**

@@ -54,6 +54,16 @@ export function startWorker(file: URL, data: unknown, { maxHeapMb = defaultHeapM
   }
 }
 
+/** The first message of a thread, which ends then. Rejects as `receive` does. */
+export async function runInThread(file: URL, data: unknown, timeoutMs: number, signal: AbortSignal): Promise<unknown> {
+  const worker = startWorker(file, data)
+  try {
+    return await worker.receive(timeoutMs, signal)
+  } finally {
+    await worker.stop()
+  }
+}
+
 function messageOf(failure: Error | undefined): string {
   return failure === undefined ? 'The work ended without a result.' : `The work failed: ${failure.message}`
 }

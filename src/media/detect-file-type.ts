@@ -5,6 +5,7 @@
  * these cases are handled here.
  */
 import type { Attachment } from '../message/event.ts'
+import type { ImageType } from '../message/transcript.ts'
 
 export interface FileType {
   readonly mimeType: string
@@ -15,12 +16,17 @@ export interface FileType {
 /** How many of the first bytes are inspected. More would let a hostile file cost more time. */
 export const inspectedBytes = 8_192
 
-/** Types that are named here, with the extension of stored files. Files of other types are stored as `.bin`. */
-const extensionByType: Readonly<Record<string, string>> = {
+/** Pictures that the models of all vendors accept. */
+export const pictureExtensions: Readonly<Record<ImageType, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
   'image/gif': 'gif',
   'image/webp': 'webp',
+}
+
+/** Types that are named here, with the extension of stored files. Files of other types are stored as `.bin`. */
+const extensionByType: Readonly<Record<string, string>> = {
+  ...pictureExtensions,
   'image/heic': 'heic',
   'image/avif': 'avif',
   'image/bmp': 'bmp',

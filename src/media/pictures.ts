@@ -7,22 +7,15 @@ import { chmod, readFile, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CodedError, systemCode } from '../lib/errors.ts'
 import { readLimited } from '../lib/read-limited.ts'
-import type { ImagePart, ImageType } from '../message/transcript.ts'
+import type { ImagePart } from '../message/transcript.ts'
 import { openAtomicFile } from './atomic-file.ts'
-import { detectFileType, inspectedBytes } from './detect-file-type.ts'
+import { detectFileType, inspectedBytes, pictureExtensions } from './detect-file-type.ts'
 import { readPictureFormat } from './picture-format.ts'
 
 /** The smallest limits of the vendors. */
 export const maxPictureBytes = 5_000_000
 /** Limits the width and the height. */
 export const maxPicturePixels = 8_000
-
-const extensions: Readonly<Record<ImageType, string>> = {
-  'image/png': 'png',
-  'image/jpeg': 'jpg',
-  'image/gif': 'gif',
-  'image/webp': 'webp',
-}
 
 export type PictureProblem = 'animated' | 'damaged' | 'not-a-picture' | 'too-large' | 'too-many-pixels' | 'type'
 
@@ -42,7 +35,7 @@ export async function storePicture(
   const bytes = content instanceof Uint8Array ? content : await readLimited(content, maxPictureBytes)
   if (bytes === undefined) throw tooLarge()
   const { mimeType, width, height } = await checkPicture(bytes)
-  const file = `${createHash('sha256').update(bytes).digest('hex')}.${extensions[mimeType]}`
+  const file = `${createHash('sha256').update(bytes).digest('hex')}.${pictureExtensions[mimeType]}`
   const part: ImagePart = { type: 'image', file, mimeType, bytes: bytes.length, width, height }
   if (await isStored(folder, part)) return part
   const target = await openAtomicFile(folder)
@@ -112,7 +105,7 @@ function tooLarge(): PictureRefused {
 
 async function notAPicture(bytes: Uint8Array): Promise<PictureRefused> {
   const { mimeType } = await detectFileType(bytes.subarray(0, inspectedBytes), { kind: 'document' })
-  if (mimeType in extensions)
+  if (mimeType in pictureExtensions)
     return new PictureRefused('damaged', 'the picture is incomplete or damaged; send it again')
   if (!mimeType.startsWith('image/')) return new PictureRefused('not-a-picture', `the file is no picture (${mimeType})`)
   return new PictureRefused('type', `models accept no pictures of the type ${mimeType}; send PNG, JPEG, GIF or WebP`)

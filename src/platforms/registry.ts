@@ -1,11 +1,13 @@
 /**
  * Finds the installed platforms by their manifests. The code of an adapter is imported when it is first needed.
  */
+
 import { access, readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
 import { type Logger, silentLog } from '../lib/log.ts'
+import { extensionFolders } from '../lib/safe-files.ts'
 import type { PlatformModule } from './adapter.ts'
 import { type PlatformManifest, parseManifest } from './manifest.ts'
 import { loadSelfRegistered } from './self-registration.ts'
@@ -111,16 +113,9 @@ function isPlatformModule(value: unknown): value is PlatformModule {
   )
 }
 
-/** Sorted, so that the result does not depend on the file system. Includes symbolic links. */
 async function listDirectories(parent: string, reject: (directory: string, reason: string) => void): Promise<string[]> {
   try {
-    const entries = await readdir(parent, { withFileTypes: true })
-    return entries
-      .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
-      .map(({ name }) => name)
-      .filter((name) => !name.startsWith('.') && !name.startsWith('__'))
-      .sort()
-      .map((name) => join(parent, name))
+    return extensionFolders(await readdir(parent, { withFileTypes: true })).map((name) => join(parent, name))
   } catch (error) {
     if (!isNotFound(error)) reject(parent, `the folder cannot be read: ${messageOf(error)}`)
     return []

@@ -2,10 +2,10 @@
  * Finds plugins in the plugin directories (contract §2.1). Reads manifests and checks the owner and the permissions of
  * files, but runs no plugin code.
  */
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { messageOf, systemCode } from '../lib/errors.ts'
-import { checkFileSafety, checkImportableFiles, readManifest, resolveRoot } from '../lib/safe-files.ts'
+import { checkFileSafety, checkImportableFiles, findOnlyFile, readManifest, resolveRoot } from '../lib/safe-files.ts'
 import { type ManifestDefaults, type PluginManifest, parsePluginManifest } from './manifest.ts'
 
 export type PluginLanguage = 'node' | 'python'
@@ -187,23 +187,15 @@ const languageByEntryName: ReadonlyMap<string, PluginLanguage> = new Map([
   ['__init__.py', 'python'],
 ])
 
-const maxEntryBytes = 5 * 1024 * 1024
-
 /** The file that exports `register`. Throws a system error when the folder cannot be read. */
 function findEntryFile(
   directory: string,
 ): { readonly file: string; readonly language: PluginLanguage } | { readonly reason: string } {
-  const names = readdirSync(directory)
-    .filter((name) => languageByEntryName.has(name))
-    .sort()
-  const [name, second] = names
-  if (name === undefined)
-    return { reason: `${directory}: expected a file index.ts, index.js or __init__.py, found none` }
-  if (second !== undefined) return { reason: `${directory}: expected one entry, found ${names.join(' and ')}` }
-  const file = join(directory, name)
-  const stats = statSync(file)
-  if (!stats.isFile()) return { reason: `${file}: expected a file` }
-  if (stats.size > maxEntryBytes)
-    return { reason: `${file}: expected at most ${maxEntryBytes} bytes, found ${stats.size}` }
+  const code = findOnlyFile(directory, (name) => languageByEntryName.has(name), [
+    'entry',
+    'index.ts, index.js or __init__.py',
+  ])
+  if ('reason' in code) return code
+  const { file, name } = code
   return { file, language: languageByEntryName.get(name) ?? 'node' }
 }

@@ -175,16 +175,20 @@ function utilityTools(deps: ServerToolsDeps): readonly ToolDefinition[] {
   ]
 }
 
+function listTool(deps: ServerToolsDeps, what: 'resources' | 'prompts', fields: readonly string[]): ToolDefinition {
+  return toDefinition(deps, {
+    name: `list_${what}`,
+    description: `List the ${what} of the MCP server ${deps.server}.`,
+    readOnly: true,
+    parameters: z.object({ cursor }),
+    request: (params) => ({ method: `${what}/list`, params }),
+    toJson: listJson(what, fields),
+  })
+}
+
 function resourceTools(deps: ServerToolsDeps) {
   return [
-    toDefinition(deps, {
-      name: 'list_resources',
-      description: `List the resources of the MCP server ${deps.server}.`,
-      readOnly: true,
-      parameters: z.object({ cursor }),
-      request: (params) => ({ method: 'resources/list', params }),
-      toJson: listJson('resources', ['uri', 'name', 'description', 'mimeType']),
-    }),
+    listTool(deps, 'resources', ['uri', 'name', 'description', 'mimeType']),
     toDefinition(deps, {
       name: 'read_resource',
       description: `Read a resource of the MCP server ${deps.server}.`,
@@ -206,14 +210,7 @@ function resourceTools(deps: ServerToolsDeps) {
 
 function promptTools(deps: ServerToolsDeps) {
   return [
-    toDefinition(deps, {
-      name: 'list_prompts',
-      description: `List the prompts of the MCP server ${deps.server}.`,
-      readOnly: true,
-      parameters: z.object({ cursor }),
-      request: (params) => ({ method: 'prompts/list', params }),
-      toJson: listJson('prompts', ['name', 'description', 'arguments']),
-    }),
+    listTool(deps, 'prompts', ['name', 'description', 'arguments']),
     toDefinition(deps, {
       name: 'get_prompt',
       description: `Read a prompt of the MCP server ${deps.server}.`,

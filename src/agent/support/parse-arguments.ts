@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { exceedsMaxDepth, isRecord, parseJson } from '../../lib/json.ts'
+import { exceedsMaxDepth, isRecord, parseJson, valueAt } from '../../lib/json.ts'
 import { shorten } from '../../lib/shorten.ts'
 
 export type ParsedArguments<Output> =
@@ -102,15 +102,6 @@ export function parseArguments<Schema extends z.ZodType>(
 function exceedsDepth(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return depth === 0 || Object.values(value).some((inner) => exceedsDepth(inner, depth - 1))
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let current = value
-  for (const key of path) {
-    if (typeof current !== 'object' || current === null) return undefined
-    current = Object.getOwnPropertyDescriptor(current, key)?.value
-  }
-  return current
 }
 
 /** `{path: string, offset?: integer}`. */

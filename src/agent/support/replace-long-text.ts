@@ -27,11 +27,7 @@ const resultSchema = z.discriminatedUnion('ok', [
 export async function replaceLongText(request: Replacement, signal: AbortSignal): Promise<ReplaceTextResult> {
   const { text, search, replacement } = request
   if (text.length + search.length + replacement.length <= maxCharsInline) return replaceText(request)
-  const { startWorker } = await import('../../lib/worker.ts')
-  const worker = startWorker(new URL('./replace-text-worker.ts', import.meta.url), request)
-  try {
-    return resultSchema.parse(await worker.receive(timeoutMs, signal))
-  } finally {
-    await worker.stop()
-  }
+  const { runInThread } = await import('../../lib/worker.ts')
+  const file = new URL('./replace-text-worker.ts', import.meta.url)
+  return resultSchema.parse(await runInThread(file, request, timeoutMs, signal))
 }

@@ -2,8 +2,10 @@
  * Reads another home without writing to it. A link that leads out of the home is not followed: a home may come from another person,
  * and what it points to was not meant to be part of it.
  */
+
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
+import { parseDotenv } from '../../config/dotenv.ts'
 import { messageOf, systemCode } from '../../lib/errors.ts'
 import { parseJson } from '../../lib/json.ts'
 import type { FolderFile, ImportArea, ImportEntry } from './contract.ts'
@@ -153,6 +155,27 @@ export function readJsonFile(source: SourceHome, name: string, maxBytes?: number
   if (file === undefined || 'problem' in file) return file
   const value = parseJson(file.text)
   return value === undefined ? { problem: 'it is not JSON' } : { value }
+}
+
+/** The text of a file; undefined when there is none, and with an entry when it cannot be read. */
+export function readText(
+  source: SourceHome,
+  area: ImportArea,
+  name: string,
+  entries: ImportEntry[],
+): string | undefined {
+  const file = source.text(name)
+  if (file === undefined) return undefined
+  if ('text' in file) return file.text
+  entries.push(failed(area, name, file.problem))
+  return undefined
+}
+
+/** The variables of `.env`; empty when there is none. */
+export function readDotenv(source: SourceHome, entries: ImportEntry[]): ReturnType<typeof parseDotenv>['entries'] {
+  const { entries: variables, issues } = parseDotenv(readText(source, 'variables', '.env', entries) ?? '')
+  for (const { line } of issues) entries.push(failed('variables', `.env line ${line}`, 'it is not NAME=value'))
+  return variables
 }
 
 export function failed(area: ImportArea, name: string, reason: string): ImportEntry {

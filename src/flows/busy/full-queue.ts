@@ -3,6 +3,7 @@
  * were not taken. That it is due is stored with the messages, so that a restart does not lose it.
  */
 
+import { resultWithoutModel } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { takeRefused } from '../../inbox/waiting-messages.ts'
 import { isTransientError } from '../../lib/errors.ts'
@@ -20,14 +21,8 @@ const quietMs = 1_000
 const maxBurstMs = 10_000
 
 export function refusedResult(limit: number): TurnResult {
-  return {
-    status: 'failed',
-    text: `The message was not taken: ${limit} messages of its sender already wait in this conversation.`,
-    sessionId: '',
-    model: '',
-    usage: { inputTokens: 0, outputTokens: 0 },
-    errorCode: 'inbox/queue-full',
-  }
+  const text = `The message was not taken: ${limit} messages of its sender already wait in this conversation.`
+  return { ...resultWithoutModel('failed', text), errorCode: 'inbox/queue-full' }
 }
 
 interface RefusedMessage {

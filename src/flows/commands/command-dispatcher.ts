@@ -8,7 +8,14 @@ import { type CommandContext, type CommandDefinition, textReply } from '../../co
 import type { CommandRegistry } from '../../commands/registry.ts'
 import { attemptsExhausted } from '../../inbox/attempts.ts'
 import type { EventResults } from '../../inbox/inbox.ts'
-import { claimEvent, findCommand, finishEvent, markEventDead, type QueueHead } from '../../inbox/queries.ts'
+import {
+  claimEvent,
+  findCommand,
+  finishEvent,
+  markEventDead,
+  type QueueHead,
+  resultWithoutModel,
+} from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { type MessageEvent, parseCommand } from '../../message/event.ts'
@@ -304,7 +311,7 @@ async function storeResult(
       const text = yield* enlist(result, now)
       const { emitEvent } = result
       if (emitEvent !== undefined) yield* afterCommit(emitEvent)
-      const ended = turnResultOf(text, status)
+      const ended = resultWithoutModel(status, text)
       if (status === 'failed') yield* markEventDead(seq, reason ?? 'the gateway ended while it ran', ended)
       else yield* finishEvent(seq, ended)
       yield* enlist(route.outbox.prepare(commandReply(event, key, seq, result.isMessage === true ? '' : text)), now)
@@ -314,10 +321,6 @@ async function storeResult(
     parts: [result],
   }
   await gateway.store.commit(whole, gateway.clock)
-}
-
-function turnResultOf(text: string, status: TurnResult['status']): TurnResult {
-  return { status, text, sessionId: '', model: '', usage: { inputTokens: 0, outputTokens: 0 } }
 }
 
 function commandReply(event: MessageEvent, sessionKey: SessionKey, seq: number, text: string): Reply {

@@ -11,13 +11,13 @@ import {
   findEventState,
   finishEvent,
   finishEventsOfTurn,
+  resultWithoutModel,
 } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { brand, sessionIdAt } from '../../lib/ids.ts'
 import { createAgentContext, type HookEventListener } from '../../message/hook-events.ts'
 import type { SessionId, SessionKey } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
-import type { TurnResult } from '../../message/turn-result.ts'
 import type { RunningTurns } from '../../sessions/running-turns.ts'
 import { countMessages, sessionById, spentInSession } from '../../sessions/session-queries.ts'
 import { findSessionState, revokeEpoch, startNewSession } from '../../sessions/session-state.ts'
@@ -198,13 +198,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   }
 }
 
-const stoppedResult: TurnResult = {
-  status: 'stopped',
-  text: '',
-  sessionId: '',
-  model: '',
-  usage: { inputTokens: 0, outputTokens: 0 },
-}
+const stoppedResult = resultWithoutModel('stopped')
 
 function requestStopOfOpenTurn(key: SessionKey): Transaction<OpenTurn | undefined>
 function requestStopOfOpenTurn(key: SessionKey, person: string): Transaction<OpenTurn | 'of-another' | undefined>

@@ -1,8 +1,10 @@
 /**
  * Copies the database before a migration, because an older version of the gateway cannot open the result.
  */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+
+import { closeSync, openSync, renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { syncPath } from '../../lib/files.ts'
 
 /**
  * Writes `<path>.bak` (0600), which replaces the copy before an earlier migration, and returns its path. The copy is
@@ -16,7 +18,7 @@ export function backUpDatabase(db: DatabaseSync, path: string): string {
     // SQLite writes into an empty file and keeps its permissions.
     closeSync(openSync(unfinished, 'ax', 0o600))
     db.prepare('vacuum into ?').run(unfinished)
-    syncFile(unfinished)
+    syncPath(unfinished)
     renameSync(unfinished, backup)
   } catch (error) {
     rmSync(unfinished, { force: true })
@@ -33,14 +35,5 @@ export function copyDatabase(path: string, target: string): void {
     db.prepare('vacuum into ?').run(target)
   } finally {
     db.close()
-  }
-}
-
-function syncFile(path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
   }
 }

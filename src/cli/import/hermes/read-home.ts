@@ -11,7 +11,7 @@ import type { PlatformManifest } from '../../../platforms/manifest.ts'
 import type { Findings, FoundFile, FoundJob, FoundKey, FoundPerson, ImportEntry } from '../contract.ts'
 import { findFile, findFolders } from '../folders.ts'
 import { toServerName } from '../known-servers.ts'
-import { failed, left, readJsonFile, type SourceHome } from '../source-home.ts'
+import { failed, left, readJsonFile, readText, type SourceHome } from '../source-home.ts'
 import { type ConversationOptions, readHermesConversations } from './conversations.ts'
 import { takePrefill } from './prefill.ts'
 import { readHermesSettings } from './settings.ts'
@@ -89,12 +89,7 @@ function readPeople(source: SourceHome, platforms: readonly PlatformManifest[], 
 }
 
 function readKeys(source: SourceHome, entries: ImportEntry[]): FoundKey[] {
-  const file = source.text('auth.json')
-  if (file === undefined) return []
-  if ('problem' in file) {
-    entries.push(failed('keys', 'auth.json', file.problem))
-    return []
-  }
+  if (readText(source, 'keys', 'auth.json', entries) === undefined) return []
   try {
     const { providers, raw } = readAuthFile(source.pathOf('auth.json'))
     for (const name of ['providers', 'active_provider'])

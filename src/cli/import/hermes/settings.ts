@@ -2,7 +2,6 @@
  * Reads config.yaml and `.env` of Hermes Agent. The spellings of its versions become the main spelling of this gateway.
  */
 import { keyAliases } from '../../../app/config-compatibility.ts'
-import { parseDotenv } from '../../../config/dotenv.ts'
 import { dottedPath } from '../../../config/issue.ts'
 import { applyKeyAliases } from '../../../config/key-aliases.ts'
 import { type ConfigTree, isTree } from '../../../config/tree.ts'
@@ -14,7 +13,7 @@ import type { PlatformManifest } from '../../../platforms/manifest.ts'
 import type { FoundSetting, FoundVariable, ImportEntry } from '../contract.ts'
 import { adoptProvider, toServerName } from '../known-servers.ts'
 import { isMachineVariable } from '../machine-variables.ts'
-import { failed, left, type SourceHome } from '../source-home.ts'
+import { failed, left, readDotenv, readText, type SourceHome } from '../source-home.ts'
 
 /** What Hermes writes for itself. */
 const bookkeeping = new Set(['_config_version', 'onboarding', 'updates', 'migrations'])
@@ -99,13 +98,9 @@ function isNothing(value: unknown): boolean {
 }
 
 function readTree(source: SourceHome, platforms: readonly PlatformManifest[], entries: ImportEntry[]): ConfigTree {
-  const file = source.text('config.yaml')
-  if (file === undefined) return {}
-  if ('problem' in file) {
-    entries.push(failed('settings', 'config.yaml', file.problem))
-    return {}
-  }
-  const yaml = parseYaml(file.text, 'config.yaml')
+  const text = readText(source, 'settings', 'config.yaml', entries)
+  if (text === undefined) return {}
+  const yaml = parseYaml(text, 'config.yaml')
   const [issue] = yaml.issues
   if (issue !== undefined) {
     entries.push(failed('settings', 'config.yaml', `line ${issue.line}, column ${issue.column}: ${issue.message}`))
@@ -199,14 +194,7 @@ function adoptProviders(settings: readonly FoundSetting[], entries: ImportEntry[
 }
 
 function readVariables(source: SourceHome, entries: ImportEntry[]): FoundVariable[] {
-  const file = source.text('.env')
-  if (file === undefined) return []
-  if ('problem' in file) {
-    entries.push(failed('variables', '.env', file.problem))
-    return []
-  }
-  const { entries: variables, issues } = parseDotenv(file.text)
-  for (const { line } of issues) entries.push(failed('variables', `.env line ${line}`, 'it is not NAME=value'))
+  const variables = readDotenv(source, entries)
   return [...variables].flatMap(([name, { value }]): FoundVariable[] => {
     if (value === '') return []
     if (isMachineVariable(name)) {

@@ -1,12 +1,11 @@
 /**
  * Reads a home of OpenClaw, or of one of its former names (ClawdBot, MoltBot).
  */
-import { parseDotenv } from '../../../config/dotenv.ts'
 import type { ProcessEnvironment } from '../../../config/environment.ts'
 import { asRecord, asString } from '../../../lib/json.ts'
 import type { PlatformManifest } from '../../../platforms/manifest.ts'
 import type { Findings, FoundPerson, ImportEntry } from '../contract.ts'
-import { failed, left, readJsonFile, type SourceHome } from '../source-home.ts'
+import { failed, left, readDotenv, readJsonFile, type SourceHome } from '../source-home.ts'
 import { readBehaviour } from './behaviour.ts'
 import { readChannels } from './channels.ts'
 import { type Collector, createCollector } from './collector.ts'
@@ -43,16 +42,7 @@ export function readOpenclawHome(source: SourceHome, { platforms, environment }:
 }
 
 function readVariables(source: SourceHome, collector: Collector): void {
-  const file = source.text('.env')
-  if (file === undefined) return
-  if ('problem' in file) {
-    collector.entries.push(failed('variables', '.env', file.problem))
-    return
-  }
-  const { entries, issues } = parseDotenv(file.text)
-  for (const { line } of issues)
-    collector.entries.push(failed('variables', `.env line ${line}`, 'it is not NAME=value'))
-  for (const [name, { value }] of entries) {
+  for (const [name, { value }] of readDotenv(source, collector.entries)) {
     if (/^(?:OPENCLAW|CLAWDBOT|MOLTBOT)_/.test(name)) collector.leave(name, 'belongs to OpenClaw', 'variables')
     else if (value !== '') collector.variable(name, value, name)
   }

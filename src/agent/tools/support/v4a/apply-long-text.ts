@@ -26,11 +26,7 @@ export async function applyHunksToLongText(
 ): Promise<AppliedHunks> {
   const { text, hunks, path } = request
   if (text.length * hunks.length <= maxWorkInline) return applyHunks(text, hunks, path)
-  const { startWorker } = await import('../../../../lib/worker.ts')
-  const worker = startWorker(new URL('./apply-worker.ts', import.meta.url), request)
-  try {
-    return resultSchema.parse(await worker.receive(timeoutMs, signal))
-  } finally {
-    await worker.stop()
-  }
+  const { runInThread } = await import('../../../../lib/worker.ts')
+  const file = new URL('./apply-worker.ts', import.meta.url)
+  return resultSchema.parse(await runInThread(file, request, timeoutMs, signal))
 }
