@@ -3,6 +3,7 @@
  * that would grow beyond the limits is refused before it does.
  */
 import { gunzipSync, inflateRawSync } from 'node:zlib'
+import { blockSize, longNameOf, paddedSize, readTarHeader, type TarHeader } from '../../lib/tar.ts'
 
 export interface ArchiveFile {
   /** Relative, with `/`, without `..`. */
@@ -73,8 +74,6 @@ function safePath(name: string): string {
   return parts.join('/')
 }
 
-const blockSize = 512
-
 function readTar(bytes: Buffer): ArchiveFile[] {
   const files: ArchiveFile[] = []
   let longName = ''
@@ -97,39 +96,22 @@ function readTar(bytes: Buffer): ArchiveFile[] {
 
 function* tarEntries(bytes: Buffer) {
   for (let at = 0; at + blockSize <= bytes.length; ) {
-    const header = bytes.subarray(at, at + blockSize)
-    if (header.every((byte) => byte === 0)) return
-    if (!hasChecksum(header)) throw new ArchiveError('it is no .zip, .tar or .tar.gz archive, or it is damaged')
-    const sizeField = textAt(header, 124, 12).trim() || '0'
-    // A negative size would read the same header for ever.
-    if (!/^[0-7]+$/.test(sizeField)) throw new ArchiveError('it is damaged')
-    const size = Number.parseInt(sizeField, 8)
+    const header = headerAt(bytes, at)
+    if (header === 'end') return
+    const { type, name, size } = header
     const content = bytes.subarray(at + blockSize, at + blockSize + size)
-    if (!Number.isSafeInteger(size) || content.length < size) throw new ArchiveError('it ends too early')
-    at += blockSize + Math.ceil(size / blockSize) * blockSize
-    const prefix = textAt(header, 257, 5) === 'ustar' ? textAt(header, 345, 155) : ''
-    const name = textAt(header, 0, 100)
-    yield { type: textAt(header, 156, 1) || '0', name: prefix === '' ? name : `${prefix}/${name}`, content }
+    if (content.length < size) throw new ArchiveError('it ends too early')
+    at += blockSize + paddedSize(size)
+    yield { type, name, content }
   }
 }
 
-/** The name of the next entry, in the form of POSIX or of GNU. */
-function longNameOf(type: 'x' | 'L', content: Buffer): string {
-  const text = content.toString('utf8')
-  return type === 'L' ? text.replace(/\0+$/, '') : (/^\d+ path=(.*)$/m.exec(text)?.[1] ?? '')
-}
-
-function hasChecksum(header: Buffer): boolean {
-  const stored = Number.parseInt(textAt(header, 148, 8).trim(), 8)
-  let sum = 0
-  for (const [index, byte] of header.entries()) sum += index >= 148 && index < 156 ? 32 : byte
-  return sum === stored
-}
-
-function textAt(header: Buffer, from: number, length: number): string {
-  const field = header.subarray(from, from + length)
-  const end = field.indexOf(0)
-  return field.subarray(0, end === -1 ? length : end).toString('utf8')
+function headerAt(bytes: Buffer, at: number): TarHeader | 'end' {
+  try {
+    return readTarHeader(bytes.subarray(at, at + blockSize))
+  } catch (error) {
+    throw new ArchiveError('it is no .zip, .tar or .tar.gz archive, or it is damaged', { cause: error })
+  }
 }
 
 /** Reads the directory at the end of the file, as all programs do. */

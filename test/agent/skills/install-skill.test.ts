@@ -13,7 +13,8 @@ type Files = Readonly<Record<string, string | Buffer>>
 function tar(files: Files): Buffer {
   const entries = Object.entries(files).map(([path, text]) => ({
     path,
-    content: Buffer.from(text),
+    size: Buffer.byteLength(text),
+    content: [Buffer.from(text)],
     mode: 0o644,
     modifiedAt: 0,
   }))
