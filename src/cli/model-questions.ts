@@ -15,7 +15,7 @@ import type { YamlPath } from '../lib/yaml-edit.ts'
 import { isForeignDatabaseFile } from '../store/sqlite/foreign-home.ts'
 import type { CliContext } from './kit/context.ts'
 import { createDisplay, type Display } from './kit/display.ts'
-import { openQuestions, type Questions } from './kit/questions.ts'
+import { confirm, openQuestions, type Questions } from './kit/questions.ts'
 import { readSettings } from './kit/settings.ts'
 import { type ConfiguredModels, openModels } from './models/model-access.ts'
 import { describeCurrent, modelShow, printCheck, printEdited, probeModel } from './models/model-report.ts'
@@ -218,8 +218,4 @@ async function askModel({ access, display, questions }: Asking, provider: string
       return answer
     else shown = all
   }
-}
-
-async function confirm(questions: Questions, question: string): Promise<boolean> {
-  return /^y(?:es)?$/i.test(await questions.ask(`${question} [y/N] `))
 }

@@ -523,6 +523,14 @@ export const errorCatalogue = {
     meaning: 'Another program has a service of this name. Nothing was changed.',
     hint: 'Remove that service with the program that has installed it (Hermes Agent: its own `gateway uninstall`), or delete the file, and try again.',
   },
+  'backup/damaged': {
+    meaning: 'The file is not a complete backup of hermes-gateway. Nothing was changed.',
+    hint: 'Use another backup. `hermes restore <file> --check` checks one and changes nothing.',
+  },
+  'backup/newer': {
+    meaning: 'The backup was written by a newer version of hermes-gateway. Nothing was changed.',
+    hint: 'Install that version or a newer one first.',
+  },
   'cli/usage': {
     meaning: 'The command line is invalid.',
     hint: 'Run the command with --help.',

@@ -56,6 +56,11 @@ export interface HomeLayout {
   readonly workspace: string
   /** The files of folders before the agent changed them. */
   readonly checkpoints: string
+  readonly backups: string
+  /** Present while a backup is restored. */
+  readonly restore: string
+  /** What the last restore has replaced. */
+  readonly beforeRestore: string
   readonly logs: string
   readonly cache: string
   /** Copy of the last valid configuration. */
@@ -100,6 +105,9 @@ export function createHomeLayout(root: string): HomeLayout {
     pictures: within('media', 'pictures'),
     workspace: within('workspace'),
     checkpoints: within('checkpoints'),
+    backups: within('backups'),
+    restore: within('.restore'),
+    beforeRestore: within('before-restore'),
     logs: within('logs'),
     cache: within('cache'),
     lastGoodConfigFile: within('cache', 'config.last-good.yaml'),

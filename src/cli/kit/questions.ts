@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { HermesError } from '../../lib/errors.ts'
 import type { Input, Output } from '../../lib/terminal-streams.ts'
+import type { CliContext } from './context.ts'
 
 export interface Questions {
   /** Resolves with the line that was typed, without white space at its ends. Rejects `cli/failed` when the input ends. */
@@ -38,5 +39,24 @@ export function openQuestions(input: Input, output: Output): Questions {
       return answer
     },
     close: () => lines.close(),
+  }
+}
+
+export async function confirm(questions: Questions, question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test(await questions.ask(`${question} [y/N] `))
+}
+
+/** Asks before a change. Rejects `cli/usage` without a terminal. */
+export async function confirmChange(
+  { input, errors }: Pick<CliContext, 'input' | 'errors'>,
+  question: string,
+): Promise<boolean> {
+  if (input.isTTY !== true)
+    throw new HermesError('cli/usage', `${question} There is no terminal for an answer.`, { hint: 'Use --yes.' })
+  const questions = openQuestions(input, errors)
+  try {
+    return await confirm(questions, question)
+  } finally {
+    questions.close()
   }
 }

@@ -54,7 +54,11 @@ export async function profileExport(
   const config = withSecrets ? undefined : await configForOthers(context, home)
   const skipped: string[] = []
   const included: string[] = []
-  await writeArchive(target, entriesOf({ home, name, withSecrets, config: config?.text, skipped, included }))
+  await writeArchive(
+    target,
+    entriesOf({ home, name, withSecrets, config: config?.text, skipped, included }),
+    async () => undefined,
+  )
   const { output, errors } = context
   output.write(`Wrote ${target}. Unpack it in the folder profiles of a root home: tar -xzf <file>\n`)
   output.write(`It contains ${included.join(', ')}.\n`)

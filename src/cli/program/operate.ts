@@ -9,6 +9,7 @@ export function addOperateCommands(root: Commands): void {
   root.command.commandsGroup('Operate:')
   addServiceCommands(root)
   addLogsCommand(root)
+  addBackupCommands(root)
 }
 
 function addLogsCommand(root: Commands): void {
@@ -64,4 +65,24 @@ function addServiceCommands(root: Commands): void {
     )
     .option('-f, --follow', 'print new lines until Ctrl-C', false)
     .option('-n, --lines <number>', 'maximum number of lines', parseCount('--lines', maxResults), 100)
+}
+
+function addBackupCommands(root: Commands): void {
+  root
+    .from(() => import('../backup.ts'))
+    .add('backup', 'backup', 'write a backup of the home, while the gateway may run', json)
+    .description(
+      'Writes the conversations, the settings and the extensions of the selected profile to an archive (.tar.gz), and reads it back. Media, and keys and tokens, are left out unless they are asked for. So are the workspace, the log and what can be made again.',
+    )
+    .option('--to <path>', 'a new file, or a folder; `backups` of the home if left out')
+    .option('--with-media', 'also the attachments of messages', false)
+    .option('--with-secrets', 'also keys, tokens and logins', false)
+  root
+    .from(() => import('../restore.ts'))
+    .add('restore <file>', 'restore', 'replace the content of the home by a backup, while the gateway is stopped', json)
+    .description(
+      'Checks every file of a backup, and replaces the content of the home of the selected profile by it. What was there before is kept in `before-restore`. A restore that is interrupted is finished, or undone, by the next start.',
+    )
+    .option('--check', 'check the backup, and change nothing', false)
+    .option('--yes', 'do not ask', false)
 }

@@ -35,12 +35,14 @@ export interface ArchivedHome {
   leavesOut(path: string): boolean
   /** Filled with the links and other entries that are no files. */
   readonly skipped: string[]
+  /** Returns what the archive has of a file of at most 4 MiB. */
+  rewrite?: ((path: string, content: Buffer) => Buffer) | undefined
 }
 
 /** Names that are no part of a home, wherever they are. */
 const skippedNames: ReadonlySet<string> = new Set(['node_modules', '.git', '__pycache__'])
 /** A smaller file is read at once, so that one that is replaced meanwhile is the old or the new one. */
-const pieceBytes = 1_048_576
+const pieceBytes = 4_194_304
 
 /** A file or a folder of the home with all that is in it; nothing if it does not exist. Throws the system's error. */
 export function* entriesBelow(home: ArchivedHome, path: string): Generator<TarEntry> {
@@ -50,7 +52,8 @@ export function* entriesBelow(home: ArchivedHome, path: string): Generator<TarEn
   if (stats.isDirectory()) {
     yield directoryEntry(`${home.prefix}${path}`, stats.mtimeMs)
     for (const name of readdirSync(file).sort()) yield* entriesBelow(home, `${path}/${name}`)
-  } else if (stats.isFile()) yield* fileEntry(file, `${home.prefix}${path}`)
+  } else if (stats.isFile())
+    yield* fileEntry(file, `${home.prefix}${path}`, (content) => home.rewrite?.(path, content) ?? content)
   else home.skipped.push(path)
 }
 
@@ -64,7 +67,7 @@ export function textEntry(path: string, text: string): TarEntry {
 }
 
 /** Yields nothing for a file that is gone. */
-function* fileEntry(file: string, path: string): Generator<TarEntry> {
+function* fileEntry(file: string, path: string, rewrite = (content: Buffer) => content): Generator<TarEntry> {
   const descriptor = openIfExists(file)
   if (descriptor === undefined) return
   try {
@@ -72,7 +75,7 @@ function* fileEntry(file: string, path: string): Generator<TarEntry> {
     const entry = { path, mode: mode & 0o777, modifiedAt: mtimeMs }
     if (size > pieceBytes) yield { ...entry, size, content: pieces(descriptor, size) }
     else {
-      const content = readFileSync(descriptor)
+      const content = rewrite(readFileSync(descriptor))
       yield { ...entry, size: content.length, content: [content] }
     }
   } finally {
@@ -160,19 +163,20 @@ export function configWithoutSecrets(
 /**
  * Writes a new archive (0600), which exists only when it is complete and on disk. Rejects `cli/failed`, and with a `HermesError`
  * of the entries.
- * @param check is called with the archive before it gets its name
+ * @param check is called with the archive before it gets its name; its result is that of this function
  */
-export async function writeArchive(
+export async function writeArchive<Result>(
   target: string,
   entries: Iterable<TarEntry>,
-  check?: (file: string) => Promise<void>,
-): Promise<void> {
+  check: (file: string) => Promise<Result>,
+): Promise<Result> {
   const unfinished = `${target}.${process.pid}.tmp`
   try {
     await writeEntries(unfinished, entries)
-    await check?.(unfinished)
+    const result = await check(unfinished)
     renameSync(unfinished, target)
     syncPath(dirname(target))
+    return result
   } catch (error) {
     rmSync(unfinished, { force: true })
     if (error instanceof HermesError) throw error

@@ -5,6 +5,7 @@
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
 import { ensurePrivateFile, toStoreError } from './connection.ts'
 import { openExclusive } from './file-lock.ts'
+import { recoverRestore } from './restore.ts'
 
 /** Keep a reference to it: the garbage collector releases an unreachable lock. */
 export interface HomeLock {
@@ -12,11 +13,17 @@ export interface HomeLock {
   release(): void
 }
 
-/** Acquires the lock without waiting. Throws `home/locked` if another process holds it, `home/unusable` for a bad file. */
+/** Acquires the lock without waiting, and ends a restore that was interrupted. Throws `home/locked` if another process holds it, `home/unusable` for a bad file. */
 export function lockHome(path: string): HomeLock {
   try {
     ensurePrivateFile(path)
     const db = openExclusive(path)
+    try {
+      recoverRestore(path)
+    } catch (error) {
+      db.close()
+      throw error
+    }
     return {
       release() {
         if (db.isOpen) db.close()

@@ -30,6 +30,7 @@ const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   outbox: 'Outgoing replies',
   delivery: 'Messages to a target',
   service: 'The service',
+  backup: 'Backups',
   cli: 'The command line',
 }
 

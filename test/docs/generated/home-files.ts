@@ -34,6 +34,12 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
     'you',
     'Your chat platforms, one folder each. Watched: a change is reported and takes effect after a restart.',
   ],
+  backups: ['gateway', 'What `hermes backup` has written, mode 0600; see [backups](../how-to/back-up-and-restore.md).'],
+  restore: ['gateway', 'Present while a backup is restored. The next start ends a restore that was interrupted.'],
+  beforeRestore: [
+    'gateway',
+    'What the last `hermes restore` has replaced. Delete it when you no longer need it: it has your conversations.',
+  ],
   checkpoints: [
     'gateway',
     'The files of folders before the agent changed them, one git repository for each folder; see [undo changes](../how-to/undo-what-the-agent-changed.md). May be deleted.',
