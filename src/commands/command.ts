@@ -74,11 +74,12 @@ export interface CommandDefinition extends CommandDescription {
 
 type Defaults = 'aliases' | 'argsHint' | 'queue'
 
-/** Without other values, a command has one name, takes no arguments and runs at once. */
+/** Without other values, a command has one name, takes no arguments but its choices, and runs at once. */
 export function defineCommand<Port>(
   command: Omit<Command<Port>, Defaults> & Partial<Pick<CommandDescription, Defaults>>,
 ): Command<Port> {
-  return { aliases: [], argsHint: '', queue: 'control', ...command }
+  const argsHint = command.choices === undefined ? '' : `[${command.choices.join('|')}]`
+  return { aliases: [], argsHint, queue: 'control', ...command }
 }
 
 /** @param port called each time that the command runs; it may load code, and rejects as the command does */

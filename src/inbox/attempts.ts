@@ -16,11 +16,7 @@ const suspiciousCrashes = 2
 /** Crashes that only the event can have caused before it becomes a dead letter, although it made progress between them. */
 const maxOwnCrashes = 20
 
-export interface AttemptCounts {
-  readonly tries: number
-  readonly crashes: number
-  readonly own_crashes: number
-}
+export type AttemptCounts = Readonly<Record<'tries' | 'crashes' | 'own_crashes', number>>
 
 export function attemptsExhausted({ tries, crashes, own_crashes }: AttemptCounts): boolean {
   return tries >= maxAttempts || crashes >= maxSharedCrashes || own_crashes >= maxOwnCrashes

@@ -106,18 +106,8 @@ export function buildToolExecutionPayload(
   args: Fields,
   next: ToolExecutionPayload['next_call'],
 ): ToolExecutionPayload {
-  return {
-    ...run.fields,
-    ...schemaVersions,
-    scope,
-    signal,
-    tool_name: names.toolName,
-    tool_call_id: names.toolCallId,
-    args,
-    original_args: run.original,
-    middleware_trace: run.trace,
-    next_call: next,
-  }
+  const request = buildToolRequestPayload(run, scope, names, args)
+  return { ...request, signal, middleware_trace: run.trace, next_call: next }
 }
 
 export function buildLlmRequestPayload(
@@ -146,16 +136,6 @@ export function buildLlmExecutionPayload(
   request: Fields,
   next: LlmExecutionPayload['next_call'],
 ): LlmExecutionPayload {
-  return {
-    ...run.fields,
-    ...schemaVersions,
-    scope,
-    signal,
-    provider: names.provider,
-    model: names.model,
-    request,
-    original_request: run.original,
-    middleware_trace: run.trace,
-    next_call: next,
-  }
+  const payload = buildLlmRequestPayload(run, scope, names, request)
+  return { ...payload, signal, middleware_trace: run.trace, next_call: next }
 }

@@ -7,11 +7,18 @@ import { CallRun } from './call-run.ts'
 import { buildLlmExecutionPayload, buildLlmRequestPayload, ModelView } from './callback-payloads.ts'
 import { type AnyModelCall, pullProvider, type StreamProgress } from './calls.ts'
 import type { CancellationScope } from './cancellation.ts'
-import type { Fields, LlmExecutionPayload, LlmRequestPayload, ModelCallView, PendingMark } from './contract.ts'
+import type {
+  Fields,
+  LlmExecutionPayload,
+  LlmRequestPayload,
+  ModelCallView,
+  PendingMark,
+  RewrittenRequest,
+} from './contract.ts'
 import { runGuardrails } from './guardrails.ts'
 import { runPipeline } from './pipeline.ts'
 import type { PipelineContext } from './pipeline-context.ts'
-import { createRequestParser, runRequestIntercepts, runRequestMiddleware } from './request-rewrites.ts'
+import { createRequestParser, rewriteRequest } from './request-rewrites.ts'
 import { bindPayloadSanitizers } from './sanitize.ts'
 import type { ScopeNode } from './scope.ts'
 import { pullIntercepted } from './stream-chain.ts'
@@ -44,25 +51,18 @@ function checkGuardrails(run: CallRun, call: AnyModelCall, request: Fields): Pro
   )
 }
 
-async function applyRewrites(run: CallRun, call: AnyModelCall, marks: PendingMark[]): Promise<Fields> {
+function applyRewrites(run: CallRun, call: AnyModelCall, marks: PendingMark[]): Promise<Fields> {
   const { scope } = run
-  const { model } = call
-  let request = call.request
-  const intercepts = scope.snapshot.intercepts.model_request
-  if (intercepts.length > 0)
-    request = await runRequestIntercepts(run, intercepts, request, {
-      point: 'model_request',
-      view: (value) => new ModelView(run, scope, undefined, model, value),
-      parse: createRequestParser(marks),
-    })
-  const rewriters = scope.snapshot.hermes.llm_request
-  if (rewriters.length > 0)
-    request = await runRequestMiddleware<LlmRequestPayload>(run, rewriters, request, {
-      key: 'request',
-      kind: 'llm_request',
-      payload: (value) => buildLlmRequestPayload(run, scope, call, value),
-    })
-  return request
+  return rewriteRequest<ModelCallView, RewrittenRequest, LlmRequestPayload>(run, call.request, {
+    point: 'model_request',
+    intercepts: ({ intercepts }) => intercepts.model_request,
+    view: (value) => new ModelView(run, scope, undefined, call.model, value),
+    parse: createRequestParser(marks),
+    key: 'request',
+    kind: 'llm_request',
+    rewriters: ({ hermes }) => hermes.llm_request,
+    payload: (value) => buildLlmRequestPayload(run, scope, call, value),
+  })
 }
 
 /** Marks the chunks in the scope of the call, in which this function runs. Undefined if no subscriber receives them. */

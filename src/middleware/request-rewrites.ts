@@ -10,6 +10,7 @@ import { describeOrigin } from './failures.ts'
 import { isGuardrailRejected } from './guardrail-rejected.ts'
 import { isThenable } from './promises.ts'
 import type { Entries, Entry } from './registry.ts'
+import type { Snapshot } from './snapshot.ts'
 
 /** How intercepts of one point are called and how their return value is read. */
 interface RequestInterceptSpec<View, Returned> {
@@ -24,7 +25,7 @@ interface RequestInterceptSpec<View, Returned> {
  * Runs NeMo's request intercepts (`contract/middleware.md` §1.5): each returns the value that replaces its input. The first
  * receives a copy. Returns the original object when nothing changed. Rejects like the first intercept that fails closed.
  */
-export async function runRequestIntercepts<View, Returned>(
+async function runRequestIntercepts<View, Returned>(
   run: CallRun,
   entries: Entries<(view: View) => Awaitable<Returned>>,
   original: Fields,
@@ -94,7 +95,7 @@ function badReturnError(entry: Entry<unknown>, expected: string): HermesError {
   )
 }
 
-export interface RequestMiddlewareSpec<Payload> {
+interface RequestMiddlewareSpec<Payload> {
   /** The key of the replacement in the return value. */
   readonly key: 'args' | 'request'
   readonly kind: 'tool_request' | 'llm_request'
@@ -106,7 +107,7 @@ export interface RequestMiddlewareSpec<Payload> {
  * return a replacement. In Hermes all callbacks receive the same value and the last replacement wins. Returns the original
  * object when nothing changed. Rejects only for callbacks that fail closed.
  */
-export async function runRequestMiddleware<Payload>(
+async function runRequestMiddleware<Payload>(
   run: CallRun,
   entries: Entries<(payload: Payload) => Awaitable<RewriteResult | null | undefined>>,
   original: Fields,
@@ -132,6 +133,23 @@ export async function runRequestMiddleware<Payload>(
     }
   }
   return value
+}
+
+/** Both, one after the other. Returns the original object when nothing changed. */
+export async function rewriteRequest<View, Returned, Payload>(
+  run: CallRun,
+  original: Fields,
+  spec: RequestInterceptSpec<View, Returned> &
+    RequestMiddlewareSpec<Payload> & {
+      intercepts(snapshot: Snapshot): Entries<(view: View) => Awaitable<Returned>>
+      rewriters(snapshot: Snapshot): Entries<(payload: Payload) => Awaitable<RewriteResult | null | undefined>>
+    },
+): Promise<Fields> {
+  const { scope } = run
+  const intercepts = spec.intercepts(scope.snapshot)
+  const value = intercepts.length === 0 ? original : await runRequestIntercepts(run, intercepts, original, spec)
+  const rewriters = spec.rewriters(scope.snapshot)
+  return rewriters.length === 0 ? value : await runRequestMiddleware(run, rewriters, value, spec)
 }
 
 /** Trace fields from the return value; `plugin`, as in Hermes, when there are none. */

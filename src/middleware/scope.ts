@@ -4,24 +4,7 @@
  */
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import { HermesError } from '../lib/errors.ts'
-import type {
-  Awaitable,
-  ExecutionOptions,
-  Fields,
-  Guardrails,
-  HermesMiddlewareKinds,
-  InterceptOptions,
-  Intercepts,
-  ManagedEvent,
-  MiddlewareRegistrar,
-  Registration,
-  RegistrationOptions,
-  Sanitizers,
-  Scope,
-  ScopeSpec,
-  ScopeType,
-  SubscriberOptions,
-} from './contract.ts'
+import type { Fields, MiddlewareRegistrar, Scope, ScopeSpec, ScopeType } from './contract.ts'
 import type { Middleware } from './managed-call.ts'
 import { createRegistrar, createRegistrationScope, type RegistrationScope } from './registry.ts'
 import { mergeRegistrations, type Snapshot } from './snapshot.ts'
@@ -124,47 +107,24 @@ export class ScopeNode implements Scope {
     this.#context.registered -= local.registrations.count
   }
 
-  registerGuardrail<On extends keyof Guardrails>(
-    name: string,
-    on: On,
-    guardrail: Guardrails[On],
-    options?: RegistrationOptions,
-  ): Registration {
-    return this.#registrar.registerGuardrail(name, on, guardrail, options)
+  get registerGuardrail(): MiddlewareRegistrar['registerGuardrail'] {
+    return this.#registrar.registerGuardrail
   }
 
-  registerIntercept<Point extends keyof Intercepts>(
-    name: string,
-    point: Point,
-    intercept: Intercepts[Point],
-    options?: InterceptOptions,
-  ): Registration {
-    return this.#registrar.registerIntercept(name, point, intercept, options)
+  get registerIntercept(): MiddlewareRegistrar['registerIntercept'] {
+    return this.#registrar.registerIntercept
   }
 
-  registerSanitizer<Point extends keyof Sanitizers>(
-    name: string,
-    point: Point,
-    sanitizer: Sanitizers[Point],
-    options?: Pick<RegistrationOptions, 'priority'>,
-  ): Registration {
-    return this.#registrar.registerSanitizer(name, point, sanitizer, options)
+  get registerSanitizer(): MiddlewareRegistrar['registerSanitizer'] {
+    return this.#registrar.registerSanitizer
   }
 
-  registerSubscriber(
-    name: string,
-    subscriber: (event: ManagedEvent) => Awaitable<void>,
-    options?: SubscriberOptions,
-  ): Registration {
-    return this.#registrar.registerSubscriber(name, subscriber, options)
+  get registerSubscriber(): MiddlewareRegistrar['registerSubscriber'] {
+    return this.#registrar.registerSubscriber
   }
 
-  registerMiddleware<Kind extends keyof HermesMiddlewareKinds>(
-    kind: Kind,
-    callback: HermesMiddlewareKinds[Kind],
-    options?: ExecutionOptions,
-  ): Registration {
-    return this.#registrar.registerMiddleware(kind, callback, options)
+  get registerMiddleware(): MiddlewareRegistrar['registerMiddleware'] {
+    return this.#registrar.registerMiddleware
   }
 
   get #registrar(): MiddlewareRegistrar {

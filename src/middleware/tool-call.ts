@@ -11,7 +11,7 @@ import { deepCopy, deepEqual } from './copy.ts'
 import { runGuardrails } from './guardrails.ts'
 import { runPipeline } from './pipeline.ts'
 import type { PipelineContext } from './pipeline-context.ts'
-import { parseArgs, runRequestIntercepts, runRequestMiddleware } from './request-rewrites.ts'
+import { parseArgs, rewriteRequest } from './request-rewrites.ts'
 import { bindPayloadSanitizers } from './sanitize.ts'
 import type { ScopeNode } from './scope.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -87,25 +87,18 @@ function hasRewriters({ intercepts, hermes }: Snapshot): boolean {
   return intercepts.tool_request.length + hermes.tool_request.length > 0
 }
 
-async function applyRewrites(run: CallRun, call: AnyToolCall): Promise<Fields> {
+function applyRewrites(run: CallRun, call: AnyToolCall): Promise<Fields> {
   const { scope } = run
-  const { toolCallId } = call
-  let args = call.args
-  const intercepts = scope.snapshot.intercepts.tool_request
-  if (intercepts.length > 0)
-    args = await runRequestIntercepts(run, intercepts, args, {
-      point: 'tool_request',
-      view: (value) => new ToolView(run, scope, undefined, toolCallId, value),
-      parse: parseArgs,
-    })
-  const rewriters = scope.snapshot.hermes.tool_request
-  if (rewriters.length > 0)
-    args = await runRequestMiddleware<ToolRequestPayload>(run, rewriters, args, {
-      key: 'args',
-      kind: 'tool_request',
-      payload: (value) => buildToolRequestPayload(run, scope, call, value),
-    })
-  return args
+  return rewriteRequest<ToolCallView, Fields, ToolRequestPayload>(run, call.args, {
+    point: 'tool_request',
+    intercepts: ({ intercepts }) => intercepts.tool_request,
+    view: (value) => new ToolView(run, scope, undefined, call.toolCallId, value),
+    parse: parseArgs,
+    key: 'args',
+    kind: 'tool_request',
+    rewriters: ({ hermes }) => hermes.tool_request,
+    payload: (value) => buildToolRequestPayload(run, scope, call, value),
+  })
 }
 
 function execute(run: CallRun, call: AnyToolCall, allowed: Fields, root: CancellationScope): Promise<unknown> {

@@ -2,8 +2,10 @@
  * Finds the media tags in a line of a reply (contract §3.8): `MEDIA:<path>`, Markdown and HTML images, the path of a media
  * file alone on its line, and the directives that say how files are sent.
  */
+
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { decodeHtmlEntities } from '../lib/html-entities.ts'
 import { defaultMediaKind, isMediaFileName, type MediaKind, mediaKindOf } from './media-kinds.ts'
 
 export type MediaSource =
@@ -124,7 +126,7 @@ function parseHtmlImage(line: string, start: number): MediaTag | undefined {
   if (whole === undefined) return undefined
   const value = (name: 'src' | 'alt') => {
     const [, ...values] = attributePatterns[name].exec(whole) ?? []
-    return decodeEntities(values.find((value) => value !== undefined) ?? '')
+    return decodeHtmlEntities(values.find((value) => value !== undefined) ?? '')
   }
   return createImageTag(start, start + whole.length, value('src'), value('alt'))
 }
@@ -173,18 +175,6 @@ function decodeUri(text: string): string {
   } catch {
     return text
   }
-}
-
-function decodeEntities(text: string): string {
-  return text.replace(/&(?:quot|#39|lt|gt|amp);/g, (entity) => entities[entity] ?? entity)
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&quot;': '"',
-  '&#39;': "'",
-  '&lt;': '<',
-  '&gt;': '>',
-  '&amp;': '&',
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {

@@ -11,7 +11,7 @@ import {
   type ToolCall,
   type Usage,
 } from '../message/transcript.ts'
-import { exec, pick, query, row, rows, sql, type Transaction } from '../store/query.ts'
+import { type Db, exec, pick, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { Database } from '../store/schema.ts'
 
 /** Characters stored in the row itself. A longer text is stored in `texts`, and only its beginning is searchable. */
@@ -258,15 +258,16 @@ function parseStoredJson<T>(text: string): T {
   return JSON.parse(text)
 }
 
-const selectTurnUsage = query((db, p: { session_id: string; turn_id: string; from: number }) =>
+type TurnPart = { session_id: string; turn_id: string; from: number }
+
+const messagesOfTurn = (db: Db, p: TurnPart) =>
   db
     .selectFrom('messages')
-    .select('usage')
     .where('session_id', '=', p.session_id)
     .where('ord', '>=', p.from)
     .where('turn_id', '=', p.turn_id)
-    .where('usage', 'is not', null),
-)
+
+const selectTurnUsage = query((db, p: TurnPart) => messagesOfTurn(db, p).select('usage').where('usage', 'is not', null))
 
 /** The usage of the stored responses of a turn that starts at ordinal `from`. */
 export function* usageOfTurn(sessionId: string, turnId: string, from: number): Transaction<Usage> {
@@ -276,15 +277,8 @@ export function* usageOfTurn(sessionId: string, turnId: string, from: number): T
     .reduce(addUsage, noUsage)
 }
 
-const selectResponses = query((db, p: { session_id: string; turn_id: string; from: number }) =>
-  db
-    .selectFrom('messages')
-    .select('tool_calls')
-    .where('session_id', '=', p.session_id)
-    .where('ord', '>=', p.from)
-    .where('turn_id', '=', p.turn_id)
-    .where('role', '=', 'assistant')
-    .where('is_summary', '=', 0),
+const selectResponses = query((db, p: TurnPart) =>
+  messagesOfTurn(db, p).select('tool_calls').where('role', '=', 'assistant').where('is_summary', '=', 0),
 )
 
 /** What a turn has stored so far, also where a summary has replaced it. */

@@ -98,13 +98,10 @@ export const modelCommand = defineCommand({
   run: async (context, models: ModelServices) => (await import('./model-actions.ts')).model(context, models),
 })
 
-const reasoningChoices = [...reasoningEfforts, 'reset', 'show', 'hide']
-
 export const reasoningCommand = defineCommand({
   name: 'reasoning',
   description: 'Choose how much the model reasons here, and whether you see it',
-  argsHint: `[${reasoningChoices.join('|')}]`,
-  choices: reasoningChoices,
+  choices: [...reasoningEfforts, 'reset', 'show', 'hide'],
   changesForAll: true,
   run: lazyChoice('reasoning'),
 })

@@ -59,13 +59,10 @@ export const steerCommand = defineCommand({
   run: async (context, busy: BusyServices) => (await import('./busy-actions.ts')).enqueue('steer', context, busy),
 })
 
-const busyChoices = [...busyInputModes, 'default']
-
 export const busyCommand = defineCommand({
   name: 'busy',
   description: 'Choose what your messages do while I work',
-  argsHint: `[${busyChoices.join('|')}]`,
-  choices: busyChoices,
+  choices: [...busyInputModes, 'default'],
   changesForAll: true,
   run: async (context, busy: BusyServices) => (await import('./busy-actions.ts')).chooseBusyMode(context, busy),
 })
@@ -147,7 +144,6 @@ export const yoloCommand = defineCommand({
 export const verboseCommand = defineCommand({
   name: 'verbose',
   description: 'Show more or less of the tools that I use',
-  argsHint: `[${toolProgressModes.join('|')}]`,
   choices: toolProgressModes,
   changesForAll: true,
   run: async (context, choices: ConversationChoices) =>
@@ -157,19 +153,15 @@ export const verboseCommand = defineCommand({
 export const footerCommand = defineCommand({
   name: 'footer',
   description: 'Show the model, tokens and time below my answers',
-  argsHint: '[on|off|status]',
   choices: ['on', 'off', 'status'],
   changesForAll: true,
   run: async (context, choices: ConversationChoices) => (await import('./display-actions.ts')).footer(context, choices),
 })
 
-const voiceChoices = ['on', 'off', 'tts', 'status']
-
 export const voiceCommand = defineCommand({
   name: 'voice',
   description: 'Hear my answers as voice messages',
-  argsHint: `[${voiceChoices.join('|')}]`,
-  choices: voiceChoices,
+  choices: ['on', 'off', 'tts', 'status'],
   changesForAll: true,
   run: async (context, choices: ConversationChoices) => (await import('./voice-actions.ts')).voice(context, choices),
 })
