@@ -2,8 +2,6 @@
  * Composes what a turn needs besides the loop: models, tools and their services.
  */
 
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ToolServices } from '../agent/tools/built-in-tools.ts'
 import type { AskUser } from '../agent/tools/clarify.ts'
@@ -22,12 +20,10 @@ import type { OwnMemory } from '../flows/prompt/own-memory.ts'
 import type { AgentServices, CommandReportAccess } from '../flows/tools/agent-services.ts'
 import { createAgentServices } from '../flows/tools/create-agent-services.ts'
 import type { ResultFiles } from '../flows/tools/result-files.ts'
-import { findAttachmentPaths } from '../inbox/queries.ts'
 import { lazy } from '../lib/cache.ts'
 import { isAttended } from '../message/event.ts'
 import { declaredToolsets } from '../platforms/registry.ts'
 import { sessionsWithSetting } from '../sessions/session-state.ts'
-import { findImagesOfConversation, findMessages } from '../sessions/transcript.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
@@ -51,10 +47,6 @@ export function composeAgentServices(
 ): AgentServices {
   const { options, mode, settings, config, accountDirectory, secrets, platforms, problems, log } = context
   const { turnNotices, runningTurns, modelCalls } = core
-  const picturesOf = async (turnId: string) => {
-    const images = await context.store.run(() => findImagesOfConversation(turnId))
-    return images.map((image) => ({ path: join(options.home.pictures, image.file), image }))
-  }
   const reports = composeCommandReports(context, core)
   return createAgentServices({
     environmentKinds: new Map(),
@@ -98,15 +90,9 @@ export function composeAgentServices(
         watchesOf: reports.watchesOf,
       }),
     },
-    attachmentsOf: async (turnId) => {
-      const files = await context.store.run(() => findAttachmentPaths(turnId))
-      // The messages of the inbox are deleted earlier than those of the conversation.
-      return [...new Set([...files, ...(await picturesOf(turnId)).map(({ path }) => path)])]
-    },
-    picturesOf,
+    store: context.store,
     resultFiles: composeResultFiles(context),
     commandReports: mode.staysUp ? reports : undefined,
-    findMessages: (sessionId, filter) => context.store.run(() => findMessages(sessionId, filter)),
     onSandbox: (sandbox) => {
       problems.commands.sandbox = sandbox?.reason ?? ''
     },
@@ -187,7 +173,7 @@ function composeResultFiles({ options, store, log }: AppContext): ResultFiles {
   const load = async () => (await import('../flows/tools/result-files.ts')).createResultFiles(directory, { store, log })
   return {
     shorten: async (call, result, maxChars) => (await load()).shorten(call, result, maxChars),
-    of: async (turnId) => (existsSync(directory) ? (await load()).of(turnId) : []),
+    of: async (turnId) => (await load()).of(turnId),
   }
 }
 

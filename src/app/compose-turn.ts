@@ -13,6 +13,7 @@ import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
 import { createTitles, createVoice, type Delegation, type TurnTitles } from '../flows/turn/steps.ts'
 import { createTurnQueue } from '../flows/turn/turn-queue.ts'
+import { lazy } from '../lib/cache.ts'
 import { systemRandom } from '../lib/ids.ts'
 import { sleep } from '../lib/timers.ts'
 import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
@@ -213,6 +214,7 @@ export function composeTurnRunner(context: AppContext, core: Core, parts: TurnCo
     progress: {
       ...{ outbox, events, outages, settings, adapter, sleep, clock, log, redact: secrets.redact },
       isWaitingForUser: approvals.questions.isAsking,
+      loadStatus: lazy(() => import('../flows/turn/turn-status.ts')),
       usageOf: ({ id, sessionId }) => store.run(() => usageOfTurn(sessionId, id, 0)),
     },
     results: core.turnResults,

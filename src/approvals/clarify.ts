@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import type { AskUser, UserQuestion, UserResponse } from '../agent/tools/clarify.ts'
-import { shorten } from '../lib/shorten.ts'
 import { onAbort } from '../lib/timers.ts'
+import { shorten } from '../lib/visible-text.ts'
 import { mayBeAsked } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { enlist, type Transaction } from '../store/query.ts'

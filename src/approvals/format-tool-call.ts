@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../lib/json.ts'
-import { toOneLine } from '../lib/shorten.ts'
+import { toOneLine } from '../lib/visible-text.ts'
 
 /** Removes the secrets from a text. What only looks like a secret stays if `keeps` returns true for it. */
 export type Redact = (text: string, keeps?: (secret: string) => boolean) => string

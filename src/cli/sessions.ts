@@ -4,8 +4,7 @@
 
 import { HermesError } from '../lib/errors.ts'
 import { formatCost } from '../lib/format-cost.ts'
-import { shorten } from '../lib/shorten.ts'
-import { stripControlCharacters, toSingleLine } from '../lib/visible-text.ts'
+import { shorten, stripControlCharacters, toSingleLine } from '../lib/visible-text.ts'
 import { listSessions } from '../sessions/session-list.ts'
 import { messagesOfSession, spentInSession } from '../sessions/session-queries.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { isRecord } from '../lib/json.ts'
 import { readShape } from '../lib/read-shape.ts'
-import { shorten } from '../lib/shorten.ts'
+import { shorten } from '../lib/visible-text.ts'
 import { describeSchedule } from './schedule.ts'
 
 const text = z

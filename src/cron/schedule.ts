@@ -1,7 +1,7 @@
 /**
  * When a job runs, as people write it and as `cron/jobs.json` stores it (contract hermes.md §4.8).
  */
-import { toOneLine } from '../lib/shorten.ts'
+import { toOneLine } from '../lib/visible-text.ts'
 import { parseWords, type WordsSchedule } from './schedule-words.ts'
 import { WallClock } from './wall-clock.ts'
 

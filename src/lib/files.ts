@@ -185,3 +185,14 @@ export async function listNames(directory: string): Promise<string[]> {
 export function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith(sep) ? directory : `${directory}${sep}`)
 }
+
+/**
+ * Creates the folder in which a child process starts, before the start, if it is one of the gateway: the home or its workspace.
+ * Another folder is the choice of a person, and a name with a typing error must not come into being. Throws a system error.
+ */
+export function prepareProcessFolder(
+  home: { readonly root: string; readonly workspace: string },
+  folder: string,
+): void {
+  if (folder === home.workspace || folder === home.root) ensureDirectory(folder)
+}

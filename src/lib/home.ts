@@ -132,11 +132,3 @@ export function prepareHome(home: HomeLayout): void {
     throw new HermesError('home/unusable', `${home.root}: ${messageOf(error)}`, { cause: error })
   }
 }
-
-/**
- * Creates the folder in which a child process starts, before the start, if it is one of the gateway: the home or its workspace.
- * Another folder is the choice of a person, and a name with a typing error must not come into being. Throws a system error.
- */
-export function prepareProcessFolder(home: Pick<HomeLayout, 'root' | 'workspace'>, folder: string): void {
-  if (folder === home.workspace || folder === home.root) ensureDirectory(folder)
-}

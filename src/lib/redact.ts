@@ -12,8 +12,7 @@ import {
   type SecretMatcher,
   type TextRange,
 } from './find-secrets.ts'
-import { toOneLine } from './shorten.ts'
-import { toVisibleText } from './visible-text.ts'
+import { toOneLine, toVisibleText } from './visible-text.ts'
 
 /**
  * Returns the text without its secrets. Never throws. A JSON line usually stays JSON. What only looks like a secret stays if

@@ -1,5 +1,5 @@
 /**
- * Makes a text safe to show. Removes escape sequences for terminals, and makes characters visible that change how a text is shown,
+ * Makes a text fit to be shown, in one line where that is asked. Removes escape sequences for terminals, and makes characters visible that change how a text is shown,
  * or that cannot be seen: control characters, marks of the writing direction, characters without width, and the tag characters
  * that can hide a whole text.
  */
@@ -100,4 +100,16 @@ export function toVisibleLines(text: string): string[] {
 /** Removes control characters other than tabs and line breaks, and characters that change the writing direction. */
 export function stripControlCharacters(text: string): string {
   return text.replace(/(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '')
+}
+
+/** White space and line breaks become single blanks. For a text that may hold secrets see `toShortLine`. */
+export function toOneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+/** At most `maxChars` code points; the last one of a shortened text is an ellipsis. */
+export function shorten(text: string, maxChars: number): string {
+  // A code point has at most two UTF-16 units.
+  const characters = [...text.slice(0, maxChars * 2 + 2)]
+  return characters.length <= maxChars ? text : `${characters.slice(0, maxChars - 1).join('')}…`
 }

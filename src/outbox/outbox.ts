@@ -2,6 +2,7 @@
  * The outbox: stores replies before they are sent, delivers them in the order of their chat, and neither loses nor silently
  * repeats one. Live drafts and typing indicators are not stored.
  */
+import { lazy } from '../lib/cache.ts'
 import { messageOf } from '../lib/errors.ts'
 import { withTimeout } from '../lib/timers.ts'
 import type { Authority } from '../message/authority.ts'
@@ -97,6 +98,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
   const context = createOutboxContext(deps, drain.signal, abort.signal)
   const delivery = createDelivery(context)
   const drafts = createDrafts(context, delivery.isBusy)
+  const loadStatus = lazy(() => import('./status-message.ts'))
   const startedAt = context.clock()
   let stopped: Promise<void> | undefined
 
@@ -135,7 +137,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
     openDraft: (draftOptions) => drafts.open(draftOptions),
     draftAddressOf: (turnId, part = 0) => drafts.addressOf(turnId, part),
     async openStatus(options) {
-      const { openStatusMessage } = await import('./status-message.ts')
+      const { openStatusMessage } = await loadStatus()
       return openStatusMessage(context, drafts, delivery.isBusy, options)
     },
     // Pages and clients that read the stored history show the tools themselves, or not at all.

@@ -2,7 +2,7 @@
  * Pages of sessions and of their messages, for the JSON API and the command line. They only read, and run on a connection of their
  * own. A page begins at a row and not after a number of rows, so that it is fast in a long list and rows may be added meanwhile.
  */
-import { shorten } from '../lib/shorten.ts'
+import { shorten } from '../lib/visible-text.ts'
 import { ownWords, withoutFrame } from '../message/own-words.ts'
 import type { SessionSource } from '../message/source.ts'
 import { query, row, rows, sql, type Transaction } from '../store/query.ts'

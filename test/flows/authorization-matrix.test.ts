@@ -2,7 +2,7 @@
  * The matrix of who may cause what, for every platform with allow lists, every kind of chat and every role: access, tools and commands.
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { createModelCallMonitor } from '../../src/agent/models/model-call-monitor.ts'
@@ -18,6 +18,7 @@ import type { SessionSource } from '../../src/message/source.ts'
 import { discoverPlatforms } from '../../src/platforms/registry.ts'
 import { agentDeps } from '../agent/run-test-agent.ts'
 import { connectWithRoles } from '../kit/held-roles.ts'
+import { openStore } from '../kit/open-store.ts'
 import { tempHome } from '../kit/temp-home.ts'
 import { actions, chatPlatforms, people, places } from './authorization-cases.ts'
 
@@ -83,7 +84,7 @@ function expected(place: Place, person: Person): readonly Action[] {
 
 const commands = createCommandRegistry(describedCommands())
 
-function gatewayWith(home: string, changes: object = {}) {
+function gatewayWith(t: TestContext, home: string, changes: object = {}) {
   const settings = configWith(changes)
   const directoryOfAccounts = createAccountDirectory({
     profile: 'default',
@@ -122,8 +123,7 @@ function gatewayWith(home: string, changes: object = {}) {
     modelCalls: createModelCallMonitor({ log: silentLog }),
     auxiliaryCalls: agentDeps(),
     isShared: directoryOfAccounts.isShared,
-    findMessages: async () => [],
-    attachmentsOf: async () => [],
+    store: openStore(t).store,
     onSandbox: () => undefined,
     announceMissingSandbox: async () => undefined,
     redact: (text) => text,
@@ -158,7 +158,7 @@ const toolArguments: Readonly<Record<string, string>> = {
 }
 
 test('a person may cause what the role permits, on every platform and in every kind of chat', async (t) => {
-  const gateway = gatewayWith(tempHome(t))
+  const gateway = gatewayWith(t, tempHome(t))
   t.after(gateway.close)
   for (const platform of chatPlatforms) {
     for (const person of people) {
@@ -176,7 +176,7 @@ test('a person may cause what the role permits, on every platform and in every k
 })
 
 test('the terminal and the page of a person with the token are the owner', async (t) => {
-  const gateway = gatewayWith(tempHome(t))
+  const gateway = gatewayWith(t, tempHome(t))
   t.after(gateway.close)
   for (const platform of ['web', 'cli', 'api_server']) {
     const source = { platform, account: 'default', chatId: 'c', chatType: 'dm' } as const
@@ -188,7 +188,7 @@ test('the terminal and the page of a person with the token are the owner', async
 test('without a configured owner, a user allowed by id is an owner, and a user let in by * is a guest', (t) => {
   const telegram = (settings: object) => ({ platforms: { telegram: { token: 't', ...settings } }, roles: {} })
   const roleIn = (changes: object) =>
-    gatewayWith(tempHome(t), changes).authorityOf(sourceOf('telegram', 'direct message', 'member')).role
+    gatewayWith(t, tempHome(t), changes).authorityOf(sourceOf('telegram', 'direct message', 'member')).role
   assert.equal(roleIn(telegram({ allow_from: ['member'] })), 'owner')
   assert.equal(roleIn(telegram({ allow_from: ['*'] })), 'guest')
   assert.equal(roleIn(telegram({ allow_all_users: true })), 'guest')
@@ -200,7 +200,7 @@ test('without a configured owner, a user allowed by id is an owner, and a user l
 })
 
 test('the list of a chat replaces that of the role, also in its threads', async (t) => {
-  const gateway = gatewayWith(tempHome(t), {
+  const gateway = gatewayWith(t, tempHome(t), {
     roles: {
       owners: ['telegram:owner'],
       chats: { 'telegram:open': { guest: ['read_file'], member: ['*', '-terminal'] } },

@@ -18,6 +18,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import type { Authority, Role } from '../../src/message/authority.ts'
 import type { SessionId, TurnId } from '../../src/message/ids.ts'
 import { agentDeps, runTestAgent } from '../agent/run-test-agent.ts'
+import { openStore } from '../kit/open-store.ts'
 import { call, scriptedProvider } from '../kit/scripted-provider.ts'
 import { tempHome } from '../kit/temp-home.ts'
 import { base, injections, returned, source, written } from './injection-cases.ts'
@@ -51,8 +52,7 @@ async function servicesIn(t: TestContext, role: Role) {
     modelCalls: createModelCallMonitor({ log: silentLog }),
     auxiliaryCalls: agentDeps(),
     isShared: () => true,
-    findMessages: async () => [],
-    attachmentsOf: async () => [],
+    store: openStore(t).store,
     onSandbox: () => undefined,
     announceMissingSandbox: async () => undefined,
     redact: (text) => text,

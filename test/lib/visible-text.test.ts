@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
-import { stripTerminalEscapes } from '../../src/lib/visible-text.ts'
+import { shorten, stripTerminalEscapes } from '../../src/lib/visible-text.ts'
 
 const cases: readonly (readonly [string, string, string])[] = [
   ['colours', '\u001b[1;31mred\u001b[0m', 'red'],
@@ -30,4 +30,10 @@ test('a sequence without an end loses its beginning only, however long the text 
   // Each of them is searched up to the next one.
   assert.equal(stripTerminalEscapes('\u001b]0;'.repeat(200_000)), '0;'.repeat(200_000))
   assert.equal(stripTerminalEscapes('\u009d0;'.repeat(200_000)).length, 600_000)
+})
+
+test('a text is shortened between characters', () => {
+  assert.equal(shorten('abcdef', 6), 'abcdef')
+  assert.equal(shorten('abcdefg', 6), 'abcde…')
+  assert.equal(shorten('😀😀😀', 2), '😀…')
 })

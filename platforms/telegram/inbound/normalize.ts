@@ -12,19 +12,22 @@ import {
   type MessageEvent,
   type SessionSource,
 } from '#sdk'
-import { type Addressee, addresseeOf, shouldProcess, withoutMention } from './addressing.ts'
 import { groupAlbums } from './albums.ts'
 import { toButtonPress, toReactionChanges } from './changes.ts'
 import type { MessageContent } from './content.ts'
 import {
+  type Addressee,
+  addresseeOf,
   contentOf,
   externalQuoteOf,
   type NormalizeContext,
   originOf,
   quotedAttachmentsOf,
   replyOf,
+  shouldProcess,
   sourceOf,
   timeOf,
+  withoutMention,
 } from './message.ts'
 import { asId, asRecord, asText, isAlbumPart, type JsonRecord, newMessageOf } from './payload.ts'
 

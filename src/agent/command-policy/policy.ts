@@ -4,7 +4,7 @@
  * The decision is made on the syntax tree, so that quoted prose causes no match and quoting does not hide a command.
  * Text that is known only at run time needs approval.
  */
-import { toOneLine } from '../../lib/shorten.ts'
+import { toOneLine } from '../../lib/visible-text.ts'
 import { type AnalyzeCommandOptions, analyzeCommand, type CommandAnalysis } from './analyze-command.ts'
 import { predefinedVariables } from './expand-word.ts'
 import { createProtectedPaths } from './protected-paths.ts'

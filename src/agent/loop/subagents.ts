@@ -11,7 +11,6 @@ import { createSummaryCooldown } from '../compression/cooldown.ts'
 import type { TurnInfo } from '../support/agent-hooks.ts'
 import type { SubagentResult } from '../support/subagent-result.ts'
 import { contextFilesIn } from '../system-prompt.ts'
-import { mapWithConcurrency } from '../tools/parallel.ts'
 import {
   type ConversationFiles,
   type ConversationPicture,
@@ -25,6 +24,7 @@ import type { AgentDeps, FallbackModel, LoopInput } from './loop.ts'
 import { createOutputCheck, schemaRequest } from './output-schema.ts'
 import { onlyTools, toolNamesFor } from './subagent-tools.ts'
 import type { ApproveTool } from './tool-approval.ts'
+import { mapWithConcurrency } from './tool-batch.ts'
 
 export interface Subagents {
   /** Runs one sub-agent per task. `context` is that of the tool call that delegates. */

@@ -4,7 +4,6 @@
 import { createHash } from 'node:crypto'
 import { withTimeout } from '../../lib/timers.ts'
 import type { ToolCall, ToolMessage } from '../../message/transcript.ts'
-import { type Fork, mapWithConcurrency } from '../tools/parallel.ts'
 import { runToolCall, type ToolCallDeps, type ToolCallResult } from './run-tool-call.ts'
 
 const maxParallelTools = 8
@@ -19,13 +18,49 @@ export function runToolBatch(
   signal: AbortSignal,
   fork: Fork,
 ): Promise<ToolMessage[]> {
-  const width = deps.tools.canRunInParallel(calls) ? maxParallelTools : 1
+  const width = calls.length > 1 && deps.tools.canRunInParallel(calls) ? maxParallelTools : 1
   const run = async (call: ToolCall): Promise<ToolMessage> => {
     signal.throwIfAborted()
     const { result: content, images } = await runAndRecordToolCall(deps, call, signal)
     return { role: 'tool', toolCallId: call.id, name: call.name, content, ...(images && { images }) }
   }
   return mapWithConcurrency(calls, width, run, fork)
+}
+
+/** Reports that the turn splits into parallel branches. Each of them calls the returned function once, when it ends. */
+export type Fork = (branches: number) => () => void
+
+/**
+ * Runs `work` for every item, at most `limit` at a time, and returns the results in the order of the items. After a
+ * failure it starts no further item, waits for the running ones and throws the first failure.
+ */
+export async function mapWithConcurrency<Item, Result>(
+  items: readonly Item[],
+  limit: number,
+  work: (item: Item, index: number) => Promise<Result>,
+  fork?: Fork,
+): Promise<Result[]> {
+  const branches = Math.max(1, Math.min(limit, items.length))
+  const branchEnded = branches === 1 ? undefined : fork?.(branches)
+  const results: { readonly index: number; readonly result: Result }[] = []
+  const failures: { readonly error: unknown }[] = []
+  // The workers share one iterator, so that each takes the next item.
+  const queue = items.entries()
+  const worker = async () => {
+    for (const [index, item] of queue) {
+      try {
+        results.push({ index, result: await work(item, index) })
+      } catch (error) {
+        failures.push({ error })
+      }
+      if (failures.length > 0) break
+    }
+    branchEnded?.()
+  }
+  await Promise.all(Array.from({ length: branches }, worker))
+  const [failure] = failures
+  if (failure !== undefined) throw failure.error
+  return results.sort((a, b) => a.index - b.index).map(({ result }) => result)
 }
 
 /** How long a tool may take to settle after its signal has aborted. */

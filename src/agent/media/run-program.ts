@@ -6,9 +6,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { terminateProcessGroup } from '../../lib/process-group.ts'
-import { toOneLine } from '../../lib/shorten.ts'
 import { type SpawnRequest, spawnFailure } from '../../lib/spawn-failure.ts'
-import { stripTerminalEscapes } from '../../lib/visible-text.ts'
+import { stripTerminalEscapes, toOneLine } from '../../lib/visible-text.ts'
 import { type EnvironmentVariables, filterEnvironment } from '../environments/passed-variables.ts'
 import { MediaProviderError } from './media-provider-error.ts'
 

@@ -7,7 +7,7 @@ import { createSecretMatcher } from '../../lib/find-secrets.ts'
 import { asNumber, asRecord, asString, isRecord, type JsonObject } from '../../lib/json.ts'
 import { isLoopbackHost } from '../../lib/local-origin.ts'
 import { replaceRanges } from '../../lib/redact.ts'
-import { toOneLine } from '../../lib/shorten.ts'
+import { toOneLine } from '../../lib/visible-text.ts'
 import { ModelError, type ModelErrorKind } from './provider.ts'
 
 /** An error that a vendor reported, in a form independent of the vendor. */

@@ -2,7 +2,7 @@
  * The index of the skills in the system prompt: their names and short descriptions by category. Full texts are read with
  * `skill_view` when they are needed, so that many skills cost little.
  */
-import { shorten } from '../../lib/shorten.ts'
+import { shorten } from '../../lib/visible-text.ts'
 import type { Skill, SkillConditions } from './skill.ts'
 
 /** What a session offers. */

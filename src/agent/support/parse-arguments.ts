@@ -4,9 +4,8 @@
 
 import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { exceedsMaxDepth, isRecord, parseJson, valueAt } from '../../lib/json.ts'
-import { shorten } from '../../lib/shorten.ts'
+import { exceedsMaxDepth, isRecord, type JsonObject, parseJson, valueAt } from '../../lib/json.ts'
+import { shorten } from '../../lib/visible-text.ts'
 
 export type ParsedArguments<Output> =
   | {

@@ -2,7 +2,7 @@
  * Replaces a part of a text. Falls back to matching whole lines without regard to spaces, because models often write wrong
  * indentation. The run time is linear in the length of the texts.
  */
-import { toOneLine } from '../../lib/shorten.ts'
+import { toOneLine } from '../../lib/visible-text.ts'
 
 export type ReplaceTextResult =
   /** `count`: how many parts were replaced. `lines`: the line numbers of the first ones in the old text, from 1. */

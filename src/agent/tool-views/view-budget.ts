@@ -1,8 +1,7 @@
 /**
  * How much of a result a view shows. Texts keep their beginning, or both of their ends.
  */
-import { toOneLine } from '../../lib/shorten.ts'
-import { stripTerminalEscapes, toVisibleText } from '../../lib/visible-text.ts'
+import { stripTerminalEscapes, toOneLine, toVisibleText } from '../../lib/visible-text.ts'
 
 export interface ViewLimits {
   /** Limits the lines of one text. */

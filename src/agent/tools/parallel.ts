@@ -56,39 +56,3 @@ function overlaps(a: readonly string[], b: readonly string[]): boolean {
   const shorter = a.length <= b.length ? a : b
   return shorter.every((part, index) => a[index] === part && b[index] === part)
 }
-
-/** Reports that the turn splits into parallel branches. Each of them calls the returned function once, when it ends. */
-export type Fork = (branches: number) => () => void
-
-/**
- * Runs `work` for every item, at most `limit` at a time, and returns the results in the order of the items. After a
- * failure it starts no further item, waits for the running ones and throws the first failure.
- */
-export async function mapWithConcurrency<Item, Result>(
-  items: readonly Item[],
-  limit: number,
-  work: (item: Item, index: number) => Promise<Result>,
-  fork?: Fork,
-): Promise<Result[]> {
-  const branches = Math.max(1, Math.min(limit, items.length))
-  const branchEnded = branches === 1 ? undefined : fork?.(branches)
-  const results: { readonly index: number; readonly result: Result }[] = []
-  const failures: { readonly error: unknown }[] = []
-  // The workers share one iterator, so that each takes the next item.
-  const queue = items.entries()
-  const worker = async () => {
-    for (const [index, item] of queue) {
-      try {
-        results.push({ index, result: await work(item, index) })
-      } catch (error) {
-        failures.push({ error })
-      }
-      if (failures.length > 0) break
-    }
-    branchEnded?.()
-  }
-  await Promise.all(Array.from({ length: branches }, worker))
-  const [failure] = failures
-  if (failure !== undefined) throw failure.error
-  return results.sort((a, b) => a.index - b.index).map(({ result }) => result)
-}

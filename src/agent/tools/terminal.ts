@@ -3,6 +3,7 @@
  */
 
 import { z } from 'zod'
+import { lazy } from '../../lib/cache.ts'
 import { asString } from '../../lib/json.ts'
 import { shapeOfCommand } from '../command-policy/command-shape.ts'
 import { decideForEnvironment, isUnchecked } from '../command-policy/policy.ts'
@@ -25,8 +26,10 @@ const parameters = z.object({
 
 type Arguments = z.output<typeof parameters>
 
-export const createTerminalTool = (deps: TerminalPort) =>
-  defineToolCode({
+export const createTerminalTool = (deps: TerminalPort) => {
+  // Most messages run no command.
+  const load = lazy(() => import('./support/run-command.ts'))
+  return defineToolCode({
     name: 'terminal',
     description: 'Run a bash command without input. Its directory and exports stay.',
     parameters,
@@ -65,13 +68,13 @@ export const createTerminalTool = (deps: TerminalPort) =>
         return toErrorJson({ code: 'command_refused', reason: refusalMessage(decision, reason) }, { rule })
       }
       await deps.beforeChange?.({ tool: 'terminal', paths: [cwd], command: args.command }, context)
-      // Most messages run no command.
-      const { runInForeground, startInBackground } = await import('./support/run-command.ts')
+      const { runInForeground, startInBackground } = await load()
       return background
         ? startInBackground(args, cwd, context, deps)
         : runInForeground(args, cwd, context, deps.terminal)
     },
   })
+}
 
 async function judge(
   args: Arguments,

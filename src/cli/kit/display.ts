@@ -7,9 +7,8 @@
 import { styleText } from 'node:util'
 import type { ProcessEnvironment } from '../../config/environment.ts'
 import { escapeJsonLine } from '../../lib/json.ts'
-import { shorten } from '../../lib/shorten.ts'
 import type { Output } from '../../lib/terminal-streams.ts'
-import { toSingleLine } from '../../lib/visible-text.ts'
+import { shorten, toSingleLine } from '../../lib/visible-text.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'dim' | 'strong'
 export type Cell = string | { readonly text: string; readonly tone: Tone }

@@ -7,8 +7,7 @@ import { installCliShim } from '../../agent/environments/cli-shim.ts'
 import { detectSandboxes, proxyPort } from '../../agent/sandbox/detect-sandbox.ts'
 import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
 import type { Skills } from '../../agent/skills/skills.ts'
-import { ensureDirectory, writeFileAtomic } from '../../lib/files.ts'
-import { prepareProcessFolder } from '../../lib/home.ts'
+import { ensureDirectory, prepareProcessFolder, writeFileAtomic } from '../../lib/files.ts'
 import type { Machine } from './working-directory.ts'
 
 /** Opens the proxy for listed hosts. Its socket lies in this directory. */

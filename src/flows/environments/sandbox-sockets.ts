@@ -4,6 +4,7 @@
  */
 import type { AgentConfig } from '../../agent/config.ts'
 import type { Sandbox } from '../../agent/sandbox/sandbox.ts'
+import { lazy } from '../../lib/cache.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import type { CallingTurns, TurnAccess } from './turn-access.ts'
@@ -13,8 +14,9 @@ type SandboxedTurn = Pick<Turn, 'authority'> & Partial<Pick<Turn, 'seq' | 'sessi
 
 /** @param turns without them, the `hermes` of commands refuses everything */
 export function createSandboxSockets(settings: () => Pick<AgentConfig, 'terminal'>, log: Logger, turns?: CallingTurns) {
-  let turnAccess: TurnAccess | undefined
   let closeProxy: Promise<() => void> | undefined
+  const openTurnAccess = lazy(async () => (await import('./turn-access.ts')).createTurnAccess)
+  let turnAccess: TurnAccess | undefined
   return {
     /** Rejects with a system error. */
     async openProxy(directory: string): Promise<void> {
@@ -33,7 +35,7 @@ export function createSandboxSockets(settings: () => Pick<AgentConfig, 'terminal
       const directory = sandbox?.kind === 'none' ? undefined : sandbox?.binDirectory
       if (turns === undefined || directory === undefined) return {}
       if (seq === undefined || sessionKey === undefined || event === undefined) return {}
-      const { createTurnAccess } = await import('./turn-access.ts')
+      const createTurnAccess = await openTurnAccess()
       turnAccess ??= createTurnAccess(directory, turns, log)
       return turnAccess.variablesOf({ seq, sessionKey, source: event.source, authority }, sandbox?.kind !== 'landlock')
     },

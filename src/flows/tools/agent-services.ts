@@ -15,7 +15,7 @@ import type { Skills } from '../../agent/skills/skills.ts'
 import type { TurnInfoFactory } from '../../agent/support/agent-hooks.ts'
 import type { ToolServices } from '../../agent/tools/built-in-tools.ts'
 import type { LoadedTools } from '../../agent/tools/registry.ts'
-import type { CallingTurn, ConversationPicture, ToolContext, ToolDefinition } from '../../agent/tools/tool.ts'
+import type { CallingTurn, ToolContext, ToolDefinition } from '../../agent/tools/tool.ts'
 import type { ApprovalsConfig } from '../../approvals/config.ts'
 import type { CronConfig } from '../../cron/config.ts'
 import type { HomeLayout } from '../../lib/home.ts'
@@ -24,12 +24,12 @@ import type { Authority } from '../../message/authority.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
-import type { ChatMessage, ToolCall } from '../../message/transcript.ts'
+import type { ToolCall } from '../../message/transcript.ts'
 import type { AccountPolicy } from '../../platforms/accounts.ts'
 import type { RoleSettings } from '../../platforms/config.ts'
 import type { PluginToolEntry } from '../../plugins/plugin-tools.ts'
-import type { MessageFilter } from '../../sessions/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'
+import type { Store } from '../../store/store.ts'
 import type { WebConfig } from '../../web/config.ts'
 import type { EnvironmentKinds, RemoteEnvironments } from '../environments/remote-environments.ts'
 import type { CallingTurns } from '../environments/turn-access.ts'
@@ -60,12 +60,8 @@ export interface AgentServicesDeps extends AgentModelsDeps {
   /** The kinds of environments that plugins have registered. Absent: none. */
   pluginEnvironments?(name: string): EnvironmentKind | undefined
   readonly environmentKinds: EnvironmentKinds
-  /** Paths of the downloaded files of the conversation to which the turn belongs. */
-  attachmentsOf(turnId: string): Promise<readonly string[]>
-  /** The pictures of the conversation to which the turn belongs. Absent: there are none. */
-  picturesOf?(turnId: string): Promise<readonly ConversationPicture[]>
-  /** Includes messages that summaries have replaced. Rejects `store/...`. */
-  findMessages(sessionId: string, filter: MessageFilter): Promise<readonly ChatMessage[]>
+  /** Has the files, the pictures and the earlier messages of conversations. */
+  readonly store: Pick<Store, 'run'>
   /** For calls of models that a tool makes. Without it, plugins do not see them. */
   readonly turnInfoOf?: TurnInfoFactory
   /** Messages about background commands. Absent: none come. */

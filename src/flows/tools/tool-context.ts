@@ -2,13 +2,15 @@
  * What a tool call gets: the environment of its session, the files of its conversation, its limits, and what single tools reach.
  * Loaded with the first turn.
  */
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { Environment } from '../../agent/environments/environment.ts'
 import { type SessionResourcePool, withVariables } from '../../agent/environments/session-resources.ts'
-import type { CallingTurn, ToolContext } from '../../agent/tools/tool.ts'
+import type { CallingTurn, ConversationPicture, ToolContext } from '../../agent/tools/tool.ts'
+import { findAttachmentPaths } from '../../inbox/queries.ts'
 import { createLruCache } from '../../lib/cache.ts'
 import type { ChatMessage, ToolCall } from '../../message/transcript.ts'
-import type { MessageFilter } from '../../sessions/transcript.ts'
+import { findImagesOfConversation, findMessages, type MessageFilter } from '../../sessions/transcript.ts'
 import type { AgentServicesDeps } from './agent-services.ts'
 import { conversationTurnOf } from './turn-tools.ts'
 
@@ -60,21 +62,31 @@ export function createToolContexts(
       session: { processes, todos, shell: lasts ? shell : undefined },
       conversation: {
         attachments: () => filesOfConversation(deps, conversationTurn),
-        pictures: async () => (await deps.picturesOf?.(conversationTurn)) ?? [],
+        pictures: () => picturesOfConversation(deps, conversationTurn),
       },
       limits: { maxResultChars: agent.max_tool_result_chars, ...(isStored && { maxStoredChars }) },
     }
   }
 }
 
-/** Only downloads: a platform may name any path. */
-async function filesOfConversation(
-  { attachmentsOf, home, resultFiles }: AgentServicesDeps,
+async function picturesOfConversation(
+  { store, home }: AgentServicesDeps,
   turnId: string,
-): Promise<readonly string[]> {
-  const paths = await attachmentsOf(turnId)
-  const downloads = paths.filter((path) => resolve(path).startsWith(`${home.media}/`))
-  return [...downloads, ...((await resultFiles?.of(turnId)) ?? [])]
+): Promise<readonly ConversationPicture[]> {
+  const images = await store.run(() => findImagesOfConversation(turnId))
+  return images.map((image) => ({ path: join(home.pictures, image.file), image }))
+}
+
+/** Only downloads: a platform may name any path. */
+async function filesOfConversation(deps: AgentServicesDeps, turnId: string): Promise<readonly string[]> {
+  const { store, home, resultFiles } = deps
+  const received = await store.run(() => findAttachmentPaths(turnId))
+  // The messages of the inbox are deleted earlier than those of the conversation.
+  const pictures = await picturesOfConversation(deps, turnId)
+  const paths = new Set([...received, ...pictures.map(({ path }) => path)])
+  const downloads = [...paths].filter((path) => resolve(path).startsWith(`${home.media}/`))
+  const results = existsSync(home.results) ? await resultFiles?.of(turnId) : undefined
+  return [...downloads, ...(results ?? [])]
 }
 
 /** More is truncated before secrets are taken out of it and it is stored as a file. */
@@ -100,7 +112,7 @@ interface EnvironmentRequest {
  * loaded. A guest does not get the latter: their values are secrets of the operator.
  */
 function createEnvironments(
-  { skills, findMessages }: Pick<AgentServicesDeps, 'skills' | 'findMessages'>,
+  { skills, store }: Pick<AgentServicesDeps, 'skills' | 'store'>,
   turnVariables: (turn: CallingTurn) => Promise<Readonly<Record<string, string>>>,
 ) {
   const sessions = createLruCache<SkillUse>(maxSkillSessions)
@@ -119,7 +131,7 @@ function createEnvironments(
     // Cheap, because each call asks: most conversations have loaded none.
     if (use.isHistoryRead && !use.loads && !transcript().some(namesSkill)) return ofTurn
     const ofSkills = async (): Promise<Readonly<Record<string, string>>> => {
-      const earlier = use.isHistoryRead ? [] : await findMessages(sessionId, skillLoads)
+      const earlier = use.isHistoryRead ? [] : await store.run(() => findMessages(sessionId, skillLoads))
       use.loads ||= earlier.length > 0
       const variables =
         use.loads || transcript().some(namesSkill)

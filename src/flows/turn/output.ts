@@ -51,6 +51,8 @@ export interface TurnProgressDeps {
   usageOf(turn: Pick<Turn, 'id' | 'sessionId'>): Promise<Usage>
   /** The adapter of a connected account. */
   adapter(target: Target): Pick<PlatformAdapter, 'activity'> | undefined
+  /** Most turns have nothing to show. */
+  readonly loadStatus: () => Promise<Pick<typeof import('./turn-status.ts'), 'createTurnStatusDisplay'>>
   readonly log: Logger
 }
 
@@ -206,9 +208,11 @@ function createStatus(deps: TurnProgressDeps, turn: Turn, target: Target, ended:
       if (!hasReader || !outbox.takesStatus(target)) return
       const settings = displayOf(deps, turn)
       if (settings.toolProgress === 'off' && !settings.longRunningNotifications) return
-      loading ??= import('./turn-status.ts').then(({ createTurnStatusDisplay }) =>
-        createTurnStatusDisplay(outbox, redact, log, { turnId: turn.id, target, settings }),
-      )
+      loading ??= deps
+        .loadStatus()
+        .then(({ createTurnStatusDisplay }) =>
+          createTurnStatusDisplay(outbox, redact, log, { turnId: turn.id, target, settings }),
+        )
       status.update(change)
     },
     update(change) {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import fc from 'fast-check'
 import type { AgentTools } from '../../../src/agent/loop/agent-tools.ts'
 import type { Journal } from '../../../src/agent/loop/journal.ts'
 import type { ToolCallDeps } from '../../../src/agent/loop/run-tool-call.ts'
-import { hashToolCall, runToolBatch } from '../../../src/agent/loop/tool-batch.ts'
+import { hashToolCall, mapWithConcurrency, runToolBatch } from '../../../src/agent/loop/tool-batch.ts'
 import { HermesError, isHermesError } from '../../../src/lib/errors.ts'
 import type { ToolCall } from '../../../src/message/transcript.ts'
 import { call } from '../../kit/scripted-provider.ts'
@@ -238,4 +239,34 @@ test('the hash of a call depends on its name and arguments', () => {
   assert.equal(hashToolCall(one), hashToolCall({ ...one, id: 'b' }))
   assert.notEqual(hashToolCall(one), hashToolCall({ ...one, arguments: '{"command":"rm"}' }))
   assert.notEqual(hashToolCall(one), hashToolCall({ ...one, name: 'process' }))
+})
+
+test('results are in the order of the items, and the concurrency limit holds', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat({ max: 3 })), fc.integer({ min: 1, max: 4 }), async (delays, limit) => {
+      let running = 0
+      let most = 0
+      const results = await mapWithConcurrency(delays, limit, async (turns, index) => {
+        running += 1
+        most = Math.max(most, running)
+        for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+        running -= 1
+        return index
+      })
+      assert.deepEqual(results, [...delays.keys()])
+      assert.ok(most <= limit)
+    }),
+  )
+})
+
+test('after a failure no further item starts, and the failure is thrown', async () => {
+  const started: number[] = []
+  const work = async (item: number) => {
+    started.push(item)
+    if (item === 1) throw new Error('broken')
+    await Promise.resolve()
+    return item
+  }
+  await assert.rejects(mapWithConcurrency([0, 1, 2, 3, 4, 5, 6, 7], 2, work), /broken/)
+  assert.ok(started.length < 8)
 })

@@ -30,6 +30,7 @@ function depsFor(
   return {
     outbox,
     events: { emit: () => undefined, emitsEvents: () => true, activity: () => undefined },
+    loadStatus: () => import('../../../src/flows/turn/turn-status.ts'),
     outages: {
       watch: () => ({ begin: () => ({ failed: () => undefined, recovered: () => undefined }), close: () => undefined }),
     },

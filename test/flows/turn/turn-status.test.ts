@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { DisplaySettings } from '../../../src/flows/turn/config.ts'
-import { createToolLines } from '../../../src/flows/turn/tool-lines.ts'
-import { createTurnStatusDisplay } from '../../../src/flows/turn/turn-status.ts'
+import { createToolLines, createTurnStatusDisplay } from '../../../src/flows/turn/turn-status.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { type Capabilities, flushEventLoop, openOutbox } from '../../outbox/support.ts'
 

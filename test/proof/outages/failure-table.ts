@@ -2,11 +2,11 @@
  * Makes model requests to a server with each kind of failure: over real HTTP, with pauses that only advance a clock.
  */
 import { createServer } from 'node:http'
+import { mapWithConcurrency } from '../../../src/agent/loop/tool-batch.ts'
 import { createOpenAiChatProvider } from '../../../src/agent/models/openai/openai-providers.ts'
 import { ModelError, ModelOutage, type Provider } from '../../../src/agent/models/provider.ts'
 import { createProviderOptions } from '../../../src/agent/models/provider-options.ts'
 import { requestModel } from '../../../src/agent/models/request-model.ts'
-import { mapWithConcurrency } from '../../../src/agent/tools/parallel.ts'
 import { agentDeps, question, turnInfo } from '../../agent/run-test-agent.ts'
 import { answer, type Consequence, type FailureKind, failureKinds } from './failure-kinds.ts'
 

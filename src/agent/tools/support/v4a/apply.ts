@@ -2,7 +2,7 @@
  * Applies the hunks of a V4A patch to a text. A hunk is found by its lines, at first exactly, then without regard to spaces, as
  * the replace mode of `patch` does; it must be found in one place only.
  */
-import { toOneLine } from '../../../../lib/shorten.ts'
+import { toOneLine } from '../../../../lib/visible-text.ts'
 import { findSequences, indentOf } from '../../../support/replace-text.ts'
 import { describeNearest } from './nearest.ts'
 import type { Hunk } from './parse.ts'

@@ -1,7 +1,7 @@
 /**
  * Says which lines of a text are most like the lines that a patch expects there, for the model that wrote the patch.
  */
-import { toOneLine } from '../../../../lib/shorten.ts'
+import { toOneLine } from '../../../../lib/visible-text.ts'
 
 const maxCompared = 200
 const maxShownChars = 200
