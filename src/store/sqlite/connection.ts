@@ -47,6 +47,9 @@ export function openDatabase(
       db.exec('pragma synchronous = full')
       db.exec('pragma cache_size = -4096')
       const report = migrate(db, path)
+      // A savepoint keeps what it may have to restore. Beyond 64 kB that would be a file of the temporary directory, with texts on it.
+      // A migration may be larger than the memory, so that it comes before.
+      db.exec('pragma temp_store = memory')
       if (report !== undefined) onMigrated?.(report)
       return db
     } catch (error) {
