@@ -84,6 +84,7 @@ export function createApiServer(context: PlatformContext, given: Partial<ApiServ
     idempotentSends: true,
     drawsCursor: true,
     appendsDrafts: true,
+    showsDrafts: ({ chatId }) => waiting.hasLive(chatId),
     // Clients of runs read the questions from their state. Their texts therefore name no commands.
     showsButtons: true,
 

@@ -17,6 +17,8 @@ export interface TurnRequest {
   readonly sessionId: string | undefined
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal
+  /** Whether the client wants a stream. */
+  readonly isLive: boolean
   /** Stores the message, and returns its number. */
   accept(): Promise<number>
   /** Undefined before it has begun, and for a client that wants no stream. */
@@ -28,12 +30,13 @@ export interface TurnRequest {
 /** Throws errors of the gateway that a client cannot act on. */
 export async function answerTurn(
   { context, waiting, turns }: ApiServer,
-  { message, sessionId, signal, accept, stream, body }: TurnRequest,
+  { message, sessionId, signal, isLive, accept, stream, body }: TurnRequest,
 ): Promise<Response> {
   const headers = sessionHeaders(message.event)
   const release = waiting.add({
     chatId: message.event.source.chatId,
     messageId: message.key,
+    isLive,
     onText: (text) => stream()?.setText(text),
     onInterimText: (text) => stream()?.endText(text),
     onToolProgress: (progress) => stream()?.sendToolProgress(progress),

@@ -23,6 +23,7 @@ export async function handleCompletion(server: ApiServer, request: Request): Pro
     message,
     sessionId: chat.sessionId,
     signal: request.signal,
+    isLive: chat.stream,
     async accept() {
       const seq = await turns.accept(message)
       completion = { id: `chatcmpl-${seq}`, created: Math.floor(context.clock() / 1000), model }

@@ -10,6 +10,8 @@ export interface PendingRequest {
   readonly chatId: string
   /** The event's own message id; requests with the same idempotency key share it. */
   readonly messageId: string
+  /** Whether the client receives texts while they are written. */
+  readonly isLive: boolean
   onText(text: string): void
   onInterimText(text: string): void
   onToolProgress(progress: ToolProgress): void
@@ -22,6 +24,8 @@ export interface PendingRequests {
   add(request: PendingRequest): () => void
   /** Whether a request waits for this event. */
   has(messageId: string): boolean
+  /** Whether a request of this chat receives texts while they are written. */
+  hasLive(chatId: string): boolean
   publishText(turnId: string | undefined, replyTo: string | undefined, text: string): void
   /** A text before tool calls is complete. */
   publishInterimText(turnId: string | undefined, replyTo: string | undefined, text: string): void
@@ -58,6 +62,11 @@ export function createPendingRequests(): PendingRequests {
       }
     },
     has: (messageId) => requests.has(messageId),
+    hasLive(chatId) {
+      for (const those of requests.values())
+        for (const request of those) if (request.isLive && request.chatId === chatId) return true
+      return false
+    },
     publishText(turnId, replyTo, text) {
       for (const request of receiversOf(turnId, replyTo)) request.onText(text)
     },

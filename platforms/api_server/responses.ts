@@ -30,6 +30,7 @@ export async function createResponse(server: ApiServer, request: Request): Promi
     message,
     sessionId: asked.sessionId,
     signal: request.signal,
+    isLive: asked.stream,
     accept: () => acceptExchange(server, exchange, message),
     stream: () => stream,
     body: (result) => responseObject(exchange, result),

@@ -77,6 +77,7 @@ export function createRuns(server: ApiServer): Runs {
     const release = waiting.add({
       chatId,
       messageId: key,
+      isLive: true,
       onText: (text) => append(delta.next(text)),
       onInterimText(text) {
         append(delta.finish(text))

@@ -2,7 +2,7 @@
  * What all routes that run a turn share: the limit of requests, the pictures, the stored message, its result, and what a client
  * that disconnects does to its turn.
  */
-import type { MessageEvent, PlatformContext, TurnResult } from '#sdk'
+import { linkAbortSignal, type MessageEvent, type PlatformContext, type TurnResult } from '#sdk'
 import { ApiError } from './errors.ts'
 import type { ParsedMessages } from './read-messages.ts'
 import type { StoredPictures } from './store-pictures.ts'
@@ -81,13 +81,16 @@ export function createTurnRequests(
     },
     async resultOf({ seq, signal, onDisconnect }) {
       let result: TurnResult
+      const ended = linkAbortSignal(signal, closed)
       try {
-        result = await context.turns.waitForResult(seq, AbortSignal.any([signal, closed]))
+        result = await context.turns.waitForResult(seq, ended.signal)
       } catch (error) {
         if (closed.aborted) throw gatewayStopping()
         if (!signal.aborted) throw error
         if (onDisconnect()) await stop(seq)
         throw new ApiError(499, 'The client disconnected.', { cause: error })
+      } finally {
+        ended.release()
       }
       const failure = toFailure(result)
       if (failure !== undefined) throw failure

@@ -4,7 +4,7 @@
  * The token is required on loopback too. Host is checked because a foreign page can resolve its own name to 127.0.0.1 (DNS
  * rebinding), Origin because a foreign page can send POST requests. Forwarded headers are ignored.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 
 /** Compares digests, so that the duration reveals neither the content nor the length of the token. */
 export function isBearerToken(header: string | undefined, token: string): boolean {
@@ -13,7 +13,7 @@ export function isBearerToken(header: string | undefined, token: string): boolea
 }
 
 function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+  return hash('sha256', text, 'buffer')
 }
 
 export interface AddressRules {

@@ -25,6 +25,7 @@ export type Sender = Pick<
   | 'idempotentSends'
   | 'drawsCursor'
   | 'appendsDrafts'
+  | 'showsDrafts'
   | 'nativeDrafts'
   | 'sendsAttachments'
   | 'albums'

@@ -51,8 +51,9 @@ export function createDrafts(context: OutboxContext, isBusy: (chat: Chat) => boo
       const method = streamingMethod(context.settings())
       const isEnabled = method !== 'off'
       const sender = isEnabled ? context.availableSender(chatOf(options.target)) : undefined
-      const isNative = method !== 'edit' && sender?.nativeDrafts?.isSupported(options.target) === true
-      if (sender !== undefined && (isNative || sender.edit !== undefined))
+      const isShown = sender !== undefined && sender.showsDrafts?.(options.target) !== false
+      const isNative = isShown && method !== 'edit' && sender.nativeDrafts?.isSupported(options.target) === true
+      if (isShown && (isNative || sender.edit !== undefined))
         return createDraft(registry, options, { showsProvisionalText: sender.appendsDrafts !== true, isNative })
       // The turn may have shown a draft before a restart, which the final reply must still replace.
       const { turnId, part = 0, resumed = false } = options

@@ -86,6 +86,8 @@ export interface PlatformAdapter {
   readonly drawsCursor?: boolean | undefined
   /** A draft can only grow: text that was shown stays. A text that a plugin may still replace is not shown. */
   readonly appendsDrafts?: boolean | undefined
+  /** Whether someone would see a draft in this chat now. Without it always. Must be fast and not throw. */
+  readonly showsDrafts?: ((target: Target) => boolean) | undefined
   /** Shows a text while it is written, without a message. Without it a message is edited. */
   readonly nativeDrafts?: NativeDrafts
   /** A message may be sent twice without a label, for example to a page that reads the stored history. */

@@ -69,6 +69,17 @@ test('a text that may still be replaced is shown only where a shown text can be 
   assert.equal(openDraft(openOutbox(t, { appendsDrafts: true })).showsProvisionalText, false)
 })
 
+test('a chat without a reader has no draft', async (t) => {
+  let isWatched = false
+  const bench = openOutbox(t, { showsDrafts: () => isWatched })
+  assert.equal(bench.outbox.openDraft({ target, turnId }), null)
+  isWatched = true
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await flushEventLoop()
+  assert.equal(bench.sender.texts().length, 1)
+})
+
 test('a slow platform does not delay the model: only the newest text is shown', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0 })
   const { sender } = bench

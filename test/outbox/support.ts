@@ -67,6 +67,7 @@ export interface Capabilities {
   readonly idempotentSends?: boolean
   readonly drawsCursor?: boolean
   readonly appendsDrafts?: boolean
+  readonly showsDrafts?: () => boolean
   readonly attachments?: boolean
   /** `resolve`: albums can be looked up. `oneMessage`: all files of an album are one message. */
   readonly albums?: { readonly maxFiles: number; readonly resolve?: boolean; readonly oneMessage?: boolean }
@@ -136,7 +137,8 @@ export function createFakeSender(abilities: Capabilities = {}, clock: () => numb
     return result.success && result.messageId === undefined ? success() : result
   }
 
-  const { limits, draftIntervalMs, idempotentSends, drawsCursor, appendsDrafts, attachments, buttons } = abilities
+  const { limits, draftIntervalMs, idempotentSends, drawsCursor, appendsDrafts, showsDrafts, attachments, buttons } =
+    abilities
   const sender: FakeSender = {
     calls,
     shown,
@@ -164,6 +166,7 @@ export function createFakeSender(abilities: Capabilities = {}, clock: () => numb
     idempotentSends,
     drawsCursor,
     appendsDrafts,
+    showsDrafts,
     sendsAttachments: attachments,
     showsButtons: buttons,
     ...(abilities.nativeDrafts === true ? { nativeDrafts: nativeDrafts() } : {}),

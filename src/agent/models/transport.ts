@@ -145,7 +145,7 @@ export const httpFetch: FetchFunction = (input, init) =>
     const signal = init?.signal ?? undefined
     const request = (url.protocol === 'https:' ? https : http).request(url, {
       method: init?.method ?? 'GET',
-      headers: Object.fromEntries(new Headers(init?.headers)),
+      headers: Object.fromEntries(init?.headers instanceof Headers ? init.headers : new Headers(init?.headers)),
       signal,
     })
     // Never removed: a socket may fail after its response has begun, and an error without a listener ends the process.
@@ -159,10 +159,9 @@ const NO_BODY_STATUSES = new Set([204, 205, 304])
 
 function toResponse(message: http.IncomingMessage): Response {
   const status = message.statusCode ?? 0
-  const headers = new Headers()
-  for (const [name, value] of Object.entries(message.headers)) {
-    for (const entry of Array.isArray(value) ? value : [value]) if (entry !== undefined) headers.append(name, entry)
-  }
+  const headers = Object.entries(message.headers).flatMap(([name, value = []]) =>
+    (Array.isArray(value) ? value : [value]).map((entry): [string, string] => [name, entry]),
+  )
   if (NO_BODY_STATUSES.has(status)) message.resume()
   return new Response(NO_BODY_STATUSES.has(status) ? null : toBodyStream(message), { status, headers })
 }
