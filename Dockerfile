@@ -53,5 +53,5 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "require('node:http').get({ host: '127.0.0.1', port: process.env.HERMES_HTTP_PORT || 8642, path: '/healthz', timeout: 4000 }, (response) => process.exit(response.statusCode === 200 ? 0 : 1)).on('timeout', () => process.exit(1)).on('error', () => process.exit(1))"]
 # Node is PID 1 and receives the signals. The flags and MALLOC_… halve the memory usage under load.
-ENTRYPOINT ["node", "--min-semi-space-size=2", "--max-semi-space-size=4", "--initial-old-space-size=64", "--max-old-space-size=512", "--expose-gc", "/app/dist/src/main.mjs"]
+ENTRYPOINT ["node", "--min-semi-space-size=2", "--max-semi-space-size=16", "--initial-old-space-size=64", "--max-old-space-size=512", "--expose-gc", "/app/dist/src/main.mjs"]
 CMD ["gateway", "run"]

@@ -7,12 +7,12 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Small young generation, bounded old one: under load these halve the memory of the daemon (docs/explanation/performance.md).
+ * Both generations of the heap have a limit; docs/explanation/performance.md says what each limit costs and saves.
  * Neither begins so small that V8 would collect several times during the start. They act from the command line only.
  * `--expose-gc` lets the daemon give memory back (src/cli/kit/memory-release.ts).
  */
 const daemonFlags = [
-  ...['--min-semi-space-size=2', '--max-semi-space-size=4'],
+  ...['--min-semi-space-size=2', '--max-semi-space-size=16'],
   ...['--initial-old-space-size=64', '--max-old-space-size=512', '--expose-gc'],
 ]
 

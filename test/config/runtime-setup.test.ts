@@ -30,7 +30,7 @@ function setup(env: NodeJS.ProcessEnv, installationCache: string, args: readonly
   return runtimeSetup(
     {
       argv: ['node', 'main.mjs', ...args],
-      execArgv: ['--max-semi-space-size=4'],
+      execArgv: ['--max-semi-space-size=16'],
       execPath: process.execPath,
       env: { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', ...env },
     },
