@@ -93,6 +93,52 @@ export interface WirePairingRequest {
   readonly createdAt: number
 }
 
+/** A stored conversation, as `GET /api/sessions` describes it. */
+export interface WireSession {
+  readonly id: string
+  readonly platform: string
+  readonly chat_id: string | null
+  readonly chat_name: string | null
+  readonly title: string
+  /** The title, or else the beginning of the first message. */
+  readonly about: string
+  readonly is_current: boolean
+  /** The session that this one continues or copies. */
+  readonly parent_id: string | null
+  readonly created_at: string
+  readonly updated_at: string
+  readonly message_count: number
+  readonly input_tokens: number
+  readonly output_tokens: number
+  /** US dollars. */
+  readonly cost: number
+  /** With a search: the words between « and ». */
+  readonly match?: { readonly excerpt: string }
+}
+
+/** A stored message, as `GET /api/sessions/<id>/messages` describes it. */
+export interface WireMessage {
+  readonly id: string
+  readonly role: 'user' | 'assistant' | 'tool'
+  readonly text: string
+  readonly truncated: boolean
+  readonly tool_calls: readonly {
+    readonly id: string
+    readonly name: string
+    readonly state: 'running' | 'done' | 'failed' | 'interrupted' | null
+    readonly label: string
+    readonly summary: string
+  }[]
+  readonly attachments: readonly {
+    readonly kind: WireFile['kind']
+    readonly file_name: string
+    readonly mime_type: string | null
+    readonly bytes: number | null
+  }[]
+  readonly turn_id: string | null
+  readonly created_at: string
+}
+
 /** The answer of `GET /web/tool`, with the shape of the gateway's `ToolView`. All texts are plain unless stated otherwise. */
 export interface WireToolView {
   readonly parts: readonly WireToolPart[]

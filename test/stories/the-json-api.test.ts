@@ -52,14 +52,23 @@ test('the sessions of all chats are listed, read, renamed, copied and removed', 
     ['title', 'parent_id', 'message_count', 'is_current'].map((key) => at(fork.body, 'session', key)),
     ['Words of Ada (branch)', id, 4, false],
   )
+  const into = (platform: string) => change('POST', `/api/sessions/${id}/fork`, { into: { platform, chat_id: 'here' } })
+  const continued = await into('web')
+  assert.deepEqual(
+    ['parent_id', 'platform', 'chat_id', 'message_count', 'is_current'].map((key) =>
+      at(continued.body, 'session', key),
+    ),
+    [id, 'web', 'here', 4, true],
+  )
+  assert.equal((await into('fake')).status, 404, 'a chat of other people is not changed')
   assert.equal((await change('DELETE', `/api/sessions/${id}`)).status, 200)
   const gone = await gateway.http(`/api/sessions/${id}`)
   assert.deepEqual([gone.status, at(await gone.json(), 'error', 'code')], [404, 'sessions/not-found'])
   const left = await get('/api/sessions?search=first')
   assert.deepEqual(
-    at(left, 'sessions', 0, 'id'),
-    at(fork.body, 'session', 'id'),
-    'the copy is found, the original is gone',
+    [0, 1, 2].map((index) => at(left, 'sessions', index, 'id')).toSorted(),
+    [at(fork.body, 'session', 'id'), at(continued.body, 'session', 'id'), undefined].toSorted(),
+    'the copies are found, the original is gone',
   )
 
   const channels = await get('/api/channels?platform=fake')

@@ -50,6 +50,17 @@ export class ApiError extends Error {
  * @property {(before: string) => Promise<{ entries: import('../protocol.ts').WireEntry[], tools: import('../protocol.ts').ToolEvent[], more: boolean }>} earlier
  * @property {(call: { turnId: string, callId: string }, whole: boolean) => Promise<import('../protocol.ts').WireToolView | null>} tool
  *   what a tool call did; `null` when no more than its line is kept
+ * @property {(search: string, cursor: string | undefined) => Promise<{ sessions: import('../protocol.ts').WireSession[], next_cursor: string | null }>} conversations
+ *   a page of the stored conversations of all platforms, the one that was used last first. `search`: '' for all
+ * @property {(session: string) => Promise<import('../protocol.ts').WireSession>} conversation
+ * @property {(session: string, title: string) => Promise<void>} rename
+ * @property {(session: string) => Promise<void>} deleteConversation goes on when the page is closed; nothing happens when it is gone
+ * @property {(session: string, chat: string) => Promise<void>} continueIn a chat of the page goes on with a copy
+ * @property {(session: string, cursor: string | undefined) => Promise<{ messages: import('../protocol.ts').WireMessage[], next_cursor: string | null }>} messages
+ *   the newest first
+ * @property {(session: string, message: string) => Promise<import('../protocol.ts').WireMessage>} message with its whole text
+ * @property {(session: string) => Promise<Blob>} trajectory the conversation as JSON
+ * @property {(path: string) => Promise<Blob>} attachment `<session>/messages/<message>/attachments/<number>`
  * @property {(after: string | undefined, signal: AbortSignal) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>} stream
  */
 
@@ -132,6 +143,41 @@ export function createApi({ token, chat, fetch }) {
         throw error
       }
     },
+    async conversations(search, cursor) {
+      const query = new URLSearchParams({ limit: '40', ...(search && { search }), ...(cursor && { cursor }) })
+      return (await call(`/api/sessions?${query}`, {})).json()
+    },
+    async conversation(session) {
+      const response = await call(`/api/sessions/${encodeURIComponent(session)}`, {})
+      return (await response.json()).session
+    },
+    async rename(session, title) {
+      await call(`/api/sessions/${encodeURIComponent(session)}`, { method: 'PATCH', body: { title } })
+    },
+    async deleteConversation(session) {
+      try {
+        await call(`/api/sessions/${encodeURIComponent(session)}`, { method: 'DELETE', keepalive: true })
+      } catch (error) {
+        if (!(error instanceof ApiError && error.status === 404)) throw error
+      }
+    },
+    async continueIn(session, chat_id) {
+      await call(`/api/sessions/${encodeURIComponent(session)}/fork`, { body: { into: { platform: 'web', chat_id } } })
+    },
+    async messages(session, cursor) {
+      const query = new URLSearchParams({ roles: 'user,assistant', ...(cursor && { cursor }) })
+      return (await call(`/api/sessions/${encodeURIComponent(session)}/messages?${query}`, {})).json()
+    },
+    async message(session, id) {
+      const response = await call(`/api/sessions/${encodeURIComponent(session)}/messages/${id}`, {})
+      return (await response.json()).message
+    },
+    async trajectory(session) {
+      return (await call(`/api/sessions/${encodeURIComponent(session)}/trajectory`, {})).blob()
+    },
+    async attachment(path) {
+      return (await call(`/api/sessions/${path}`, { cache: 'default' })).blob()
+    },
     async stream(after, signal) {
       const query = new URLSearchParams({ chat, ...(after === undefined ? {} : { after }) })
       const { body } = await call(`/web/stream?${query}`, { signal })
@@ -142,15 +188,19 @@ export function createApi({ token, chat, fetch }) {
 
   /**
    * @param {string} path
-   * @param {{ body?: unknown, signal?: AbortSignal, method?: string, cache?: RequestCache }} options a blob is sent as it is
+   * @param {{ body?: unknown, signal?: AbortSignal, method?: string, cache?: RequestCache, keepalive?: boolean }} options
+   *   a blob is sent as it is
    */
-  async function call(path, { body, signal, method = 'GET', cache = 'no-store' }) {
+  async function call(
+    path,
+    { body, signal, method = body === undefined ? 'GET' : 'POST', cache = 'no-store', keepalive },
+  ) {
     /** @type {RequestInit} */
     const request = { method, headers: { authorization: `Bearer ${token}` }, cache, credentials: 'omit' }
+    if (keepalive === true) request.keepalive = true
     if (signal !== undefined) request.signal = signal
     if (body !== undefined) {
       const isBlob = body instanceof Blob
-      request.method = 'POST'
       request.headers = { ...request.headers, 'content-type': isBlob ? 'application/octet-stream' : 'application/json' }
       request.body = isBlob ? body : JSON.stringify(body)
     }

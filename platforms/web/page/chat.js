@@ -1,7 +1,7 @@
 /**
  * The chat: connects the stream of the gateway, the user's input and the views.
  */
-import { createApi } from './api.js'
+import { createId } from './address.js'
 import { createBlobs } from './blobs.js'
 import { createConnection } from './connection.js'
 import { byId } from './dom.js'
@@ -29,13 +29,14 @@ const revealMs = 250
 
 /**
  * @param {object} options
- * @param {string} options.token
+ * @param {import('./api.js').Api} options.api
+ * @param {string} options.chat
  * @param {import('./storage.js').Store} options.storage
+ * @param {() => void} options.onStored the conversation has changed in the database
  * @param {(why: string) => void} options.onLeave the token is wrong or no longer wanted
  */
-export function openChat({ token, storage, onLeave }) {
+export function openChat({ api, chat, storage, onStored, onLeave }) {
   const now = () => Date.now()
-  const chat = chatOf(location)
   const app = byId('app', HTMLElement)
   const stopButton = byId('stop', HTMLButtonElement)
   const olderButton = byId('older', HTMLButtonElement)
@@ -43,7 +44,6 @@ export function openChat({ token, storage, onLeave }) {
   let left = false
   let frame = 0
 
-  const api = createApi({ token, chat, fetch: (...request) => fetch(...request) })
   const announcer = createAnnouncer(document)
   const banners = createBanners(storage)
   const working = createWorkingIndicator({ now })
@@ -80,6 +80,7 @@ export function openChat({ token, storage, onLeave }) {
     },
     onEvent(event) {
       store.apply(event)
+      if (event.type === 'turn') onStored()
       if (event.type === 'typing') setTimeout(schedule, typingMs)
       if (event.type === 'model') status.setModel(event)
       if (event.type !== 'info') return
@@ -98,10 +99,6 @@ export function openChat({ token, storage, onLeave }) {
   copyOnClick(byId('log', HTMLElement))
   stopButton.addEventListener('click', stop)
   olderButton.addEventListener('click', () => void showOlder())
-  byId('new', HTMLButtonElement).addEventListener('click', () => {
-    send('/new')
-    composer.focus()
-  })
   listenToKeys({ store, scroller, stop })
   window.addEventListener('online', connection.retryNow)
   document.addEventListener('visibilitychange', () => document.hidden || connection.retryNow())
@@ -279,15 +276,4 @@ function draw({ store, now, log, empty, working, olderButton, stopButton }) {
 function showsProgress(item) {
   if (item.kind === 'agent') return item.live
   return item.kind === 'activity' && item.running && item.tools.some(({ state }) => state === 'running')
-}
-
-/** One conversation unless the address names another: `/?chat=work`. @param {Location} location */
-function chatOf(location) {
-  const named = new URLSearchParams(location.search).get('chat') ?? ''
-  return /^[A-Za-z0-9_-]{1,64}$/.test(named) ? named : 'main'
-}
-
-/** `crypto.randomUUID` is available only on secure origins. */
-function createId() {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -1,18 +1,22 @@
 /**
  * Changes of stored sessions by the person who holds the token: a title, a copy, a removal.
  */
+import type { z } from 'zod'
 import { dropSessionGrants } from '../../approvals/queries.ts'
 import { toTitle } from '../../commands/built-in/title.ts'
 import { HermesError } from '../../lib/errors.ts'
 import { brand, sessionIdAt } from '../../lib/ids.ts'
 import type { SessionKey } from '../../message/ids.ts'
-import { copySession, findKeyOfSession, renameSession } from '../../sessions/conversation-edits.ts'
+import type { SessionSource } from '../../message/source.ts'
+import { branchSession, copySession, findKeyOfSession, renameSession } from '../../sessions/conversation-edits.ts'
 import { removeLongTexts, removeMessages, removeSession } from '../../sessions/remove-session.ts'
 import { sessionById } from '../../sessions/session-queries.ts'
-import { findSessionSource } from '../../sessions/session-state.ts'
+import { epochOptions, findSessionSource, findSessionState } from '../../sessions/session-state.ts'
 import { findOpenTurn } from '../../sessions/turns.ts'
-import { row, type Transaction } from '../../store/query.ts'
+import { afterCommit, row, type Transaction } from '../../store/query.ts'
 import type { ApiServices } from '../services.ts'
+import type { forkBody } from '../shapes/sessions.ts'
+import { chatOfOwner } from './chat-of-owner.ts'
 
 /** Rejects `sessions/not-found`. */
 export async function setTitle({ store }: ApiServices, id: string, title: string): Promise<void> {
@@ -23,23 +27,51 @@ export async function setTitle({ store }: ApiServices, id: string, title: string
 }
 
 /**
- * Copies what the model knows of a conversation into a new session, and resolves with its id. No conversation is changed: the copy is
- * an earlier session, which `/resume` opens. Rejects `sessions/not-found`.
+ * Copies what the model knows of a conversation into a new session, and resolves with its id. The conversation itself goes on as it is.
+ * Rejects `sessions/not-found`.
  */
 export async function forkSession(
-  { store, clock }: ApiServices,
+  services: ApiServices,
   id: string,
-  title: string | undefined,
+  { title, into }: z.output<typeof forkBody>,
 ): Promise<string> {
-  const now = clock()
-  const newSessionId = sessionIdAt(now)
-  await store.run(function* () {
-    const parent = yield* existing(id)
+  const { store, clock } = services
+  const newSessionId = sessionIdAt(clock())
+  const parent = await store.run(() => existing(id))
+  const name = title === undefined ? (parent.title === '' ? '' : `${parent.title} (branch)`) : toTitle(title)
+  if (into !== undefined) await continueIn(services, chatOfOwner(services, into), id, newSessionId, name)
+  else {
     const { session_key: key, platform, user_id: userId } = parent
-    const name = title === undefined ? (parent.title === '' ? '' : `${parent.title} (branch)`) : toTitle(title)
-    yield* copySession({ key, source: '', platform, userId, newSessionId, now }, id, name)
-  })
+    await store.run(() => copySession({ key, source: '', platform, userId, newSessionId, now: clock() }, id, name))
+  }
   return newSessionId
+}
+
+/** The copy is the current session of the chat. What the chat had is an earlier session. */
+async function continueIn(
+  { store, sessions, accountDirectory, clock }: ApiServices,
+  source: SessionSource,
+  from: string,
+  newSessionId: string,
+  title: string,
+): Promise<void> {
+  const sessionKey = accountDirectory.sessionKey(source)
+  const change = await sessions.changeConversation(sessionKey, {
+    *refusal() {
+      yield* existing(from)
+      return undefined
+    },
+    *run(now) {
+      const before = yield* findSessionState(sessionKey)
+      yield* branchSession(epochOptions(source, sessionKey, newSessionId, now), from, title)
+      const oldSessionId = before?.session_id ?? null
+      yield* afterCommit(() =>
+        sessions.sessionReplaced({ sessionKey, source, oldSessionId, newSessionId, reason: 'branch' }),
+      )
+      return ''
+    },
+  })
+  await store.commit(change, clock)
 }
 
 /** So few that a turn does not wait long for its own write. */

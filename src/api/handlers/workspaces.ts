@@ -29,6 +29,7 @@ import {
 import { row, type Transaction } from '../../store/query.ts'
 import type { ApiServices } from '../services.ts'
 import { type ApiWorkspace, type workspaceBody, workspaceResponse } from '../shapes/workspaces.ts'
+import { chatOfOwner } from './chat-of-owner.ts'
 
 interface ChatOfPath {
   readonly platform: string
@@ -37,7 +38,7 @@ interface ChatOfPath {
 
 /** Rejects `http/bad-request`, `http/not-found` and `store/...`. */
 export async function showWorkspace(services: ApiServices, chat: ChatOfPath): Promise<ApiWorkspace> {
-  const key = services.accountDirectory.sessionKey(sourceOf(services, chat))
+  const key = services.accountDirectory.sessionKey(chatOfOwner(services, chat))
   return await services.store.run(() => readWorkspace(services, key))
 }
 
@@ -47,7 +48,7 @@ export async function changeWorkspace(
   chat: ChatOfPath,
   change: z.output<typeof workspaceBody>,
 ): Promise<ApiWorkspace> {
-  const source = sourceOf(services, chat)
+  const source = chatOfOwner(services, chat)
   if (change.directory != null) await checkFolder(services, change.directory)
   const { mcp_servers: servers } = change
   const parsed = servers === undefined ? undefined : parseInput(z.strictObject(mcpConfig), { mcp_servers: servers })
@@ -57,18 +58,6 @@ export async function changeWorkspace(
     await services.agent.setSessionServers(key, parsed.mcp_servers, changed.directory ?? undefined)
   }
   return changed
-}
-
-/** Only of a platform whose people hold the token: no one else chooses where the agent works. */
-function sourceOf({ accountDirectory }: ApiServices, { platform, chat_id: chatId }: ChatOfPath): SessionSource {
-  if (accountDirectory.platform(platform)?.access !== 'token')
-    throw new HermesError(
-      'http/not-found',
-      `There is no platform ${platform.slice(0, 100)} whose people hold the token.`,
-    )
-  if (!/^[\w.@-]{1,128}$/.test(chatId))
-    throw new HermesError('http/bad-request', 'chat: expected at most 128 letters, digits, . _ @ -.')
-  return { platform, account: 'default', chatId, chatType: 'dm', userId: 'owner' }
 }
 
 async function checkFolder({ home, settings }: ApiServices, directory: string): Promise<void> {

@@ -51,12 +51,12 @@ export const deleteSession = route('DELETE', '/api/sessions/{session_id}', {
 })
 
 export const forkSession = route('POST', '/api/sessions/{session_id}/fork', {
-  summary: 'Copies a session.',
+  summary: 'Copies a session, also into a chat that goes on with it.',
   body: forkBody,
   response: sessionResponse,
   async handle(services, { params, body, signal }) {
     const changes = await import('../handlers/change-sessions.ts')
-    const copy = await changes.forkSession(services, params.session_id, body.title)
+    const copy = await changes.forkSession(services, params.session_id, body)
     return await (await load()).showSession(services, copy, signal)
   },
 })

@@ -123,5 +123,13 @@ export type ApiTrajectory = z.output<typeof trajectoryResponse>
 export const sessionResponse = z.object({ session: sessionShape })
 export const messageResponse = z.object({ session_id: z.string(), message: messageShape })
 export const renameBody = z.strictObject({ title: z.string().max(10_000).describe('Empty: no title.') })
-export const forkBody = z.strictObject({ title: z.string().max(10_000).optional() }).prefault({})
+export const forkBody = z
+  .strictObject({
+    title: z.string().max(10_000).optional(),
+    into: z
+      .strictObject({ platform: z.string().min(1).max(200), chat_id: z.string().min(1).max(1_000) })
+      .optional()
+      .describe('A direct chat of the owner, which goes on with the copy. Without it the copy is an earlier session.'),
+  })
+  .prefault({})
 export const deletedResponse = z.object({ ok: z.literal(true), id: z.string() })

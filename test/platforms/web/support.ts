@@ -275,6 +275,12 @@ function uploadRoutes(upload: RecordingContext['upload']): HttpRoute[] {
 /** Returns the routes as the admin API serves them. */
 function approvalRoutes(gateway: Gateway): HttpRoute[] {
   return [
+    {
+      method: 'GET',
+      path: '/api/sessions',
+      access: 'token',
+      handle: () => Response.json({ sessions: [], next_cursor: null }),
+    },
     { method: 'GET', path: '/api/approvals', access: 'token', handle: () => Response.json(gateway.remembered) },
     {
       method: 'POST',

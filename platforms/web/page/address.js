@@ -1,0 +1,31 @@
+/**
+ * What the address of the page names: a chat of the page, or a stored conversation to read.
+ */
+
+/** One chat unless the address names another: `/?chat=work`. @param {Pick<Location, 'search'>} location */
+export function chatOf(location) {
+  const named = new URLSearchParams(location.search).get('chat') ?? ''
+  return /^[A-Za-z0-9_-]{1,64}$/.test(named) ? named : 'main'
+}
+
+/** The stored conversation that is read: `/?session=…`. @param {Pick<Location, 'search'>} location */
+export function sessionOf(location) {
+  return new URLSearchParams(location.search).get('session')
+}
+
+/** @param {string} chat */
+export function addressOfChat(chat) {
+  return chat === 'main' ? '/' : `/?${new URLSearchParams({ chat })}`
+}
+
+/** A conversation that goes on in a chat of the page is opened there. @param {import('../protocol.ts').WireSession} session */
+export function addressOf({ id, platform, chat_id, is_current }) {
+  return platform === 'web' && is_current && chat_id !== null
+    ? addressOfChat(chat_id)
+    : `/?${new URLSearchParams({ session: id })}`
+}
+
+/** `crypto.randomUUID` is available only on secure origins. */
+export function createId() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

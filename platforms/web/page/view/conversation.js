@@ -1,0 +1,92 @@
+/**
+ * The dialog about one conversation: its name, what it has cost, a copy of it as a file, and its removal. Loaded when it is opened.
+ */
+import { addressOfChat, chatOf } from '../address.js'
+import { byId, h } from '../dom.js'
+import { exportMarkdown } from '../export.js'
+import { createAttempts } from './attempts.js'
+import { offerUndo } from './undo.js'
+
+/** @typedef {import('../../protocol.ts').WireSession} WireSession */
+
+/**
+ * @param {object} options
+ * @param {Pick<import('../api.js').Api, 'rename' | 'deleteConversation' | 'messages' | 'trajectory'>} options.api
+ * @param {WireSession} options.session
+ * @param {() => Promise<void>} options.onRenamed
+ * @param {(session: WireSession, isLeaving: boolean) => void} options.onLeaving it will be removed, or stays after all
+ */
+export function showConversation({ api, session, onRenamed, onLeaving }) {
+  const dialog = byId('conversation', HTMLDialogElement)
+  const title = byId('conversation-name', HTMLInputElement)
+  const attempt = createAttempts(byId('conversation-trouble', HTMLElement))
+  byId('conversation-trouble', HTMLElement).hidden = true
+  title.value = session.title
+  title.placeholder = session.about
+  byId('conversation-facts', HTMLElement).replaceChildren(
+    ...factsOf(session).flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
+  )
+  byId('conversation-form', HTMLFormElement).onsubmit = (event) => {
+    event.preventDefault()
+    void rename()
+  }
+  byId('conversation-delete', HTMLButtonElement).onclick = remove
+  byId('conversation-markdown', HTMLButtonElement).onclick = () =>
+    void attempt(async () => save(await exportMarkdown(api, session), 'md'), 'The conversation could not be saved.')
+  byId('conversation-json', HTMLButtonElement).onclick = () =>
+    void attempt(async () => save(await api.trajectory(session.id), 'json'), 'The conversation could not be saved.')
+  byId('conversation-close', HTMLButtonElement).onclick = () => dialog.close()
+  dialog.showModal()
+
+  async function rename() {
+    const name = title.value.trim()
+    const done = name === session.title || (await attempt(() => api.rename(session.id, name), 'It has its old name.'))
+    if (!done) return
+    dialog.close()
+    await onRenamed()
+  }
+
+  function remove() {
+    dialog.close()
+    onLeaving(session, true)
+    offerUndo({
+      text: `Deleted: ${session.title || session.about}`,
+      undo: () => onLeaving(session, false),
+      act: async () => {
+        await api.deleteConversation(session.id)
+        const isShown = session.is_current && session.platform === 'web' && session.chat_id === chatOf(location)
+        if (isShown) location.assign(addressOfChat(chatOf(location)))
+      },
+      failed: () => onLeaving(session, false),
+    })
+  }
+
+  /** @param {Blob} content @param {string} extension */
+  function save(content, extension) {
+    const link = h('a', { href: URL.createObjectURL(content), download: `${fileName(session)}.${extension}` })
+    link.click()
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+  }
+}
+
+/** @param {WireSession} session @returns {[string, string][]} */
+function factsOf({ platform, chat_name, message_count, input_tokens, output_tokens, cost, created_at, id }) {
+  const tokens = `${input_tokens.toLocaleString()} read, ${output_tokens.toLocaleString()} written`
+  return [
+    ['Where', chat_name ? `${platform}, ${chat_name}` : platform],
+    ['Since', new Date(created_at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })],
+    ['Messages', message_count.toLocaleString()],
+    ['Tokens', tokens],
+    ...(cost > 0 ? /** @type {[string, string][]} */ ([['Cost', `$${cost.toFixed(cost < 1 ? 4 : 2)}`]]) : []),
+    ['Number', id],
+  ]
+}
+
+/** @param {WireSession} session */
+function fileName({ title, about, id }) {
+  const name = (title || about)
+    .replace(/[^\p{L}\p{N} _-]+/gu, '')
+    .trim()
+    .slice(0, 60)
+  return name || id
+}

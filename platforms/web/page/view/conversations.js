@@ -1,0 +1,175 @@
+/**
+ * The list of conversations beside the chat: all platforms, the one that was used last first, with a search in their texts.
+ */
+import { addressOf } from '../address.js'
+import { byId, h, setText } from '../dom.js'
+import { icon } from '../icons.js'
+import { clockTime, dayName, dayNumber } from '../time.js'
+import { createAttempts } from './attempts.js'
+
+/** @typedef {import('../../protocol.ts').WireSession} WireSession */
+
+/** A pause in typing after which the search begins, ms. */
+const searchPauseMs = 200
+
+/**
+ * @param {object} options
+ * @param {Pick<import('../api.js').Api, 'conversations' | 'conversation' | 'rename' | 'deleteConversation' | 'messages' | 'trajectory'>} options.api
+ * @param {(session: WireSession) => boolean} options.isOpen whether this page shows it
+ * @param {() => number} options.now
+ */
+export function createConversations({ api, isOpen, now }) {
+  const list = byId('conversations-list', HTMLElement)
+  const search = byId('conversations-search', HTMLInputElement)
+  const more = byId('conversations-more', HTMLButtonElement)
+  const empty = byId('conversations-empty', HTMLElement)
+  const attempt = createAttempts(byId('conversations-trouble', HTMLElement))
+  /** @type {Map<string, WireSession>} */
+  let sessions = new Map()
+  /** @type {string | null} */
+  let next = null
+  /** Sessions that are removed when the person does not take it back. @type {Set<string>} */
+  const leaving = new Set()
+  let request = 0
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let typing
+
+  search.addEventListener('input', () => {
+    clearTimeout(typing)
+    typing = setTimeout(() => void refresh(), searchPauseMs)
+  })
+  more.addEventListener('click', () => void load(next ?? undefined))
+  list.addEventListener('keydown', moveByArrows)
+
+  return {
+    refresh,
+    /** Opens the list where it is hidden, and begins to search. */
+    find() {
+      const panel = byId('conversations', HTMLElement)
+      if (getComputedStyle(panel).display === 'none') panel.showPopover()
+      search.focus()
+      search.select()
+    },
+  }
+
+  /** Reads the first page again. */
+  async function refresh() {
+    await load(undefined)
+  }
+
+  /** @param {string | undefined} cursor */
+  async function load(cursor) {
+    request += 1
+    const mine = request
+    await attempt(async () => {
+      const page = await api.conversations(search.value.trim(), cursor)
+      // A later request answers a newer question.
+      if (mine !== request) return
+      if (cursor === undefined) sessions = new Map()
+      for (const session of page.sessions) sessions.set(session.id, session)
+      next = page.next_cursor
+      render()
+      await showContinued(api, [...sessions.values()].find(isOpen))
+    }, 'The conversations could not be loaded.')
+  }
+
+  function render() {
+    const today = now()
+    let day = ''
+    /** @type {HTMLElement[]} */
+    const rows = []
+    for (const session of sessions.values()) {
+      if (session.message_count === 0 || leaving.has(session.id)) continue
+      const at = Date.parse(session.updated_at)
+      const named = dayNumber(today) - dayNumber(at) < 7 ? dayName(at, today) : monthName(at)
+      if (named !== day) rows.push(h('li', { class: 'group' }, named))
+      day = named
+      rows.push(createRow(session, at))
+    }
+    const focused = document.activeElement?.closest('#conversations-list li')?.getAttribute('data-id')
+    list.replaceChildren(...rows)
+    if (focused != null) findRow(focused)?.focus()
+    more.hidden = next === null
+    empty.hidden = rows.length > 0
+    setText(
+      empty,
+      search.value.trim() === ''
+        ? 'Your conversations appear here, from all platforms.'
+        : 'No conversation contains these words.',
+    )
+  }
+
+  /** @param {string} id */
+  function findRow(id) {
+    const link = list.querySelector(`li[data-id="${CSS.escape(id)}"] a`)
+    return link instanceof HTMLElement ? link : undefined
+  }
+
+  /** @param {WireSession} session @param {number} at */
+  function createRow(session, at) {
+    const name = h('bdi', { class: 'name' }, session.title || session.about || 'Without words')
+    const origin =
+      session.platform === 'web' ? '' : `${session.platform}${session.chat_name ? ` · ${session.chat_name}` : ''} · `
+    const facts = h('span', { class: 'facts' }, origin, clockTime(at))
+    const link = h('a', { href: addressOf(session), 'aria-current': isOpen(session) && 'page' }, name, facts)
+    if (session.match) link.append(h('span', { class: 'excerpt' }, ...marked(session.match.excerpt)))
+    const button = h(
+      'button',
+      { class: 'quiet', type: 'button', 'aria-label': `About ${name.textContent}` },
+      icon('more'),
+    )
+    button.addEventListener('click', async () => {
+      const { showConversation } = await import('./conversation.js')
+      showConversation({ api, session, onRenamed: refresh, onLeaving })
+    })
+    return h('li', { 'data-id': session.id }, link, button)
+  }
+
+  /** @param {WireSession} session @param {boolean} isLeaving */
+  function onLeaving(session, isLeaving) {
+    if (isLeaving) leaving.add(session.id)
+    else leaving.delete(session.id)
+    render()
+  }
+
+  /** @param {KeyboardEvent} event */
+  function moveByArrows(event) {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    if (step === 0) return
+    const links = [...list.querySelectorAll('a')]
+    const at = links.indexOf(/** @type {HTMLAnchorElement} */ (document.activeElement))
+    const target = links[at + step]
+    if (at === -1 || target === undefined) return
+    event.preventDefault()
+    target.focus()
+  }
+}
+
+/**
+ * A conversation that was copied into this chat is shown above it as a link.
+ *
+ * @param {Pick<import('../api.js').Api, 'conversation'>} api
+ * @param {WireSession | undefined} open
+ */
+async function showContinued(api, open) {
+  const line = byId('continues', HTMLElement)
+  if (!open?.is_current || open.parent_id === null || !line.hidden) return
+  const parent = await api.conversation(open.parent_id)
+  if (parent.platform === open.platform && parent.chat_id === open.chat_id) return
+  const link = byId('continues-link', HTMLAnchorElement)
+  link.href = `/?${new URLSearchParams({ session: parent.id })}`
+  setText(link, parent.title || parent.about)
+  line.hidden = false
+}
+
+const months = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric' })
+
+/** @param {number} at */
+function monthName(at) {
+  return months.format(at)
+}
+
+/** The words between « and » are marked. @param {string} excerpt */
+function marked(excerpt) {
+  return excerpt.split(/«([^»]*)»/).map((part, index) => (index % 2 === 0 ? part : h('mark', {}, part)))
+}

@@ -1,0 +1,163 @@
+/**
+ * The list of conversations beside the chat, with a real gateway and a real browser.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Browser, Page } from 'playwright-core'
+import { startTestGateway } from '../../kit/start-gateway.ts'
+import { waitLimitMs } from '../../kit/wait-limit.ts'
+import { findChromium, startBrowser } from './browser.ts'
+
+const chromium = findChromium(process.env)
+const skip = chromium === undefined ? 'no chromium found; set CHROMIUM to its path' : false
+const desk = { width: 1440, height: 900 }
+const phone = { width: 390, height: 844 }
+
+describe('the conversations of the page', { skip }, () => {
+  let browser: Browser
+  before(async () => {
+    browser = await startBrowser(chromium ?? '')
+  })
+  after(() => browser.close())
+
+  async function open(t: TestContext, viewport = desk) {
+    const gateway = await startTestGateway(t, { model: ({ lastUserText }) => ({ text: `You said: ${lastUserText}` }) })
+    const context = await browser.newContext({ viewport, acceptDownloads: true })
+    t.after(() => context.close())
+    context.setDefaultTimeout(30_000)
+    const page = await context.newPage()
+    const problems: string[] = []
+    page.on('pageerror', ({ message }) => problems.push(message))
+    const { url, token } = gateway.current()
+    const visit = async (path = '/') => {
+      await page.goto(`${url}${path}#token=${token()}`)
+      await page.waitForSelector('#app:not([hidden])')
+    }
+    return { gateway, page, problems, visit }
+  }
+
+  const say = async (page: Page, text: string) => {
+    await page.waitForSelector('#status[data-state=open]')
+    await page.fill('#message', text)
+    await page.press('#message', 'Enter')
+    await page.locator('.log').getByText(`You said: ${text}`).waitFor()
+  }
+  const row = (page: Page, text: string) => page.locator('#conversations-list li:not(.group)', { hasText: text })
+
+  test('conversations of the page and of other platforms are listed, searched by their words and opened', async (t) => {
+    const { gateway, page, problems, visit } = await open(t)
+    await gateway.say('the train to Oslo')
+    await gateway.waitForReply('You said: the train to Oslo')
+    await visit()
+    await say(page, 'bread with rye')
+    await page.click('#new')
+    await say(page, 'a song')
+    await row(page, 'a song').waitFor()
+    assert.equal(await page.locator('#conversations-list li:not(.group)').count(), 3)
+    assert.equal(await row(page, 'a song').locator('a').getAttribute('aria-current'), 'page')
+
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('rye')
+    await row(page, 'a song').waitFor({ state: 'detached' })
+    assert.equal(await page.innerText('#conversations-list mark >> nth=0'), 'rye')
+    await row(page, 'bread with rye').locator('a').click()
+    await page.locator('.slip', { hasText: 'bread with rye' }).waitFor()
+
+    await row(page, 'the train to Oslo').locator('a').click()
+    await page.getByText('You are reading a conversation on fake.').waitFor()
+    await page.locator('.log').getByText('You said: the train to Oslo').waitFor()
+    assert.equal(await page.isVisible('#composer'), false)
+    assert.deepEqual(problems, [])
+  })
+
+  test('a conversation of another platform is continued in the page, and goes on there', async (t) => {
+    const { gateway, page, problems, visit } = await open(t)
+    await gateway.say('remember the number 17')
+    await gateway.waitForReply('17')
+    await visit()
+    await row(page, 'remember the number 17').locator('a').click()
+    await page.click('#reading-continue')
+    await page.getByText('Continues').waitFor()
+    await page.locator('#continues-link', { hasText: 'remember the number 17' }).waitFor()
+    await say(page, 'which number?')
+    assert.match(JSON.stringify(gateway.model.requests.at(-1)?.body), /remember the number 17/)
+    await gateway.say('still here')
+    await gateway.waitForReply('You said: still here')
+    assert.deepEqual(problems, [])
+  })
+
+  test('a conversation is named, saved as a file and deleted, and a deletion is taken back', async (t) => {
+    const { gateway, page, problems, visit } = await open(t)
+    await visit('/?chat=one')
+    await say(page, 'first words')
+    await visit('/?chat=two')
+    await say(page, 'second words')
+    const about = async (text: string) => {
+      await row(page, text).hover()
+      await row(page, text).getByRole('button').click()
+    }
+    await about('first words')
+    await page.fill('#conversation-name', 'A better name')
+    await page.press('#conversation-name', 'Enter')
+    await row(page, 'A better name').waitFor()
+
+    await about('A better name')
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('#conversation-markdown')])
+    assert.equal(download.suggestedFilename(), 'A better name.md')
+    await page.click('#conversation-delete')
+    await page.click('#undo-button')
+    await row(page, 'A better name').waitFor()
+    const titles = async () => {
+      const { sessions } = JSON.parse(await (await gateway.http('/api/sessions')).text())
+      return sessions.map(({ about: text }: { readonly about: string }) => text)
+    }
+    assert.deepEqual((await titles()).toSorted(), ['A better name', 'second words'])
+
+    await about('A better name')
+    await page.click('#conversation-delete')
+    // A page that is left deletes at once what it has promised.
+    await page.goto('about:blank')
+    await until(async () => (await titles()).filter((text: string) => text !== '').length === 1)
+    await visit('/?chat=two')
+    await row(page, 'second words').waitFor()
+    assert.equal(await page.locator('#conversations-list li:not(.group)').count(), 1)
+    assert.deepEqual(problems, [])
+  })
+
+  test('on a phone the list is a drawer, and no screen has a serious issue for assistive software', async (t) => {
+    const { default: axe } = await import('axe-core')
+    const { page, problems, visit } = await open(t, phone)
+    await visit()
+    await say(page, 'hello')
+    const issues = async () => {
+      await page.evaluate(axe.source)
+      return page.evaluate<string[]>(findIssues)
+    }
+    assert.equal(await page.isVisible('#conversations'), false)
+    await page.click('.side-open')
+    await row(page, 'hello').waitFor()
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    assert.deepEqual(await issues(), [])
+    await row(page, 'hello').getByRole('button').click()
+    await page.waitForSelector('#conversation[open]')
+    assert.deepEqual(await issues(), [])
+    await page.click('#conversation-close')
+    await page.setViewportSize(desk)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      assert.deepEqual(await issues(), [], colorScheme)
+    }
+    assert.deepEqual(problems, [])
+  })
+})
+
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + waitLimitMs(); !(await isTrue()); await pause(20))
+    if (performance.now() > end) assert.fail('not true in time')
+}
+
+/** Runs in the page, which contains axe. */
+const findIssues = `axe.run(document).then(({ violations }) => violations
+  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  .flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`
