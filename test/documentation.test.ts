@@ -78,7 +78,7 @@ describe('the documentation', () => {
       assert.ok(check.kind === 'platform', `${where}: ${JSON.stringify(check)}`)
       manifests.push(check.manifest)
     }
-    const shipped = await discoverPlatforms({ directories: [join(root, 'platforms')], log: silentLog })
+    const shipped = discoverPlatforms({ directories: [join(root, 'platforms')], log: silentLog })
     const platforms = [...shipped.platforms, ...manifests]
     for (const [where, { file = 'config.yaml', text }] of blocks) {
       if (file === 'config.yaml') assert.deepEqual(configIssues(tempHome(t), text, platforms), [], where)

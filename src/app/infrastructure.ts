@@ -9,7 +9,8 @@ import { createGatewayProblems } from '../flows/lifecycle/problems.ts'
 import type { ErrorCode } from '../lib/error-catalogue.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
-import { createLog, type Log, silentLog } from '../lib/log.ts'
+import { silentLog } from '../lib/log.ts'
+import { createLog, type Log } from '../lib/log-writer.ts'
 import { createSecretRegistry, type Redactor } from '../lib/redact.ts'
 import type { PairedPeople } from '../pairing/pairing.ts'
 import { discoverPlatforms } from '../platforms/registry.ts'
@@ -29,7 +30,7 @@ export async function openInfrastructure(options: GatewayOptions) {
   const secrets = createSecretRegistry()
   secrets.set('environment', findEnvironmentSecrets({ ...environment(), file: {}, isPublic: () => true }))
   const log = openLog(options, secrets.redact)
-  const catalogue = await discoverPlatforms({ directories: options.platformDirectories, log })
+  const catalogue = discoverPlatforms({ directories: options.platformDirectories, log })
   if (options.strict === true) assertValidConfig({ home, environment, platforms: catalogue.platforms, secrets })
   const config = openConfig({ home, environment, platforms: catalogue.platforms, secrets, saveLastGood: true, log })
   if (options.log.level === undefined) log.setLevel(config.current().log.level)

@@ -65,6 +65,6 @@ function printValue(display: Display, path: string, shown: string, origin: strin
 
 /** Prints the JSON Schema of config.yaml, including the installed platforms. */
 export async function configSchema(context: CliContext): Promise<void> {
-  const { platforms } = await discoverPlatforms({ directories: context.platformDirectories, log: silentLog })
+  const { platforms } = discoverPlatforms({ directories: context.platformDirectories, log: silentLog })
   context.output.write(`${JSON.stringify(configJsonSchema(gatewayShapes(platforms)), null, 2)}\n`)
 }

@@ -93,8 +93,10 @@ export async function runCommand(args: readonly string[], context: CliContext): 
     await program.parseAsync(words, { from: 'user' })
     return context.exitCode
   } catch (error) {
-    const { withoutSecrets } = await import('./kit/safe-errors.ts')
-    return await reportError(error, context, (text) => withoutSecrets(text, context))
+    return await reportError(error, context, async (text) => {
+      const { withoutSecrets } = await import('./kit/safe-errors.ts')
+      return await withoutSecrets(text, context)
+    })
   }
 }
 

@@ -7,7 +7,6 @@ import { approvePairing, clearPairing, denyPairing, revokePairing } from '../api
 import {
   type ApprovedPerson,
   createPairingAdmin,
-  damageWarnings,
   denialEntry,
   type PairingAdmin,
 } from '../flows/access/pairing-admin.ts'
@@ -16,6 +15,7 @@ import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
+import { damageWarnings } from '../pairing/pairing-files.ts'
 import { platformAccounts } from '../platforms/accounts.ts'
 import type { CliContext } from './kit/context.ts'
 import { type Daemon, findRunningDaemon, warnVersionMismatch } from './kit/daemon.ts'

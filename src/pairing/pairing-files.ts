@@ -131,3 +131,8 @@ export function damagedPlatform(name: string): string | undefined {
 function unusable(path: string, cause: unknown): HermesError {
   return new HermesError('pairing/files-unusable', `${path}: ${messageOf(cause)}`, { cause })
 }
+
+/** What people are told of files that hold what was damaged, one line each. */
+export function damageWarnings(names: readonly string[]): string[] {
+  return names.map((name) => `pairing: ${name} holds what was damaged; check who has access, then delete it`)
+}

@@ -1,8 +1,7 @@
 /**
  * Finds the installed platforms by their manifests. The code of an adapter is imported when it is first needed.
  */
-
-import { access, readdir, readFile } from 'node:fs/promises'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
@@ -46,7 +45,7 @@ export interface DiscoverOptions {
  * directory name. A directory with another name cannot use the name of an existing platform. Never throws: an invalid
  * directory is logged and listed with its reason, and does not affect the others.
  */
-export async function discoverPlatforms({ directories, log }: DiscoverOptions): Promise<PlatformCatalogue> {
+export function discoverPlatforms({ directories, log }: DiscoverOptions): PlatformCatalogue {
   const platforms = new Map<string, InstalledPlatform>()
   const invalid: InvalidPlatform[] = []
   const reject = (directory: string, reason: string) => {
@@ -54,8 +53,8 @@ export async function discoverPlatforms({ directories, log }: DiscoverOptions): 
     log.warn({ event: 'platform.folder_rejected', directory, reason }, 'platform folder cannot be used')
   }
   for (const parent of directories) {
-    for (const directory of await listDirectories(parent, reject)) {
-      const platform = await readPlatform(directory)
+    for (const directory of listDirectories(parent, reject)) {
+      const platform = readPlatform(directory)
       if (platform === undefined) continue
       if (typeof platform === 'string') {
         reject(directory, platform)
@@ -113,9 +112,9 @@ function isPlatformModule(value: unknown): value is PlatformModule {
   )
 }
 
-async function listDirectories(parent: string, reject: (directory: string, reason: string) => void): Promise<string[]> {
+function listDirectories(parent: string, reject: (directory: string, reason: string) => void): string[] {
   try {
-    return extensionFolders(await readdir(parent, { withFileTypes: true })).map((name) => join(parent, name))
+    return extensionFolders(readdirSync(parent, { withFileTypes: true })).map((name) => join(parent, name))
   } catch (error) {
     if (!isNotFound(error)) reject(parent, `the folder cannot be read: ${messageOf(error)}`)
     return []
@@ -126,14 +125,14 @@ async function listDirectories(parent: string, reject: (directory: string, reaso
 const adapterFileNames = ['adapter.ts', 'adapter.js', 'adapter.mjs', 'index.ts', 'index.js', 'index.mjs']
 
 /** The platform in a directory, the reason why it is invalid, or undefined if the directory contains no platform. */
-async function readPlatform(directory: string): Promise<InstalledPlatform | string | undefined> {
+function readPlatform(directory: string): InstalledPlatform | string | undefined {
   try {
-    const manifestFile = await findFirstFile(['plugin.yaml', 'plugin.yml'], directory)
+    const manifestFile = findFirstFile(['plugin.yaml', 'plugin.yml'], directory)
     if (manifestFile === undefined) return undefined
-    const check = parseManifest(await readFile(manifestFile, 'utf8'), manifestFile)
+    const check = parseManifest(readFileSync(manifestFile, 'utf8'), manifestFile)
     if (check.kind === 'other') return undefined
     if (check.kind === 'invalid') return check.issues.join('; ')
-    const adapterFile = await findFirstFile(adapterFileNames, directory)
+    const adapterFile = findFirstFile(adapterFileNames, directory)
     if (adapterFile === undefined) return 'expected a file adapter.ts, .js or .mjs, found none'
     return { ...check.manifest, directory, adapterFile }
   } catch (error) {
@@ -141,17 +140,8 @@ async function readPlatform(directory: string): Promise<InstalledPlatform | stri
   }
 }
 
-async function findFirstFile(names: readonly string[], directory: string): Promise<string | undefined> {
-  for (const name of names) {
-    const file = join(directory, name)
-    try {
-      await access(file)
-      return file
-    } catch (error) {
-      if (!isNotFound(error)) throw error
-    }
-  }
-  return undefined
+function findFirstFile(names: readonly string[], directory: string): string | undefined {
+  return names.map((name) => join(directory, name)).find((file) => statSync(file, { throwIfNoEntry: false }))
 }
 
 function isNotFound(error: unknown): boolean {

@@ -20,7 +20,7 @@ async function open(t: TestContext, text: string) {
   const home = createHomeLayout(tempHome(t))
   writeFileSync(join(home.root, 'config.yaml'), text, { mode: 0o600 })
   const environment = readEnvironment(home.envFile, {})
-  const found = await discoverPlatforms({ directories: [platforms], log: silentLog })
+  const found = discoverPlatforms({ directories: [platforms], log: silentLog })
   return openConfig({
     home,
     environment: () => environment,

@@ -24,7 +24,7 @@ import { discoverPlatforms } from '../../src/platforms/registry.ts'
 import { tempHome } from '../kit/temp-home.ts'
 import { hermesExampleKeys } from './hermes-example.ts'
 
-const found = await discoverPlatforms({
+const found = discoverPlatforms({
   directories: [fileURLToPath(new URL('../../platforms', import.meta.url))],
   log: silentLog,
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createServices, type Service } from '../../src/app/services.ts'
-import { createLog, silentLog } from '../../src/lib/log.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { createLog } from '../../src/lib/log-writer.ts'
 
 const request = { isRestart: false, graceMs: 0, until: 0 }
 

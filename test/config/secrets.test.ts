@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { findEnvironmentSecrets, findSecrets, isSecretName } from '../../src/config/secrets.ts'
 import { HermesError } from '../../src/lib/errors.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { createLog } from '../../src/lib/log-writer.ts'
 import { createRedactor, createSecretRegistry } from '../../src/lib/redact.ts'
 import { createTestHome, formatAll } from './support.ts'
 

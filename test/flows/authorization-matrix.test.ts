@@ -23,7 +23,7 @@ import { tempHome } from '../kit/temp-home.ts'
 import { actions, chatPlatforms, people, places } from './authorization-cases.ts'
 
 const directory = fileURLToPath(new URL('../../platforms/', import.meta.url))
-const catalogue = await discoverPlatforms({ directories: [directory], log: silentLog })
+const catalogue = discoverPlatforms({ directories: [directory], log: silentLog })
 
 type Place = (typeof places)[number]
 type Person = (typeof people)[number]

@@ -18,7 +18,7 @@ import { connectWithRoles } from '../kit/held-roles.ts'
 import { openStore } from '../kit/open-store.ts'
 
 const directory = fileURLToPath(new URL('../../platforms/', import.meta.url))
-const catalogue = await discoverPlatforms({ directories: [directory], log: silentLog })
+const catalogue = discoverPlatforms({ directories: [directory], log: silentLog })
 const settings = z.object(gatewayShapes(catalogue.platforms)).parse({
   roles: { owners: ['telegram:1', 'discord:role:7'] },
   platforms: {

@@ -4,7 +4,7 @@
 
 import { join } from 'node:path'
 import { createFileServices } from '../../src/flows/platform/platform-files.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { createLog } from '../../src/lib/log-writer.ts'
 import type { AcceptResult, ReadCursor } from '../../src/message/accept-result.ts'
 import type { ButtonPress, MessageChange } from '../../src/message/change.ts'
 import type { MessageEvent } from '../../src/message/event.ts'

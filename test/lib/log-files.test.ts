@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { appendFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createLog } from '../../src/lib/log.ts'
 import { createLogReader, keptLogFiles, logFilePath, matchLogLine } from '../../src/lib/log-files.ts'
+import { createLog } from '../../src/lib/log-writer.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 const time = Date.UTC(2026, 10, 29)

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { createLog } from '../../src/lib/log.ts'
+import { createLog } from '../../src/lib/log-writer.ts'
 import {
   type AttachmentDownloaderDeps,
   createAttachmentDownloader,

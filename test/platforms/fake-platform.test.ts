@@ -65,7 +65,7 @@ test('an adapter reconnects after a lost connection and reports both', async (t)
 test('the fake platform can be installed into a home, where the gateway finds it', async (t) => {
   const home = tempHome(t)
   installFakePlatform(home)
-  const { platforms, invalid } = await discoverPlatforms({ directories: [join(home, 'platforms')], log: silentLog })
+  const { platforms, invalid } = discoverPlatforms({ directories: [join(home, 'platforms')], log: silentLog })
   assert.deepEqual(invalid, [])
   const [fake] = platforms
   assert.ok(fake)

@@ -336,7 +336,7 @@ test('an error anywhere in one adapter leaves the other platforms connected', as
   await mkdir(join(folder, 'unreadable'))
   await writeFile(join(folder, 'unreadable', 'plugin.yaml'), 'name: unreadable\nkind: platform\n')
   await writeFile(join(folder, 'unreadable', 'adapter.mjs'), 'export default {')
-  const { platforms } = await discoverPlatforms({ directories: [folder], log: silentLog })
+  const { platforms } = discoverPlatforms({ directories: [folder], log: silentLog })
 
   const { supervisor, time } = supervise(
     t,

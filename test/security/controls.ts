@@ -212,7 +212,7 @@ export const controls: readonly Control[] = [
         'test/platforms/slack/outbound/render.test.ts',
       ]),
       testsOf('tests of messages of Telegram', 10, 'test/platforms/telegram/outbound/render.test.ts'),
-      testsOf('tests of texts for terminals and the log', 15, 'test/lib/log.test.ts'),
+      testsOf('tests of texts for terminals and the log', 15, 'test/lib/log-writer.test.ts'),
     ],
   },
   {

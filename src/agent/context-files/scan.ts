@@ -3,8 +3,10 @@
  *
  * It finds known wording only. What the model may cause is decided by roles, approvals and the sandbox.
  */
+
 import { setImmediate } from 'node:timers/promises'
 import { decodeBase64, joinSpacedLetters, readDigitsAsLetters } from './hidden-text.ts'
+import { findInvisibleCharacters } from './invisible-text.ts'
 import { type ScanPattern, type ScanScope, scanPatterns, scanScopes } from './scan-patterns.ts'
 
 export type { ScanScope } from './scan-patterns.ts'
@@ -150,48 +152,4 @@ const lookalikes = new Map(
 
 function toLatin(letters: string): string {
   return letters.replace(/./g, (letter) => lookalikes.get(letter) ?? letter)
-}
-
-const maxInvisibleIds = 20
-
-/** Zero-width and bidirectional characters, tag characters and variation selectors that can carry a hidden text. */
-const invisible =
-  /[\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\u180E\uFEFF\u{E0000}-\u{E007F}]|[\u{E0100}-\u{E01EF}]/gu
-/** A joiner between two emoji, or between letters of a script that needs it. */
-const joined = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)\u200D(?=\p{Extended_Pictographic})/gu
-const joinedLetters =
-  /(?<=[\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Malayalam}\p{Script=Sinhala}\p{M}])[\u200C\u200D](?=[\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Malayalam}\p{Script=Sinhala}])/gu
-/** The flags of England, Scotland and Wales. */
-const tagFlag = /\u{1F3F4}[\u{E0061}-\u{E007A}]{3,6}\u{E007F}/gu
-
-/**
- * The text without characters that no one sees and that can carry a hidden text. Joiners of emoji and of scripts that need them
- * stay, and so do flags.
- */
-export function removeInvisible(text: string): string {
-  if (text.search(invisible) === -1) return text
-  return text.replace(
-    visibleOrNot,
-    (character, visible: string | undefined) => visible ?? character.replace(invisible, ''),
-  )
-}
-
-const visibleOrNot = new RegExp(
-  `(${tagFlag.source}|${joined.source}|${joinedLetters.source})|${invisible.source}`,
-  'gu',
-)
-
-function findInvisibleCharacters(text: string): string[] {
-  if (text.search(invisible) === -1) return []
-  const suspicious = text
-    .replace(/^\uFEFF/, '')
-    .replace(joined, '')
-    .replace(joinedLetters, '')
-    .replace(tagFlag, '')
-  const codes = new Set<number>()
-  for (const [character] of suspicious.matchAll(invisible)) {
-    codes.add(character.codePointAt(0) ?? 0)
-    if (codes.size === maxInvisibleIds) break
-  }
-  return [...codes].map((code) => `invisible_unicode_U+${code.toString(16).toUpperCase().padStart(4, '0')}`)
 }

@@ -2,7 +2,7 @@
  * The names of MCP tools, and texts of servers without what people cannot see.
  */
 import { createHash } from 'node:crypto'
-import { removeInvisible } from '../context-files/scan.ts'
+import { removeInvisible } from '../context-files/invisible-text.ts'
 
 /** The limit of the APIs of models. */
 const maxNameChars = 64

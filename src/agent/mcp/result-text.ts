@@ -3,7 +3,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { asRecord, asString, exceedsDepth, isRecord, type JsonObject, parseJson } from '../../lib/json.ts'
-import { removeInvisible } from '../context-files/scan.ts'
+import { removeInvisible } from '../context-files/invisible-text.ts'
 import { toResultJson } from '../support/result-json.ts'
 import { cleanJson } from './names.ts'
 

@@ -6,7 +6,6 @@ import type { HomeLayout } from '../../lib/home.ts'
 import type { Transaction } from '../../store/query.ts'
 import { lockHome } from '../../store/sqlite/lock.ts'
 import { openReader, type StoreReader } from '../../store/sqlite/reader.ts'
-import { createSqliteStore } from '../../store/sqlite/store.ts'
 import { explainLock } from './home-lock.ts'
 
 /** Reads the database through a separate connection; returns `fallback` when it does not exist. Throws `store/…`. */
@@ -49,6 +48,7 @@ export async function updateLockedStore<Result>(
   fallback: Result,
 ): Promise<Result> {
   if (!existsSync(home.databaseFile)) return fallback
+  const { createSqliteStore } = await import('../../store/sqlite/store.ts')
   const store = createSqliteStore({ path: home.databaseFile })
   try {
     return await store.run(transaction)

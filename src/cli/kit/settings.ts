@@ -28,7 +28,7 @@ type SettingsContext = Pick<CliContext, 'home' | 'environment' | 'platformDirect
 export async function readSettings(context: SettingsContext): Promise<Settings> {
   const { home } = context
   assertHomeUsable(context)
-  const catalogue = await discoverPlatforms({ directories: context.platformDirectories, log: silentLog })
+  const catalogue = discoverPlatforms({ directories: context.platformDirectories, log: silentLog })
   const environment = () => readEnvironment(home.envFile, context.environment)
   const secrets = createSecretRegistry()
   secrets.set('environment', findEnvironmentSecrets({ ...environment(), file: {}, isPublic: () => true }))

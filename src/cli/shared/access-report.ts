@@ -3,12 +3,11 @@
  * were refused lately.
  */
 import { randomBytes } from 'node:crypto'
-import { damageWarnings } from '../../flows/access/pairing-admin.ts'
 import { listRefusals } from '../../inbox/trace.ts'
 import { isHermesError } from '../../lib/errors.ts'
 import { toSingleLine } from '../../lib/visible-text.ts'
 import { createPairing, type PairingList } from '../../pairing/pairing.ts'
-import { createPairingFiles } from '../../pairing/pairing-files.ts'
+import { createPairingFiles, damageWarnings } from '../../pairing/pairing-files.ts'
 import type { CliContext } from '../kit/context.ts'
 import { readHomeStore } from '../kit/home-store.ts'
 

@@ -2,6 +2,7 @@
  * What an owner does about pairing: list, approve, revoke, end requests. The daemon runs it for its API, and `hermes pairing` while
  * it holds the lock of the home. Loaded when it is first needed.
  */
+
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { HermesError, messageOf } from '../../lib/errors.ts'
@@ -13,7 +14,7 @@ import {
   type PairingList,
   type PairingRequest,
 } from '../../pairing/pairing.ts'
-import { createPairingFiles, isPlatformName, limitsFile } from '../../pairing/pairing-files.ts'
+import { createPairingFiles, damageWarnings, isPlatformName, limitsFile } from '../../pairing/pairing-files.ts'
 import { lockAfterLostLimits } from '../../pairing/pairing-limits.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
 import type { Runtime } from '../../store/runtime.ts'
@@ -93,11 +94,6 @@ export function readPairedPeople(runtime: PairingRuntime): {
 
 /** No user is paired, and the allow lists may name people who were. */
 const noPairedPeople: PairedPeople = { users: new Map(), damaged: 'all' }
-
-/** One line for each file. */
-export function damageWarnings(names: readonly string[]): string[] {
-  return names.map((name) => `pairing: ${name} holds what was damaged; check who has access, then delete it`)
-}
 
 export function createPairingAdmin(runtime: PairingRuntime, lists: AccessLists): PairingAdmin {
   const { home, log } = runtime

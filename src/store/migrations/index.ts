@@ -21,8 +21,9 @@ import { messageImages } from './017-message-images.ts'
 import { cronJobs } from './018-cron-jobs.ts'
 import { deferredDeliveries } from './020-deferred-deliveries.ts'
 import { platformRecords } from './021-platform-records.ts'
+import type { newestVersion } from './newest-version.ts'
 
-export const migrations: readonly string[] = [
+const all = [
   initial,
   platforms,
   compression,
@@ -41,4 +42,6 @@ export const migrations: readonly string[] = [
   cronJobs,
   platformRecords,
   deferredDeliveries,
-]
+] as const satisfies readonly string[] & { readonly length: typeof newestVersion }
+
+export const migrations: readonly string[] = all

@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { isHermesError } from '../../lib/errors.ts'
 import type { Query, QueryParams, Transaction } from '../query.ts'
 import { openReadOnly, withStoreErrors } from './connection.ts'
-import { createStatements, runTransaction } from './store.ts'
+import { createStatements, runTransaction } from './statements.ts'
 
 export interface StoreReader {
   /** Throws `store/…`. */

@@ -7,7 +7,7 @@ import { createProvider, type ProviderSettings } from '../../../src/agent/models
 import { createModelCallMonitor, type ModelCallMonitor } from '../../../src/agent/models/model-call-monitor.ts'
 import { normalizeMessages } from '../../../src/agent/models/normalize-messages.ts'
 import type { ApiMode, Provider, RequestInput } from '../../../src/agent/models/provider.ts'
-import { createLog } from '../../../src/lib/log.ts'
+import { createLog } from '../../../src/lib/log-writer.ts'
 import { picturePath, storePicture } from '../../../src/media/pictures.ts'
 import type { ChatMessage, ImagePart } from '../../../src/message/transcript.ts'
 import { runCall } from '../../kit/contracts/provider-run.ts'

@@ -19,7 +19,7 @@ export interface ConfigurationPages {
 
 /** Includes the bundled platforms. */
 export async function configuration(): Promise<ConfigurationPages> {
-  const { platforms } = await discoverPlatforms({ directories: [join(root, 'platforms')], log: silentLog })
+  const { platforms } = discoverPlatforms({ directories: [join(root, 'platforms')], log: silentLog })
   const shapes = gatewayShapes(platforms)
   const rows = describeConfig(shapes, gatewayVariables(platforms))
   const variables = rows.flatMap((row) => row.variables.map((name) => [`\`${name}\``, `\`${row.path}\``, row.type]))

@@ -15,7 +15,7 @@ import { ownerAuthority } from '../../kit/authority.ts'
 import { connectWithRoles } from '../../kit/held-roles.ts'
 
 const directory = fileURLToPath(new URL('../../../platforms/', import.meta.url))
-const catalogue = await discoverPlatforms({ directories: [directory], log: silentLog })
+const catalogue = discoverPlatforms({ directories: [directory], log: silentLog })
 const schema = z.object(gatewayShapes(catalogue.platforms))
 
 const inServer: SessionSource = {

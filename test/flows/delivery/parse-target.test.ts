@@ -10,7 +10,7 @@ import { type PlatformAccount, platformAccounts } from '../../../src/platforms/a
 import { discoverPlatforms } from '../../../src/platforms/registry.ts'
 
 const directory = fileURLToPath(new URL('../../../platforms/', import.meta.url))
-const { platforms } = await discoverPlatforms({ directories: [directory], log: silentLog })
+const { platforms } = discoverPlatforms({ directories: [directory], log: silentLog })
 const accounts = platformAccounts(platforms, {
   platforms: {
     telegram: { token: 't' },

@@ -10,7 +10,7 @@ import {
   type RunAgentCommand,
 } from '../../../src/flows/environments/turn-access.ts'
 import { brand } from '../../../src/lib/ids.ts'
-import { createLog } from '../../../src/lib/log.ts'
+import { createLog } from '../../../src/lib/log-writer.ts'
 import { createSecretRegistry } from '../../../src/lib/redact.ts'
 import type { Role } from '../../../src/message/authority.ts'
 import type { SessionKey } from '../../../src/message/ids.ts'

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { verifySignature } from '../../../../platforms/slack/connection/signature.ts'
 import { createWebhookRoute } from '../../../../platforms/slack/connection/webhook.ts'
 import type { IngestResult } from '../../../../platforms/slack/inbound/ingest.ts'
-import { createLog } from '../../../../src/lib/log.ts'
+import { createLog } from '../../../../src/lib/log-writer.ts'
 import { createRecordingContext } from '../../../kit/recording-context.ts'
 import { signatureOf } from '../../../kit/servers/slack/delivery.ts'
 import {

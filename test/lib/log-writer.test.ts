@@ -10,7 +10,8 @@ import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { HermesError } from '../../src/lib/errors.ts'
-import { createLog, type Log, type LogFields, type Logger, type LogOptions, silentLog } from '../../src/lib/log.ts'
+import { type LogFields, type Logger, silentLog } from '../../src/lib/log.ts'
+import { createLog, type Log, type LogOptions } from '../../src/lib/log-writer.ts'
 import { createRedactor } from '../../src/lib/redact.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
@@ -113,7 +114,7 @@ describe('an error', () => {
     log.setLevel('debug')
     log.error({ err: error }, 'failed')
     assert.ok(!lines[0]?.includes('"stack"'))
-    assert.match(lines[1] ?? '', /"stack":"HermesError: [^"]*log\.test\.ts/)
+    assert.match(lines[1] ?? '', /"stack":"HermesError: [^"]*log-writer\.test\.ts/)
   })
 
   it('inside a list or an object is converted too', () => {
@@ -212,7 +213,7 @@ describe('a line for a terminal', () => {
     const [head, ...rest] = (lines[0] ?? '').trimEnd().split('\n')
     assert.match(head ?? '', /ERROR: failed/)
     assert.ok(rest.every((line) => line.startsWith('    ')))
-    for (const part of ['cli/failed', 'no luck', 'try again', 'second', 'log.test.ts'])
+    for (const part of ['cli/failed', 'no luck', 'try again', 'second', 'log-writer.test.ts'])
       assert.ok(rest.join('\n').includes(part), part)
   })
 
@@ -255,7 +256,7 @@ describe('a line for a terminal', () => {
 
 it('pino-pretty is loaded only for a terminal', async () => {
   const script = `
-    const { createLog } = await import('./src/lib/log.ts')
+    const { createLog } = await import('./src/lib/log-writer.ts')
     const { createRequire } = await import('node:module')
     const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('pino-pretty'))
     for (const pretty of [false, true]) {
