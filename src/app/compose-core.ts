@@ -246,6 +246,7 @@ function composeInbox(context: AppContext, parts: InboxParts): Inbox {
     onStoredForNextStart: composeDrainNotices(context, { engine, outbox }),
     onRefused: parts.onRefused,
     emit: events.emit,
+    emitsMessageEvents: events.emitsMessageEvents,
     preDispatchHooks: parts.gatewayHooks,
     commands,
     questions: approvals.questions,

@@ -26,6 +26,8 @@ export interface HookRegistry {
    * Handlers that take longer still run to their end. Never rejects.
    */
   emitCollect<Name extends HookEventName>(name: Name, context: HookEvents[Name], withinMs: number): Promise<unknown[]>
+  /** What hooks subscribe to besides the events of the gateway itself: names and families. Kept up to date. */
+  readonly subscribed: ReadonlySet<string>
   /** Whether a hook subscribes to this event. */
   hasListeners(name: HookEventName): boolean
   list(): readonly HookStatus[]
@@ -47,9 +49,8 @@ export interface HookRegistry {
 export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
   const { folder, log } = deps
   const paused = readPausedOrNone(folder, log)
-  const shared = createSubscriptions(deps, paused, () => {
-    match = createEventMatcher(subscriptions())
-  })
+  const subscribed = new Set<string>()
+  const shared = createSubscriptions(deps, paused, () => connect(subscriptions()))
   const folderHooks = createFolderHooks(deps, shared)
   const configHooks = createConfigHooks(deps, shared)
   let match = createEventMatcher<Listener>([])
@@ -57,6 +58,13 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
 
   function subscriptions(): Subscription<Listener>[] {
     return [...folderHooks.subscriptions(), ...configHooks.subscriptions()]
+  }
+
+  function connect(all: readonly Subscription<Listener>[]): void {
+    match = createEventMatcher(all)
+    subscribed.clear()
+    for (const { events } of all)
+      for (const event of events) if (!event.startsWith(gatewayPrefix)) subscribed.add(event)
   }
 
   function find(name: string): Listener | undefined {
@@ -88,6 +96,7 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
       return results.filter((result) => result !== undefined && result !== null)
     },
 
+    subscribed,
     hasListeners: (name) => match(name).length > 0,
     list: () => [...folderHooks.list(), ...configHooks.list()],
     processes: folderHooks.processes,
@@ -121,7 +130,7 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
     },
 
     stop(drainMs) {
-      match = createEventMatcher([])
+      connect([])
       configHooks.stop()
       stopped ??= folderHooks.stop(drainMs)
       return stopped
@@ -130,6 +139,8 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
 }
 
 const commandPrefix = 'command:'
+/** No turn and no message causes these events. */
+const gatewayPrefix = 'gateway:'
 
 function createSubscriptions(
   deps: HookRegistryDeps,

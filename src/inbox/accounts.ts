@@ -25,6 +25,4 @@ export interface Accounts {
   sessionKey(source: SessionSource): SessionKey
   /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean
-  /** Whether the platform has its gateway events emitted. False for background tasks. */
-  emitsEvents(source: Pick<SessionSource, 'platform'>): boolean
 }

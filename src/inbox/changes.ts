@@ -132,7 +132,7 @@ export function createChangeHandler(
       return stored
     })
     if (duplicate) return { status: 'duplicate', seq }
-    if (deps.accounts.emitsEvents(source))
+    if (deps.emitsMessageEvents(source))
       deps.emit(change.added ? 'reaction:added' : 'reaction:removed', toReactionEvent(change))
     return { status: 'accepted', seq }
   }

@@ -7,6 +7,7 @@ import type { MessageChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
 import type { QueueKind, SessionKey } from '../message/ids.ts'
+import type { SessionSource } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
@@ -14,7 +15,7 @@ import type { Accounts } from './accounts.ts'
 
 export interface InboxDeps {
   readonly store: Store
-  readonly accounts: Pick<Accounts, 'access' | 'lookUpAuthority' | 'editPolicyOf' | 'sessionKey' | 'emitsEvents'>
+  readonly accounts: Pick<Accounts, 'access' | 'lookUpAuthority' | 'editPolicyOf' | 'sessionKey'>
   readonly clock: () => number
   readonly log: Logger
   readonly settings: () => InboxSettings
@@ -43,6 +44,8 @@ export interface InboxDeps {
   /** Ends the turn of an event that was deleted while it waited for its next attempt. Rejects `store/…`. */
   stopEvent(seq: number): Promise<void>
   readonly emit: HookEventListener
+  /** Whether an event about a message of this platform has a receiver. */
+  emitsMessageEvents(source: Pick<SessionSource, 'platform'>): boolean
   /** The plugin hooks that run before the access check; `undefined` without plugins. */
   readonly preDispatchHooks?: PreDispatchHooks
   /** Named points for crash tests; does nothing in production. */

@@ -138,12 +138,12 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 
   function emitReceived(event: MessageEvent, sessionKey: SessionKey): void {
-    if (event.internal === true || !deps.accounts.emitsEvents(event.source)) return
+    if (event.internal === true || !deps.emitsMessageEvents(event.source)) return
     deps.emit('message:received', { ...toMessageContext(event), session_key: sessionKey })
   }
 
   function emitRefused(event: MessageEvent, reason: string): void {
-    if (deps.accounts.emitsEvents(event.source)) deps.emit('message:refused', { ...toMessageContext(event), reason })
+    if (deps.emitsMessageEvents(event.source)) deps.emit('message:refused', { ...toMessageContext(event), reason })
   }
 
   /** For events that are not stored: they would otherwise be fetched again after every outage. */

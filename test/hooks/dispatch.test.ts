@@ -25,6 +25,22 @@ test('a handler in JavaScript receives the events it subscribes to and no others
   assert.equal(hooks.status('a').fired, 1)
 })
 
+test('the registry names what its hooks subscribe to, without the events of the gateway itself', async (t) => {
+  const hooks = createTestHooks(t, {
+    files: {
+      'a/HOOK.yaml': hookYaml(['gateway:startup', 'agent:*']),
+      'a/handler.js': sendingHandler(),
+      'b/HOOK.yaml': hookYaml(['command:new']),
+      'b/handler.js': sendingHandler(),
+    },
+  })
+  assert.deepEqual([...hooks.registry.subscribed], [])
+  hooks.registry.discoverAndLoad()
+  assert.deepEqual([...hooks.registry.subscribed], ['agent:*', 'command:new'])
+  await hooks.registry.stop(0)
+  assert.deepEqual([...hooks.registry.subscribed], [])
+})
+
 test('a handler in TypeScript may be the default export and synchronous', async (t) => {
   const hooks = createTestHooks(t, {
     files: {

@@ -312,7 +312,7 @@ test('a reaction is published once, in the format of the contract, after it was 
 })
 
 test('with gateway events disabled reactions are not published', async (t) => {
-  const { inbox, emitted } = await withMessage(t, { emitsEvents: () => false })
+  const { inbox, emitted } = await withMessage(t, { emitsMessageEvents: () => false })
   assert.equal((await inbox.change(reaction(), keys('r1'))).status, 'accepted')
   assert.deepEqual(emitted, [])
 })

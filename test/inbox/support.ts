@@ -20,7 +20,6 @@ export function inboxFor(t: TestContext, changes: InboxChanges = {}) {
     lookUpAuthority = ({ platform, chatType }) => ({ role: 'member', platform, chatType }),
     editPolicyOf = () => 'amend',
     sessionKey = ({ chatId }) => brand(`key:${chatId}`),
-    emitsEvents = () => true,
     ...overrides
   } = changes
   const { store, path } = openStore(t)
@@ -39,7 +38,8 @@ export function inboxFor(t: TestContext, changes: InboxChanges = {}) {
     settings: () => ({ inbox: { max_message_kb: 10 }, reset_triggers: [] }),
     lifecycle: { phase: 'ready' },
     storesForNextStart: () => false,
-    accounts: { access, lookUpAuthority, editPolicyOf, sessionKey, emitsEvents },
+    accounts: { access, lookUpAuthority, editPolicyOf, sessionKey },
+    emitsMessageEvents: () => true,
     commands: {
       resolve: (name) => ({ queue: 'control', bypassesHooks: name === 'stop' }),
       bypassesHooks: ({ text }) => text === '/stop',

@@ -33,6 +33,8 @@ import { isSharedSession, type SessionKeyRules, sessionKeyOf } from '../../sessi
 import type { PlatformRoles } from './platform-roles.ts'
 
 export interface AccountDirectory extends Accounts {
+  /** Whether the platform has its gateway events emitted. False for background tasks. */
+  emitsEvents(source: Pick<SessionSource, 'platform'>): boolean
   list(): readonly PlatformAccount[]
   /** Reads the accounts again after the configuration has changed, and warns about those that admit no user. */
   refresh(): readonly PlatformAccount[]

@@ -33,8 +33,10 @@ export interface GatewayObserver {
 }
 
 export interface GatewayEvents {
-  /** Whether an event of this platform has a receiver. */
+  /** Whether an event of this platform has a receiver. While there is none, nobody builds one. */
   emitsEvents(source: Pick<SessionSource, 'platform'>): boolean
+  /** Whether an event about a message of this platform has one: such events are only those that hooks receive. */
+  emitsMessageEvents(source: Pick<SessionSource, 'platform'>): boolean
   /** Adds an observer until the returned function is called. While there is none, nothing is done for it. */
   observe(observer: GatewayObserver): () => void
   readonly activity: NonNullable<GatewayObserver['activity']>
@@ -42,7 +44,7 @@ export interface GatewayEvents {
   /** Notifies hooks and listeners. */
   readonly emit: HookEventListener
   /** The hooks are made later: they send messages, and messages are events. */
-  connectHooks(hooks: Pick<HookRegistry, 'emit'>): void
+  connectHooks(hooks: Pick<HookRegistry, 'emit' | 'subscribed'>): void
   /** Notifies listeners within the process, without the hooks. */
   readonly notifyListeners: HookEventListener
   /** Emits `message:sent` or `message:failed`. */
@@ -51,7 +53,10 @@ export interface GatewayEvents {
 
 export function createGatewayEvents({ listeners, emitsEvents, log }: GatewayEventsDeps): GatewayEvents {
   const observers = new Set<GatewayObserver>()
-  let hooks: Pick<HookRegistry, 'emit'> | undefined
+  let hooks: Pick<HookRegistry, 'emit' | 'subscribed'> | undefined
+  const isHeard = () => listeners.length > 0 || (hooks !== undefined && hooks.subscribed.size > 0)
+  const emitsMessageEvents: GatewayEventsDeps['emitsEvents'] = (source) =>
+    (observers.size > 0 || isHeard()) && emitsEvents(source)
   const notifyListeners: HookEventListener = (name, context) => {
     for (const listener of listeners) {
       try {
@@ -69,7 +74,8 @@ export function createGatewayEvents({ listeners, emitsEvents, log }: GatewayEven
     notifyListeners(name, context)
   }
   return {
-    emitsEvents: (source) => observers.size > 0 || emitsEvents(source),
+    emitsEvents: (source) => observers.size > 0 || emitsMessageEvents(source),
+    emitsMessageEvents,
     observe(observer) {
       observers.add(observer)
       return () => void observers.delete(observer)
@@ -87,7 +93,7 @@ export function createGatewayEvents({ listeners, emitsEvents, log }: GatewayEven
     notifyListeners,
     messageFinished(message) {
       for (const observer of observers) observer.finished?.(message)
-      if (emitsEvents(message.target)) emitDeliveryEvent(message, emit)
+      if (emitsMessageEvents(message.target)) emitDeliveryEvent(message, emit)
     },
   }
 }
