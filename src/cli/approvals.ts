@@ -8,13 +8,13 @@ import { grantNumber, maxListedGrants, rememberedApprovals } from '../approvals/
 import { editConfigLists } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { readHomeStore } from './kit/home-store.ts'
 import { showList } from './kit/list.ts'
 import { readSettings } from './kit/settings.ts'
 import { applyDeadLetterAction } from './shared/dead-letters.ts'
 
-export async function approvalsList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function approvalsList(context: CliContext, { json }: JsonOption): Promise<void> {
   const entries = await allowlistOf(context)
   const grants = readHomeStore(context.home, (reader) => reader.rows(listGrants, { limit: maxListedGrants }), [])
   const listed = rememberedApprovals(entries, grants)

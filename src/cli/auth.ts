@@ -8,7 +8,7 @@ import { withCredential, withEntries } from '../agent/models/credentials/state.t
 import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { showList } from './kit/list.ts'
 import { openQuestions } from './kit/questions.ts'
 import { readSettings } from './kit/settings.ts'
@@ -29,11 +29,7 @@ interface ListedKey {
   readonly turns: number
 }
 
-export async function authList(
-  context: CliContext,
-  provider: string | undefined,
-  { json }: { readonly json: boolean },
-): Promise<void> {
+export async function authList(context: CliContext, provider: string | undefined, { json }: JsonOption): Promise<void> {
   const store = openKeys(await readSettings(context), context.home.authFile)
   const names = provider === undefined ? store.names() : [store.nameOf(provider)]
   const keys = names.flatMap((name) => store.list(name).map((key) => toListed(name, key)))

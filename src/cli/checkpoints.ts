@@ -8,7 +8,7 @@ import { openCheckpoints } from '../flows/environments/checkpoints.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
 import { toSingleLine, toVisibleLines } from '../lib/visible-text.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { createDisplay, reportEmptyList } from './kit/display.ts'
 import { readSettings } from './kit/settings.ts'
 
@@ -26,7 +26,7 @@ async function open(context: CliContext): Promise<Checkpoints> {
   return openCheckpoints({ home, settings: config.current, environment: config.environment, log: silentLog })
 }
 
-export async function checkpointsList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function checkpointsList(context: CliContext, { json }: JsonOption): Promise<void> {
   const checkpoints = await open(context)
   const signal = AbortSignal.timeout(timeoutMs)
   const folders = await checkpoints.folders(signal)
@@ -51,7 +51,7 @@ export async function checkpointsList(context: CliContext, { json }: { readonly 
   )
 }
 
-export async function checkpointsStatus(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function checkpointsStatus(context: CliContext, { json }: JsonOption): Promise<void> {
   const { config } = await readSettings(context)
   const folders = await (await open(context)).folders(AbortSignal.timeout(timeoutMs))
   const status = { enabled: config.current().checkpoints.enabled, ...totalOf(folders) }
@@ -96,7 +96,7 @@ function describeTotal({ folders, checkpoints, bytes }: ReturnType<typeof totalO
 export async function checkpointsShow(
   context: CliContext,
   id: string,
-  { folder, json }: FolderOption & { readonly json: boolean },
+  { folder, json }: FolderOption & JsonOption,
 ): Promise<void> {
   const checkpoints = await open(context)
   const signal = AbortSignal.timeout(timeoutMs)
@@ -128,7 +128,7 @@ export async function checkpointsRestore(
   display.line(`hermes checkpoints restore ${undo.id} undoes this.`)
 }
 
-export async function checkpointsPrune(context: CliContext, options: { readonly json: boolean }): Promise<void> {
+export async function checkpointsPrune(context: CliContext, options: JsonOption): Promise<void> {
   const checkpoints = await open(context)
   const pruned = await checkpoints.prune({ orphans: true }, AbortSignal.timeout(timeoutMs))
   const display = createDisplay(context.output, context.environment)

@@ -7,14 +7,14 @@ import { exitCodes } from '../lib/exit-codes.ts'
 import { silentLog } from '../lib/log.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
 import { discoverPlatforms } from '../platforms/registry.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { createDisplay, type Display } from './kit/display.ts'
 import { readSettings } from './kit/settings.ts'
 import { configFindings } from './shared/config-findings.ts'
 import { listEffectiveValues } from './shared/config-values.ts'
 
 /** Prints all problems and warnings with their location. Exit code 78 when there is a problem. */
-export async function configCheck(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function configCheck(context: CliContext, { json }: JsonOption): Promise<void> {
   const settings = await readSettings(context)
   const { config, catalogue } = settings
   const { problems, warnings, notes, degraded, source } = config.state()
@@ -50,7 +50,7 @@ export async function configPath({ home, output }: CliContext): Promise<void> {
 }
 
 /** Prints the values that a gateway started now would use. Secrets are never shown. */
-export async function configShow(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function configShow(context: CliContext, { json }: JsonOption): Promise<void> {
   const settings = await readSettings(context)
   const display = createDisplay(context.output, context.environment)
   const values = listEffectiveValues(settings, context.home)

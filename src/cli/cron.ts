@@ -5,7 +5,7 @@ import type { Job } from '../cron/job.ts'
 import { describeJob, describeJobFully } from '../flows/cron/job-actions.ts'
 import { HermesError } from '../lib/errors.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { createDisplay } from './kit/display.ts'
 import { askDaemon, type CronRequest } from './shared/cron-request.ts'
 
@@ -42,7 +42,7 @@ const doneWords: Readonly<Record<string, string>> = {
 }
 
 /** Lists the jobs, the next one first. */
-export async function cronList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function cronList(context: CliContext, { json }: JsonOption): Promise<void> {
   const { jobs, isRunning } = await readJobs(context)
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(jobs)
@@ -52,7 +52,7 @@ export async function cronList(context: CliContext, { json }: { readonly json: b
 }
 
 /** What needs attention. Exit code 1 when the last run of a job failed. */
-export async function cronStatus(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function cronStatus(context: CliContext, { json }: JsonOption): Promise<void> {
   const { jobs, isRunning } = await readJobs(context)
   const display = createDisplay(context.output, context.environment)
   const failed = jobs.filter(({ last_status }) => !['', 'ok'].includes(last_status))

@@ -11,7 +11,7 @@ import { usesProviderKeys } from '../flows/models/other-model.ts'
 import { HermesError } from '../lib/errors.ts'
 import { asRecord } from '../lib/json.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { createDisplay, reportEmptyList } from './kit/display.ts'
 import { readSettings } from './kit/settings.ts'
 import { type KnownKeys, openKeys, selectionOf } from './shared/known-keys.ts'
@@ -32,7 +32,7 @@ interface ListedEntry {
   readonly keyVariable?: string | undefined
 }
 
-export async function fallbackList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function fallbackList(context: CliContext, { json }: JsonOption): Promise<void> {
   const settings = await readSettings(context)
   const keys = openKeys(settings, context.home.authFile, { needsFile: false })
   const facts = { keys, main: selectionOf(settings, undefined) }

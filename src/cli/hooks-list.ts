@@ -1,12 +1,12 @@
 /**
  * `hermes hooks list` and `hermes hooks info`.
  */
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { type Cell, createDisplay, type Display } from './kit/display.ts'
 import { showList } from './kit/list.ts'
 import { findHook, type KnownHook, loadKnownHooks, withoutSecrets } from './shared/known-hooks.ts'
 
-export async function hooksList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function hooksList(context: CliContext, { json }: JsonOption): Promise<void> {
   const { daemon, hooks: known, redact } = await loadKnownHooks(context)
   const hooks = known.map((hook) => withoutSecrets(hook, redact))
   showList(context, {
@@ -30,11 +30,7 @@ export async function hooksList(context: CliContext, { json }: { readonly json: 
   })
 }
 
-export async function hooksInfo(
-  context: CliContext,
-  name: string,
-  { json }: { readonly json: boolean },
-): Promise<void> {
+export async function hooksInfo(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
   const { hooks, redact } = await loadKnownHooks(context)
   const hook = withoutSecrets(findHook(name, hooks), redact)
   const display = createDisplay(context.output, context.environment)

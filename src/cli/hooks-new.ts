@@ -2,14 +2,10 @@
  * `hermes hooks new`: creates a hook from a working template.
  */
 import type { CliContext } from './kit/context.ts'
-import { writeExtension } from './kit/new-extension.ts'
+import { type PythonOption, writeExtension } from './kit/new-extension.ts'
 
 /** Throws `cli/usage` for an invalid or existing name. */
-export async function hooksNew(
-  context: CliContext,
-  name: string,
-  { python }: { readonly python: boolean },
-): Promise<void> {
+export async function hooksNew(context: CliContext, name: string, { python }: PythonOption): Promise<void> {
   const code = python ? { name: 'handler.py', text: pythonHandler } : { name: 'handler.ts', text: typescriptHandler }
   const file = writeExtension(context, context.home.hooks, name, code, { name: 'HOOK.yaml', text: manifest(name) })
   context.output.write(

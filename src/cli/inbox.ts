@@ -5,7 +5,7 @@ import { callRoute } from '../api/client.ts'
 import { dropInbox, retryInbox } from '../api/routes/operation.ts'
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/dead-letters.ts'
 import type { Transaction } from '../store/query.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import type { Cell } from './kit/display.ts'
 import { readHomeStore } from './kit/home-store.ts'
 import { showList } from './kit/list.ts'
@@ -14,7 +14,7 @@ import { applyDeadLetterAction } from './shared/dead-letters.ts'
 
 const listLimit = 200
 
-export async function inboxList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function inboxList(context: CliContext, { json }: JsonOption): Promise<void> {
   assertHomeUsable(context)
   const events = readHomeStore(context.home, (reader) => reader.rows(listUnfinishedEvents, { limit: listLimit }), [])
   const limitNote = events.length === listLimit ? ` Only the oldest ${listLimit} messages are listed.` : ''

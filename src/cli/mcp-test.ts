@@ -6,13 +6,13 @@ import { createServerTools } from '../agent/mcp/server-tools.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { createDisplay } from './kit/display.ts'
 import { readSettings } from './kit/settings.ts'
 import { askServer, findServer } from './shared/mcp-connection.ts'
 
 /** Throws `cli/not-found`, and `cli/failed` when the server cannot be reached. */
-export async function mcpTest(context: CliContext, name: string, { json }: { readonly json: boolean }): Promise<void> {
+export async function mcpTest(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
   const settings = await readSettings(context)
   const server = findServer(name, settings)
   // A server may leave sockets open.

@@ -10,7 +10,7 @@ import { setConfigValue } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { findRunningDaemon } from './kit/daemon.ts'
 import { showList } from './kit/list.ts'
 import { readSettings } from './kit/settings.ts'
@@ -27,7 +27,7 @@ interface ListedServer {
   readonly problem: string
 }
 
-export async function mcpList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function mcpList(context: CliContext, { json }: JsonOption): Promise<void> {
   const servers = await listServers(context)
   showList(context, {
     json,

@@ -7,14 +7,10 @@ import { HermesError } from '../lib/errors.ts'
 import { exitCodes } from '../lib/exit-codes.ts'
 import { toSingleLine, toVisibleLines } from '../lib/visible-text.ts'
 import { bareName } from '../plugins/desired-state.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { type Cell, createDisplay, type Display, reportEmptyList } from './kit/display.ts'
 import { readSettings, type Settings } from './kit/settings.ts'
 import { findPlugin, type KnownPlugin, loadKnownPlugins } from './shared/known-plugins.ts'
-
-interface JsonOption {
-  readonly json: boolean
-}
 
 const targets = ['memory', 'user'] as const
 const providerPath = ['memory', 'provider'] as const

@@ -13,7 +13,7 @@ import { ensureDirectory } from '../lib/files.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
 import type { YamlPath } from '../lib/yaml-edit.ts'
 import { isForeignDatabaseFile } from '../store/sqlite/foreign-home.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { createDisplay, type Display } from './kit/display.ts'
 import { confirm, openQuestions, type Questions } from './kit/questions.ts'
 import { readSettings } from './kit/settings.ts'
@@ -23,7 +23,7 @@ import { sandboxProposal } from './shared/sandbox-proposal.ts'
 import { browserProposal, findUnusedBrowser } from './shared/unused-browser.ts'
 
 /** Shows the model where no terminal can be asked. Throws `cli/failed` when the input ends, `config/…`. */
-export async function modelChoose(context: CliContext, options: { readonly json: boolean }): Promise<void> {
+export async function modelChoose(context: CliContext, options: JsonOption): Promise<void> {
   if (options.json || context.input.isTTY !== true || context.output.isTTY !== true)
     return await modelShow(context, options)
   await askInTerminal(context)

@@ -8,14 +8,10 @@ import { HermesError, messageOf } from '../lib/errors.ts'
 import { exitCodes } from '../lib/exit-codes.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { createDisplay, type Display, reportEmptyList } from './kit/display.ts'
 import { type ConfiguredModels, noProvider, openModels, requireFound, unknownProvider } from './models/model-access.ts'
 import { printCheck, printEdited, probeModel } from './models/model-report.ts'
-
-interface JsonOption {
-  readonly json: boolean
-}
 
 interface ListedModels extends ProviderModels {
   /** A server on this machine that was found running and is not configured. */

@@ -5,7 +5,7 @@ import { callRoute } from '../api/client.ts'
 import { dropOutbox, retryOutbox } from '../api/routes/operation.ts'
 import { dropDeadLetter, listDeadLetterRows, retryDeadLetter } from '../outbox/dead-letters.ts'
 import type { Transaction } from '../store/query.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { readHomeStore } from './kit/home-store.ts'
 import { showList } from './kit/list.ts'
 import { assertHomeUsable } from './kit/settings.ts'
@@ -13,7 +13,7 @@ import { applyDeadLetterAction } from './shared/dead-letters.ts'
 
 const listLimit = 200
 
-export async function outboxList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function outboxList(context: CliContext, { json }: JsonOption): Promise<void> {
   assertHomeUsable(context)
   const letters = readHomeStore(context.home, (reader) => reader.rows(listDeadLetterRows, { limit: listLimit }), [])
   showList(context, {

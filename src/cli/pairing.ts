@@ -17,17 +17,13 @@ import { silentLog } from '../lib/log.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
 import { damageWarnings } from '../pairing/pairing-files.ts'
 import { platformAccounts } from '../platforms/accounts.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { type Daemon, findRunningDaemon, warnVersionMismatch } from './kit/daemon.ts'
 import { createDisplay, reportEmptyList } from './kit/display.ts'
 import { lockHomeForCommand } from './kit/home-lock.ts'
 import { updateLockedStore } from './kit/home-store.ts'
 import { readSettings } from './kit/settings.ts'
 import { readPairingList } from './shared/access-report.ts'
-
-interface JsonOption {
-  readonly json: boolean
-}
 
 export async function pairingList(context: CliContext, { json }: JsonOption): Promise<void> {
   const { pending, approved, locked, damaged } = readPairingList(context)
@@ -46,23 +42,11 @@ export async function pairingList(context: CliContext, { json }: JsonOption): Pr
   display.table(
     ['STATE', 'PLATFORM', 'USER ID', 'NAME', 'SINCE', 'REQUEST'],
     [
-      ...pending.map((request) => [
-        'waits',
-        request.platform,
-        request.userId,
-        request.userName,
-        display.formatTime(request.createdAt),
-        request.requestId,
-      ]),
-      ...approved.map((person) => [
-        'approved',
-        person.platform,
-        person.userId,
-        person.userName,
-        display.formatTime(person.approvedAt),
-        '',
-      ]),
-    ].map((row) => row.map(toSingleLine)),
+      ...pending.map((request) => ({ ...request, state: 'waits', since: request.createdAt })),
+      ...approved.map((person) => ({ ...person, state: 'approved', since: person.approvedAt, requestId: '' })),
+    ].map(({ state, platform, userId, userName, since, requestId }) =>
+      [state, platform, userId, userName, display.formatTime(since), requestId].map(toSingleLine),
+    ),
   )
   if (!display.isTerminal) return
   display.line()

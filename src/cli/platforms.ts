@@ -8,17 +8,13 @@ import { describedCommands } from '../app/built-in-commands.ts'
 import { createCommandRegistry } from '../commands/registry.ts'
 import { HermesError } from '../lib/errors.ts'
 import { loadPlatform } from '../platforms/registry.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { findRunningDaemon } from './kit/daemon.ts'
 import { createDisplay } from './kit/display.ts'
 import { readSettings } from './kit/settings.ts'
 
 /** Throws `cli/not-found` for a platform without such a text, what `findRunningDaemon` throws, and `home/unusable`. */
-export async function platformsManifest(
-  context: CliContext,
-  name: string,
-  { json }: { readonly json: boolean },
-): Promise<void> {
+export async function platformsManifest(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
   const settings = await readSettings(context)
   const platform = settings.catalogue.platforms.find((candidate) => candidate.name === name.toLowerCase())
   const module = platform === undefined ? undefined : await loadPlatform(platform)

@@ -1,7 +1,7 @@
 /**
  * `hermes plugins list` and `hermes plugins info`.
  */
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { type Cell, createDisplay } from './kit/display.ts'
 import { showList } from './kit/list.ts'
 import {
@@ -12,7 +12,7 @@ import {
   loadKnownPlugins,
 } from './shared/known-plugins.ts'
 
-export async function pluginsList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function pluginsList(context: CliContext, { json }: JsonOption): Promise<void> {
   const { daemon, plugins } = await loadKnownPlugins(context)
   const isOneOff = plugins.some(({ state }) => state === 'off')
   showList(context, {
@@ -28,11 +28,7 @@ export async function pluginsList(context: CliContext, { json }: { readonly json
   })
 }
 
-export async function pluginsInfo(
-  context: CliContext,
-  name: string,
-  { json }: { readonly json: boolean },
-): Promise<void> {
+export async function pluginsInfo(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
   const { plugins } = await loadKnownPlugins(context)
   const plugin = findPlugin(name, plugins)
   const display = createDisplay(context.output, context.environment)

@@ -2,14 +2,10 @@
  * `hermes plugins new`: creates a plugin from a working template.
  */
 import type { CliContext } from './kit/context.ts'
-import { writeExtension } from './kit/new-extension.ts'
+import { type PythonOption, writeExtension } from './kit/new-extension.ts'
 
 /** Throws `cli/usage` for an invalid or existing name. */
-export async function pluginsNew(
-  context: CliContext,
-  name: string,
-  { python }: { readonly python: boolean },
-): Promise<void> {
+export async function pluginsNew(context: CliContext, name: string, { python }: PythonOption): Promise<void> {
   const code = python ? { name: '__init__.py', text: pythonPlugin } : { name: 'index.ts', text: typescriptPlugin }
   const file = writeExtension(context, context.home.plugins, name, code, { name: 'plugin.yaml', text: manifest(name) })
   context.output.write(

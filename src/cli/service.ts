@@ -12,7 +12,7 @@ import { exitCodes } from '../lib/exit-codes.ts'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 import { prepareHome } from '../lib/home.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { isProcessAlive, readPidFile } from './kit/daemon.ts'
 import { type Cell, createDisplay } from './kit/display.ts'
 import { runProgram } from './kit/run-program.ts'
@@ -100,11 +100,7 @@ export async function serviceUninstall(context: CliContext, machine = thisMachin
 }
 
 /** Exit code 3 when the service does not run. Throws `service/…`. */
-export async function serviceStatus(
-  context: CliContext,
-  { json }: { readonly json: boolean },
-  machine = thisMachine(),
-): Promise<void> {
+export async function serviceStatus(context: CliContext, { json }: JsonOption, machine = thisMachine()): Promise<void> {
   const manager = openManager(context, await readSettings(context), machine)
   const text = readTextIfExists(manager.file)
   const isInstalled = text?.includes(marker) === true

@@ -8,7 +8,7 @@ import { shorten, stripControlCharacters, toSingleLine } from '../lib/visible-te
 import { listSessions } from '../sessions/session-list.ts'
 import { messagesOfSession, spentInSession } from '../sessions/session-queries.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { createDisplay, type Display } from './kit/display.ts'
 import { readHomeStore } from './kit/home-store.ts'
 import { showList } from './kit/list.ts'
@@ -43,11 +43,7 @@ type Session = NonNullable<ReturnType<typeof findSession>>
 type StoredMessage = ReturnType<typeof loadMessages>[number]
 
 /** Shows a session by its id or its key. Throws `cli/not-found`. */
-export async function sessionsShow(
-  context: CliContext,
-  name: string,
-  { json }: { readonly json: boolean },
-): Promise<void> {
+export async function sessionsShow(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
   assertHomeUsable(context)
   const session = readHomeStore(context.home, (reader) => loadSession(reader, name), undefined)
   if (session === undefined) {

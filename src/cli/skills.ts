@@ -11,15 +11,11 @@ import { HermesError } from '../lib/errors.ts'
 import { exitCodes } from '../lib/exit-codes.ts'
 import { writeFileAtomic } from '../lib/files.ts'
 import { toSingleLine, toVisibleLines } from '../lib/visible-text.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { type Cell, createDisplay, type Display } from './kit/display.ts'
 import { showList } from './kit/list.ts'
 import { assertHomeUsable } from './kit/settings.ts'
 import { openSkills } from './shared/open-skills.ts'
-
-interface JsonOption {
-  readonly json: boolean
-}
 
 export async function skillsList(context: CliContext, { json }: JsonOption): Promise<void> {
   const { skills, problems } = await (await openSkills(context)).list()

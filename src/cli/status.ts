@@ -9,7 +9,7 @@ import { exitCodes } from '../lib/exit-codes.ts'
 import { defaultProfile } from '../lib/profiles.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
 import { readPause } from '../sessions/pause-file.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { type Daemon, type DaemonReport, findRunningDaemon, warnVersionMismatch } from './kit/daemon.ts'
 import { type Cell, createDisplay, type Display } from './kit/display.ts'
 import { readSettings, type Settings } from './kit/settings.ts'
@@ -21,7 +21,7 @@ import { selectionOf } from './shared/known-keys.ts'
 type Field = readonly [name: string, value: Cell]
 
 /** Exit code 3 when no daemon is running. Throws what `findRunningDaemon` throws. */
-export async function status(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function status(context: CliContext, { json }: JsonOption): Promise<void> {
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
   const waiting = countDeadLetters(context.home)

@@ -21,7 +21,7 @@ import { knownTools } from '../flows/tools/known-tools.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
 import { declaredToolsets } from '../platforms/registry.ts'
 import { findUnavailableTools } from './checks/unavailable-tools.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { findRunningDaemon } from './kit/daemon.ts'
 import { createDisplay } from './kit/display.ts'
 import { readSettings, type Settings } from './kit/settings.ts'
@@ -70,10 +70,7 @@ function isBuiltInBrowserTool({ name, toolset }: SelectableTool): boolean {
 }
 
 /** Throws `cli/not-found` for a platform that does not exist. */
-export async function toolsList(
-  context: CliContext,
-  { platform, json }: ToolsOptions & { readonly json: boolean },
-): Promise<void> {
+export async function toolsList(context: CliContext, { platform, json }: ToolsOptions & JsonOption): Promise<void> {
   const known = await loadToolsets(context)
   if (platform !== undefined) assertPlatformExists(platform, known.settings)
   const rows = listToolsets(known, platform)

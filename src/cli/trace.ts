@@ -5,13 +5,13 @@ import { findTraced, readTrace } from '../flows/trace/read-trace.ts'
 import type { Trace, TraceStep } from '../flows/trace/trace.ts'
 import { formatElapsed } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
-import type { CliContext } from './kit/context.ts'
+import type { CliContext, JsonOption } from './kit/context.ts'
 import { type Cell, createDisplay, type Display, type Tone } from './kit/display.ts'
 import { readHomeStore } from './kit/home-store.ts'
 import { assertHomeUsable } from './kit/settings.ts'
 
 /** Throws `cli/not-found` if there is no such message, `store/…`. */
-export async function trace(context: CliContext, subject: string, { json }: { readonly json: boolean }): Promise<void> {
+export async function trace(context: CliContext, subject: string, { json }: JsonOption): Promise<void> {
   assertHomeUsable(context)
   const now = Date.now()
   const read = readHomeStore(

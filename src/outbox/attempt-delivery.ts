@@ -118,7 +118,7 @@ async function editMessage(
   const draftId = lostDeliveryId(messageId, turn_id)
   if (draftId !== undefined) {
     const { replaceLostDraft } = await import('./lost-drafts.ts')
-    return await replaceLostDraft(sender, { draftId, reply: message, tries }, abortSignal)
+    return await replaceLostDraft(sender, draftId, message, tries, abortSignal)
   }
   return await callWithTimeout(abortSignal, (signal) => edit(messageId, message, true, signal))
 }

@@ -29,21 +29,17 @@ const maxFailedLookups = 4
 /** Discord shows the text of a lookup when there was no draft. */
 const maxLookupChars = 200
 
-export interface LostDraftReply {
-  /** The delivery id of the draft. */
-  readonly draftId: string
-  readonly reply: OutboundMessage
-  /** Failed attempts to deliver the reply. */
-  readonly tries: number
-}
-
 /**
  * Replaces the draft by the reply. `rejected` when there is no draft, so that the reply is sent as a new message. Rejects when
  * the lookup fails, so that it is tried again.
+ * @param draftId the delivery id of the draft
+ * @param tries failed attempts to deliver the reply
  */
 export async function replaceLostDraft(
   sender: Sender,
-  { draftId, reply, tries }: LostDraftReply,
+  draftId: string,
+  reply: OutboundMessage,
+  tries: number,
   signal: AbortSignal,
 ): Promise<SendResult> {
   const { buttons: _, attachment: __, ...message } = reply

@@ -6,7 +6,7 @@
  */
 import type { ChatParams } from '../message/chat-range.ts'
 import type { Target } from '../message/source.ts'
-import { exec, pick, query, row, rows, sql, type Transaction } from '../store/query.ts'
+import { type Db, exec, pick, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { OutboxState } from '../store/schema.ts'
 
 export const openCondition = sql<boolean>`state in ('queued', 'sending', 'unknown')`
@@ -42,9 +42,9 @@ export function isInterimKey(key: string): boolean {
   return /^turn:[^:]+:text:\d+:/.test(key)
 }
 
-/** The keys of the files that the tools of a turn have sent begin with it. */
+/** The keys of the files that the tools of a turn have sent continue it. */
 export function shownFileKey(turnId: string): string {
-  return `shown:${turnId}:`
+  return `shown:${turnId}`
 }
 
 /** A message to be delivered. */
@@ -105,14 +105,19 @@ export function* insertRow(newRow: InsertableRow, now: number): Transaction<numb
   return (yield* row(insert, { attachment: null, buttons: null, error: null, ...newRow, now }))?.id
 }
 
-const selectShownFiles = query((db, p: { from: string; to: string }) =>
-  db.selectFrom('outbox').select('attachment').where('key', '>=', p.from).where('key', '<', p.to),
-)
+export type KeyRange = { from: string; to: string }
+
+/** The keys that continue a key with a colon, such as those of the messages of one reply. `;` follows `:`. */
+export const keysUnder = (key: string): KeyRange => ({ from: `${key}:`, to: `${key};` })
+
+export const rowsUnder = (db: Db, p: KeyRange) =>
+  db.selectFrom('outbox').where('key', '>=', p.from).where('key', '<', p.to)
+
+const selectShownFiles = query((db, p: KeyRange) => rowsUnder(db, p).select('attachment'))
 
 /** The files that tools of the turn have sent, as stored. */
 export function* findShownFiles(turnId: string): Transaction<readonly string[]> {
-  const from = shownFileKey(turnId)
-  const records = yield* rows(selectShownFiles, { from, to: `${from.slice(0, -1)};` })
+  const records = yield* rows(selectShownFiles, keysUnder(shownFileKey(turnId)))
   return records.flatMap(({ attachment }) => attachment ?? [])
 }
 

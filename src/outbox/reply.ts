@@ -132,7 +132,7 @@ function* filesShownBefore(
   rows: readonly NewOutboxRow[],
 ): Transaction<ReadonlySet<string | undefined>> {
   const namesFiles = rows.some((row) => typeof row.attachment === 'string' && row.key !== `${key}:voice`)
-  if (turnId === undefined || !namesFiles || key.startsWith(shownFileKey(turnId))) return new Set()
+  if (turnId === undefined || !namesFiles || key.startsWith(`${shownFileKey(turnId)}:`)) return new Set()
   return new Set((yield* findShownFiles(turnId)).map((attachment) => addressOf({ attachment })))
 }
 

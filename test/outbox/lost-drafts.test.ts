@@ -19,6 +19,6 @@ for (const edited of [{}, { messageId: undefined }])
       resolveUnknown: async () => ({ sent: true as const, messageId: 'm1' }),
       edit: async () => ({ success: true as const, ...edited }),
     }
-    const result = await replaceLostDraft(sender, lost, new AbortController().signal)
+    const result = await replaceLostDraft(sender, lost.draftId, lost.reply, lost.tries, new AbortController().signal)
     assert.deepEqual(result, { success: true, messageId: 'm1' })
   })

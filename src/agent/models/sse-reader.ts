@@ -24,21 +24,14 @@ export interface SseReader {
   cancel(): Promise<void>
 }
 
-export interface SseLimits {
-  /** Characters of one event. */
-  readonly maxEventChars: number
-  /** Characters of the whole stream, framing included. */
-  readonly maxStreamChars: number
-}
-
 /** The framing takes about ten characters for each character of text, so the stream has a larger limit than the response. */
-const STREAM_CHARS_FACTOR = 16
-const MAX_NON_EVENT_CHARS = 200
-const MAX_DEPTH = 200
+const streamCharsFactor = 16
+const maxNonEventChars = 200
+const maxDepth = 200
 /** A complete stream normally ends at once. Reading its end keeps the connection open for the next call. */
-const DRAIN_TIMEOUT_MS = 250
+const drainTimeoutMs = 250
 /** A server may send thousands of events at once. Other work of the process runs between them. */
-const MAX_BUSY_MS = 8
+const maxBusyMs = 8
 const maxUnknownLines = 1_000
 const lineBreak = /[\r\n]/
 
@@ -51,10 +44,7 @@ export async function openSseReader(
   const type = response.headers.get('content-type') ?? ''
   if (response.body === null) throw new ModelError('bad-response', `${context.host} sent a response without a body.`)
   if (/json|html/i.test(type)) throw await notAStreamError(response, type, context)
-  return createSseReader(response.body, {
-    maxEventChars: limits.maxChars,
-    maxStreamChars: limits.maxChars * STREAM_CHARS_FACTOR,
-  })
+  return createSseReader(response.body, limits.maxChars)
 }
 
 /** A 200 with one document instead of a stream: the error of a gateway, a login page, or a server that cannot stream. */
@@ -67,8 +57,15 @@ async function notAStreamError(response: Response, type: string, context: Provid
   return new ModelError('bad-response', `${context.host} sent one document (${type}) instead of a stream.`)
 }
 
-/** `read` throws `ModelError` (`bad-response`) when a limit is exceeded. */
-export function createSseReader(body: ReadableStream<Uint8Array>, limits: SseLimits): SseReader {
+/**
+ * `read` throws `ModelError` (`bad-response`) when a limit is exceeded.
+ * @param maxStreamChars characters of the whole stream, framing included
+ */
+export function createSseReader(
+  body: ReadableStream<Uint8Array>,
+  maxEventChars: number,
+  maxStreamChars = maxEventChars * streamCharsFactor,
+): SseReader {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let events: string[] = []
@@ -82,29 +79,29 @@ export function createSseReader(body: ReadableStream<Uint8Array>, limits: SseLim
   let heldChars = 0
 
   const parser = createParser({
-    maxBufferSize: limits.maxEventChars,
+    maxBufferSize: maxEventChars,
     onEvent({ data }) {
-      if (data.length > limits.maxEventChars) throw limitExceeded('an event', limits.maxEventChars)
+      if (data.length > maxEventChars) throw limitExceeded('an event', maxEventChars)
       if (data !== '') events.push(data)
     },
     onError({ type, line }) {
-      if (type === 'max-buffer-size-exceeded') throw limitExceeded('an event', limits.maxEventChars)
+      if (type === 'max-buffer-size-exceeded') throw limitExceeded('an event', maxEventChars)
       if (type !== 'unknown-field') return
       unknownLineCount += 1
       // The parser creates an error for each of them.
       if (unknownLineCount > maxUnknownLines)
         throw new ModelError('bad-response', 'The model sent text that is no event stream.', { maxTries: 1 })
-      if (unknownLines.length < MAX_NON_EVENT_CHARS) unknownLines += `${line?.trim()} `
+      if (unknownLines.length < maxNonEventChars) unknownLines += `${line?.trim()} `
     },
   })
 
   const feed = (text: string): readonly string[] => {
     receivedChars += text.length
-    if (receivedChars > limits.maxStreamChars) throw limitExceeded('a stream', limits.maxStreamChars)
-    if (beginning.length < MAX_NON_EVENT_CHARS) beginning += text.slice(0, MAX_NON_EVENT_CHARS)
+    if (receivedChars > maxStreamChars) throw limitExceeded('a stream', maxStreamChars)
+    if (beginning.length < maxNonEventChars) beginning += text.slice(0, maxNonEventChars)
     held.push(text)
     heldChars += text.length
-    if (heldChars > limits.maxEventChars && !lineBreak.test(text)) throw limitExceeded('an event', limits.maxEventChars)
+    if (heldChars > maxEventChars && !lineBreak.test(text)) throw limitExceeded('an event', maxEventChars)
     events = []
     if (!lineBreak.test(text)) return events
     const complete = held.join('')
@@ -118,7 +115,7 @@ export function createSseReader(body: ReadableStream<Uint8Array>, limits: SseLim
     get nonEventText() {
       // The parser reports only complete unknown lines; a document may consist of one line without an end.
       const text = unknownLines === '' && isUnknownLine(beginning) ? beginning : unknownLines
-      return text.trim().slice(0, MAX_NON_EVENT_CHARS)
+      return text.trim().slice(0, maxNonEventChars)
     },
     async read() {
       const { done, value } = await reader.read()
@@ -160,9 +157,9 @@ export async function* readChunks(reader: SseReader, aggregator: ResponseAggrega
     const events = await reader.read()
     if (events === null) return
     // While a read waits for the network, other work runs.
-    if (performance.now() - askedAt >= MAX_BUSY_MS) busySince = performance.now()
+    if (performance.now() - askedAt >= maxBusyMs) busySince = performance.now()
     for (const data of events) {
-      if (performance.now() - busySince >= MAX_BUSY_MS) {
+      if (performance.now() - busySince >= maxBusyMs) {
         await setImmediate()
         busySince = performance.now()
       }
@@ -171,7 +168,7 @@ export async function* readChunks(reader: SseReader, aggregator: ResponseAggrega
       if (aggregator.isDone) return
     }
     // Comments, and pieces of an event that is not complete.
-    if (events.length === 0 && performance.now() - busySince >= MAX_BUSY_MS) {
+    if (events.length === 0 && performance.now() - busySince >= maxBusyMs) {
       await setImmediate()
       busySince = performance.now()
     }
@@ -180,7 +177,7 @@ export async function* readChunks(reader: SseReader, aggregator: ResponseAggrega
 
 /** Waits for the end of a complete stream, with a limit. */
 export async function drainReader(reader: SseReader): Promise<void> {
-  const timer = setTimeout(() => void reader.cancel(), DRAIN_TIMEOUT_MS)
+  const timer = setTimeout(() => void reader.cancel(), drainTimeoutMs)
   await reader.drain()
   clearTimeout(timer)
 }
@@ -191,10 +188,10 @@ function parseChunk(data: string): JsonObject {
   if (chunk === undefined && exceedsMaxDepth(data)) throw tooDeepError()
   if (!isRecord(chunk)) throw new ModelError('bad-response', 'The model sent a chunk that is not a JSON object.')
   // A short chunk cannot be nested that deep.
-  if (data.length > 2 * MAX_DEPTH && exceedsDepth(chunk, MAX_DEPTH)) throw tooDeepError()
+  if (data.length > 2 * maxDepth && exceedsDepth(chunk, maxDepth)) throw tooDeepError()
   return chunk
 }
 
 function tooDeepError(): ModelError {
-  return new ModelError('bad-response', `The model sent JSON nested more than ${MAX_DEPTH} levels deep.`)
+  return new ModelError('bad-response', `The model sent JSON nested more than ${maxDepth} levels deep.`)
 }

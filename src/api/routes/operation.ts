@@ -9,6 +9,7 @@ import { okResponse, platformHealth } from '../shapes/common.ts'
 import { traceResponse } from '../shapes/trace.ts'
 
 const route = defineRoutes('Operation')
+const accepted = { response: okResponse, status: 202 } as const
 const millis = z.number().describe('ms since 1970')
 const reasons = z.array(z.string())
 const stateAndReason = { state: z.string(), reason: z.string() }
@@ -159,8 +160,7 @@ export const pauseAgent = route('POST', '/api/pause', {
 
 export const restartGateway = route('POST', '/api/restart', {
   summary: 'Restarts the gateway.',
-  response: okResponse,
-  status: 202,
+  ...accepted,
   async handle({ lifecycle }) {
     await lifecycle.restart()
     return { ok: true }
@@ -169,8 +169,7 @@ export const restartGateway = route('POST', '/api/restart', {
 
 export const shutDownGateway = route('POST', '/api/shutdown', {
   summary: 'Stops the gateway.',
-  response: okResponse,
-  status: 202,
+  ...accepted,
   async handle({ lifecycle }) {
     lifecycle.shutdown()
     return { ok: true }

@@ -8,6 +8,11 @@ import { createHomeLayout, type HomeLayout } from '../../lib/home.ts'
 import type { Input, Output } from '../../lib/terminal-streams.ts'
 import type { SelectedProfile } from './profile-selection.ts'
 
+/** The option of commands that print for scripts. */
+export interface JsonOption {
+  readonly json: boolean
+}
+
 export interface CliContext {
   readonly version: string
   /** The home of the selected profile. */

@@ -9,6 +9,11 @@ import type { CliContext } from './context.ts'
 import { assertHomeUsable } from './settings.ts'
 import { writeTypescriptConfig } from './typescript-config.ts'
 
+/** The option of commands that write code. */
+export interface PythonOption {
+  readonly python: boolean
+}
+
 interface NewFile {
   readonly name: string
   readonly text: string

@@ -9,12 +9,12 @@ import { isHermesError } from '../../lib/errors.ts'
 import { toSingleLine } from '../../lib/visible-text.ts'
 import { type CheckResult, note, ok, problem } from '../checks/check-result.ts'
 import { tryModel } from '../checks/model.ts'
-import type { CliContext } from '../kit/context.ts'
+import type { CliContext, JsonOption } from '../kit/context.ts'
 import { createDisplay, type Display } from '../kit/display.ts'
 import { type ConfiguredModels, openModels } from './model-access.ts'
 
 /** Shows the configured model. */
-export async function modelShow(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+export async function modelShow(context: CliContext, { json }: JsonOption): Promise<void> {
   const access = await openModels(context)
   const { model } = access.selection()
   const choice = resolveProvider(access.selection())

@@ -12,15 +12,11 @@ import { readProfileFacts } from '../../lib/profile-facts.ts'
 import { defaultProfile, profileHome } from '../../lib/profiles.ts'
 import { platformAccounts } from '../../platforms/accounts.ts'
 import { lockHome } from '../../store/sqlite/lock.ts'
-import type { CliContext } from '../kit/context.ts'
+import type { CliContext, JsonOption } from '../kit/context.ts'
 import { createDisplay } from '../kit/display.ts'
 import { assertProfileName, readStickyProfile } from '../kit/profile-selection.ts'
 import { readSettings } from '../kit/settings.ts'
 import { findProfile, isTaken, listProfileNames, runningDaemonOf } from './profile-homes.ts'
-
-interface JsonOption {
-  readonly json: boolean
-}
 
 export async function profileList(context: CliContext, { json }: JsonOption): Promise<void> {
   const { rootHome } = context

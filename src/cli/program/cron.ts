@@ -1,9 +1,11 @@
 /**
  * Defines the commands for scheduled jobs.
  */
+
 import type { Command } from 'commander'
+import type { JsonOption } from '../kit/context.ts'
 import type { CronRequest } from '../shared/cron-request.ts'
-import { type Commands, type JsonOption, json } from './options.ts'
+import { type Commands, json } from './options.ts'
 
 interface JobOptions extends JsonOption {
   readonly name?: string

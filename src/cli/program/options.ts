@@ -5,10 +5,6 @@ import type { Command } from 'commander'
 import { HermesError } from '../../lib/errors.ts'
 import type { CliContext } from '../kit/context.ts'
 
-export interface JsonOption {
-  readonly json: boolean
-}
-
 export const json = ['--json', 'print JSON, for scripts', false] as const
 
 /** A mistyped number does not fill the screen for minutes. */

@@ -18,7 +18,7 @@ export function showFile(
 ): TransactionPart {
   const { source, messageId } = event
   return outbox.prepare({
-    key: `${shownFileKey(id)}${callId}`,
+    key: `${shownFileKey(id)}:${callId}`,
     target: targetOf(source),
     turnId: id,
     sessionKey,

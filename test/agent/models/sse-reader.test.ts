@@ -5,7 +5,7 @@ import { ModelError } from '../../../src/agent/models/provider.ts'
 import { createSseReader } from '../../../src/agent/models/sse-reader.ts'
 
 const badResponse = (error: unknown) => error instanceof ModelError && error.kind === 'bad-response'
-const limits = { maxEventChars: 1000, maxStreamChars: 10_000 }
+const limits = [1000, 10_000] as const
 
 function bodyOf(...parts: (string | Uint8Array)[]): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
@@ -13,7 +13,7 @@ function bodyOf(...parts: (string | Uint8Array)[]): ReadableStream<Uint8Array> {
 }
 
 async function eventsOf(body: ReadableStream<Uint8Array>): Promise<string[]> {
-  const reader = createSseReader(body, limits)
+  const reader = createSseReader(body, ...limits)
   const events: string[] = []
   for (;;) {
     const batch = await reader.read()
@@ -62,7 +62,7 @@ test('an endless line is rejected while it is received', async () => {
 })
 
 async function nonEventTextOf(...parts: string[]): Promise<string> {
-  const reader = createSseReader(bodyOf(...parts), limits)
+  const reader = createSseReader(bodyOf(...parts), ...limits)
   while ((await reader.read()) !== null);
   return reader.nonEventText
 }
