@@ -1,15 +1,16 @@
 /**
  * Defines the commands that operate an installation.
  */
-import { Option } from 'commander'
+import { Argument, Option } from 'commander'
 import { logLevels } from '../../lib/log-files.ts'
-import { type Commands, json, maxResults, parseCount } from './options.ts'
+import { type Commands, json, maxResults, parseCount, shells } from './options.ts'
 
 export function addOperateCommands(root: Commands): void {
   root.command.commandsGroup('Operate:')
   addServiceCommands(root)
   addLogsCommand(root)
   addBackupCommands(root)
+  addCompletionCommand(root)
 }
 
 function addLogsCommand(root: Commands): void {
@@ -85,4 +86,19 @@ function addBackupCommands(root: Commands): void {
     )
     .option('--check', 'check the backup, and change nothing', false)
     .option('--yes', 'do not ask', false)
+}
+
+function addCompletionCommand(root: Commands): void {
+  root
+    .from(() => import('../completion.ts'))
+    .add('completion', 'completion', 'print a script that completes commands and options with Tab')
+    .addArgument(new Argument('<shell>', 'the shell').choices(shells))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  echo 'eval "$(hermes completion bash)"' >> ~/.bashrc
+  echo 'source <(hermes completion zsh)' >> ~/.zshrc       below the line with compinit
+  hermes completion fish > ~/.config/fish/completions/hermes.fish`,
+    )
 }
