@@ -33,7 +33,7 @@ export interface GatewayObserver {
 }
 
 export interface GatewayEvents {
-  /** Whether an event of this platform has a receiver. While there is none, nobody builds one. */
+  /** Whether an event of this platform has a receiver. While there is none, none is built. */
   emitsEvents(source: Pick<SessionSource, 'platform'>): boolean
   /** Whether an event about a message of this platform has one: such events are only those that hooks receive. */
   emitsMessageEvents(source: Pick<SessionSource, 'platform'>): boolean
