@@ -6,8 +6,7 @@ import { type Commands, json, parseCount } from './options.ts'
 export function addBatchCommands(root: Commands): void {
   root
     .group('batch', 'many prompts from a file')
-    .from(() => import('../batch.ts'))
-    .add('run <prompts>', 'batchRun', 'ask the agent each prompt of a file')
+    .add(() => import('../batch.ts'), 'run <prompts>', 'batchRun', 'ask the agent each prompt of a file')
     .description(
       'Asks the agent each prompt of a file, in a conversation of its own, and appends the answers to the file of results. A line is a JSON object with `prompt`, or a JSON string; `id`, `system`, `toolsets`, `image` and `metadata` may be added. The same command continues a batch that was interrupted or killed: no answered prompt is sent again. Exit code 0 when all prompts are answered, 1 when one failed or a line is broken, 75 when the gateway went away, 130 when interrupted.',
     )

@@ -30,15 +30,13 @@ export function addChatCommands(root: Commands): void {
       else await (await import('../chat.ts')).chat(root.context, options)
     })
   root
-    .from(() => import('../acp.ts'))
-    .add('acp', 'acp', 'serve a code editor (Agent Client Protocol)')
+    .add(() => import('../acp.ts'), 'acp', 'acp', 'serve a code editor (Agent Client Protocol)')
     .description(
       'Serves an editor such as Zed, which starts this command: it speaks the Agent Client Protocol over its input and output. It uses the running gateway, or one of its own while none runs. What it has to report goes to stderr.',
     )
     .option('--check', 'only try whether the command can start', false)
   root
-    .from(() => import('../send.ts'))
-    .add('send <target> [text...]', 'send', 'send a message to a chat, for scripts')
+    .add(() => import('../send.ts'), 'send <target> [text...]', 'send', 'send a message to a chat, for scripts')
     .description(
       'Sends a message through the running gateway and waits for the platform. Targets: `<platform>` for its home channel, `<platform>:<chat_id>[:<thread_id>]`, `<platform>:#<channel>`, `local` for a file of the home; several with commas. Without a text, or with -, the message is read from stdin. Exit code 0 when it was sent, 1 when it was refused or skipped, 75 when it is stored but not confirmed yet.',
     )

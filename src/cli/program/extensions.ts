@@ -16,8 +16,7 @@ export function addHookCommands(root: Commands): void {
     .option('--context <file>', 'file with the event context, a JSON object')
     .option(...json)
   hooks
-    .from(() => import('../hooks-new.ts'))
-    .add('new <name>', 'hooksNew', 'create a hook from a working template')
+    .add(() => import('../hooks-new.ts'), 'new <name>', 'hooksNew', 'create a hook from a working template')
     .option('--python', 'use Python instead of TypeScript', false)
   const hooksAccept = hooks.from(() => import('../hooks-accept.ts'))
   hooksAccept.add('accept <name>', 'hooksAccept', 'give consent to run a shell hook configured in config.yaml')
@@ -38,12 +37,10 @@ export function addPluginCommands(root: Commands): void {
     .description('Adds a plugin to `plugins.enabled` of config.yaml. The plugin gets all permissions of the gateway.')
   pluginsEnable.add('disable <id>', 'pluginsDisable', 'disable a plugin')
   plugins
-    .from(() => import('../plugins-new.ts'))
-    .add('new <name>', 'pluginsNew', 'create a plugin from a working template')
+    .add(() => import('../plugins-new.ts'), 'new <name>', 'pluginsNew', 'create a plugin from a working template')
     .option('--python', 'use Python instead of TypeScript', false)
   plugins
-    .from(() => import('../plugins-test.ts'))
-    .add('test <id>', 'pluginsTest', 'test a plugin in an empty home')
+    .add(() => import('../plugins-test.ts'), 'test <id>', 'pluginsTest', 'test a plugin in an empty home')
     .description(
       'Loads a plugin in an empty home without a model, sends one message, and shows the calls of the plugin. Exit code 1 when it fails.',
     )

@@ -7,8 +7,7 @@ export function addGatewayCommands(root: Commands): void {
   root.command.commandsGroup('The gateway:')
   const gateway = root.group('gateway', 'run, inspect and stop the daemon')
   gateway
-    .from(() => import('../gateway-run.ts'))
-    .add('run', 'gatewayRun', 'run the daemon in the foreground')
+    .add(() => import('../gateway-run.ts'), 'run', 'gatewayRun', 'run the daemon in the foreground')
     .description(
       'Runs the daemon in the foreground. SIGTERM or Ctrl-C stops it gracefully, a second signal at once. SIGHUP reloads the configuration, SIGUSR1 restarts the daemon.',
     )

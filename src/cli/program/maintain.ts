@@ -24,8 +24,7 @@ export function addInspectCommands(root: Commands): void {
   root.command.commandsGroup('Inspect:')
   addStatusCommand(root)
   root
-    .from(() => import('../doctor.ts'))
-    .add('doctor', 'doctor', 'check everything the gateway needs')
+    .add(() => import('../doctor.ts'), 'doctor', 'doctor', 'check everything the gateway needs')
     .description(
       'Checks everything the gateway needs and suggests a fix for each problem. Exit code 1 when there is a problem.',
     )
@@ -43,8 +42,7 @@ export function addInspectCommands(root: Commands): void {
     .option(...limit)
     .option(...json)
   root
-    .from(() => import('../trace.ts'))
-    .add('trace', 'trace', 'show where a message is, and how it came there', json)
+    .add(() => import('../trace.ts'), 'trace', 'trace', 'show where a message is, and how it came there', json)
     .description(
       'Shows when a message was sent, accepted and claimed, each call of the model and of a tool, each question and each reply on its way, with the time that they took. Works while the gateway is stopped, too. Finished messages are kept for `retention.days`.',
     )
@@ -72,8 +70,7 @@ export function addMaintainCommands(root: Commands): void {
     .argument('<number>', 'number in the list', parseNumber)
   inbox.add('drop', 'inboxDrop', 'delete a dead letter').argument('<number>', 'number in the list', parseNumber)
   accepted
-    .from(() => import('../inbox-audit.ts'))
-    .add('audit', 'inboxAudit', 'check how every accepted message has ended')
+    .add(() => import('../inbox-audit.ts'), 'audit', 'inboxAudit', 'check how every accepted message has ended')
     .description(
       'Counts how accepted messages ended (answered, failed with a notice, intentionally silent, or absorbed into a turn that did), and lists those that wait with the reason. Exit code 1 when a message is not accounted for. Finished messages are kept for `retention.days`.',
     )

@@ -26,7 +26,7 @@ export function addMcpCommands(root: Commands): void {
       'connect with an MCP server and show its tools; exit code 1 when it cannot be reached',
       json,
     )
-  group.from(() => import('../mcp-login.ts')).add('login <name>', 'mcpLogin', 'log in at an MCP server with a browser')
+  group.add(() => import('../mcp-login.ts'), 'login <name>', 'mcpLogin', 'log in at an MCP server with a browser')
   group
     .from(() => import('../mcp-serve.ts'))
     .add('serve', 'mcpServe', 'serve the conversations to an MCP client that starts this program')

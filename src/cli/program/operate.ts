@@ -15,8 +15,7 @@ export function addOperateCommands(root: Commands): void {
 
 function addLogsCommand(root: Commands): void {
   root
-    .from(() => import('../logs.ts'))
-    .add('logs', 'logs', 'show the log of the gateway')
+    .add(() => import('../logs.ts'), 'logs', 'logs', 'show the log of the gateway')
     .description(
       'Shows the newest lines of the log, over its rotated files. It needs no running gateway. Secrets were removed before the lines were written.',
     )

@@ -24,19 +24,30 @@ export interface Commands {
   readonly context: CliContext
   /** A command that only has subcommands. */
   group(name: string, description: string): Commands
-  /** Commands whose code is in a file that is imported when one of them runs. */
-  from<Name extends string>(load: () => Promise<Readonly<Record<Name, CommandCode>>>): CommandsOfFile<Name>
+  /**
+   * Adds a command: with the file that has its code and is imported when it runs, its operands, the name of its code, what it
+   * does, and its options.
+   */
+  add<Name extends string>(file: CodeFile<Name>, ...command: Added<Name>): Command
+  /** The same for several commands of one file, and for one whose line would be too long. */
+  from<Name extends string>(file: CodeFile<Name>): { add(...command: Added<Name>): Command }
 }
 
-interface CommandsOfFile<Name extends string> {
-  /** Adds a command: with its operands, the name of its code, what it does, and its options. */
-  add(usage: string, name: Name, summary: string, ...options: readonly Switch[]): Command
-}
+type CodeFile<Name extends string> = () => Promise<Readonly<Record<Name, CommandCode>>>
+
+type Added<Name extends string> = [usage: string, name: Name, summary: string, ...options: readonly Switch[]]
 
 /** An option that takes no value has a third part. */
 type Switch = readonly [flags: string, description: string, value?: false]
 
 export function commandsOf(command: Command, context: CliContext): Commands {
+  const add: Commands['add'] = (file, usage, name, summary, ...options) => {
+    const added = command.command(usage).summary(summary).description(summary)
+    for (const option of options) added.option(...option)
+    return added.action(async (...args: unknown[]) => {
+      await (await file())[name](context, ...args)
+    })
+  }
   return {
     command,
     context,
@@ -45,15 +56,8 @@ export function commandsOf(command: Command, context: CliContext): Commands {
         command.command(name).description(description).usage('<command> [options]').helpCommand(false),
         context,
       ),
-    from: (load) => ({
-      add(usage, name, summary, ...options) {
-        const added = command.command(usage).summary(summary).description(summary)
-        for (const option of options) added.option(...option)
-        return added.action(async (...args: unknown[]) => {
-          await (await load())[name](context, ...args)
-        })
-      },
-    }),
+    add,
+    from: (file) => ({ add: (...added) => add(file, ...added) }),
   }
 }
 

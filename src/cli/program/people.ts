@@ -34,8 +34,7 @@ export function addProfileCommands(root: Commands): void {
     .argument(...name)
     .option('--yes', 'do not ask', false)
   profile
-    .from(() => import('../profiles/export.ts'))
-    .add('export', 'profileExport', 'write a profile to an archive (.tar.gz)')
+    .add(() => import('../profiles/export.ts'), 'export', 'profileExport', 'write a profile to an archive (.tar.gz)')
     .argument(...name)
     .argument('[file]')
     .description(
