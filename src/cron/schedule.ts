@@ -3,7 +3,7 @@
  */
 import { toOneLine } from '../lib/visible-text.ts'
 import { parseWords, type WordsSchedule } from './schedule-words.ts'
-import { WallClock } from './wall-clock.ts'
+import { dayMs, WallClock } from './wall-clock.ts'
 
 /** The fields of `schedule` in `jobs.json`. `run_at` is ISO 8601 with a zone; `minutes` may be a fraction. */
 export type Schedule =
@@ -26,7 +26,6 @@ export type ParsedSchedule =
   | { readonly ok: false; readonly problem: string }
 
 const minuteMs = 60_000
-const dayMs = 86_400_000
 const minutesOf: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1_440, w: 10_080 }
 /** One hundred years; a longer duration is a mistake, and its time might not be a date. */
 const maxMinutes = 52_560_000

@@ -1,7 +1,7 @@
 /**
  * The clock on the wall of a time zone. It shows times as milliseconds since 1970 as if the zone were UTC.
  */
-const dayMs = 86_400_000
+export const dayMs = 86_400_000
 
 export class WallClock {
   readonly #format: Intl.DateTimeFormat

@@ -106,12 +106,18 @@ export type Subscriber = (event: ManagedEvent) => Awaitable<void>
 /** Without the older names, which share the registries of the newer ones. */
 export type HermesCallbacks = Omit<HermesMiddlewareKinds, 'api_request' | 'api_execution'>
 
+/** The callbacks of each family. */
+export interface FamilyCallbacks {
+  readonly guardrails: Guardrails
+  readonly intercepts: Intercepts
+  readonly sanitizers: Sanitizers
+  readonly hermes: HermesCallbacks
+}
+
+type Registries<Callbacks> = { readonly [Key in keyof Callbacks]: Registry<Callbacks[Key]> }
+
 /** The registries of all families. */
-export interface Families {
-  readonly guardrails: { readonly [On in keyof Guardrails]: Registry<Guardrails[On]> }
-  readonly intercepts: { readonly [Point in keyof Intercepts]: Registry<Intercepts[Point]> }
-  readonly sanitizers: { readonly [Point in keyof Sanitizers]: Registry<Sanitizers[Point]> }
-  readonly hermes: { readonly [Kind in keyof HermesCallbacks]: Registry<HermesCallbacks[Kind]> }
+export type Families = { readonly [Family in keyof FamilyCallbacks]: Registries<FamilyCallbacks[Family]> } & {
   readonly subscribers: Registry<Subscriber>
 }
 

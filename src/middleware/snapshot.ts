@@ -2,15 +2,15 @@
  * Snapshots of the registrations that apply to a stage, in order: by ascending priority, then global, plugins and scopes from
  * the outermost to the innermost. Later registrations do not change a snapshot.
  */
-import type { Guardrails, Intercepts, Sanitizers } from './contract.ts'
-import type { Entries, Families, HermesCallbacks, Registry, Subscriber } from './registry.ts'
+import type { Entries, Families, FamilyCallbacks, Registry, Subscriber } from './registry.ts'
 
-export interface Snapshot {
-  readonly guardrails: { readonly [On in keyof Guardrails]: Entries<Guardrails[On]> }
-  readonly intercepts: { readonly [Point in keyof Intercepts]: Entries<Intercepts[Point]> }
-  readonly sanitizers: { readonly [Point in keyof Sanitizers]: Entries<Sanitizers[Point]> }
-  readonly hermes: { readonly [Kind in keyof HermesCallbacks]: Entries<HermesCallbacks[Kind]> }
+type EntriesOf<Callbacks> = { readonly [Key in keyof Callbacks]: Entries<Callbacks[Key]> }
+
+type EntryLists = { readonly [Family in keyof FamilyCallbacks]: EntriesOf<FamilyCallbacks[Family]> } & {
   readonly subscribers: Entries<Subscriber>
+}
+
+export interface Snapshot extends EntryLists {
   /** Whether a registration concerns tool calls. */
   readonly tools: boolean
   /** Whether a registration concerns model calls. */
@@ -85,8 +85,6 @@ export function mergeRegistrations(outer: Snapshot, registrationScopes: readonly
   }
   return { ...lists, tools: hasToolCallbacks(lists), models: hasModelCallbacks(lists) }
 }
-
-type EntryLists = Omit<Snapshot, 'tools' | 'models'>
 
 function hasToolCallbacks({ guardrails, intercepts, hermes, subscribers }: EntryLists): boolean {
   return [

@@ -10,6 +10,7 @@ import type { JobsFile } from '../../cron/jobs-file.ts'
 import type { JobRun, RunRuntime, RunSteps } from '../../cron/run-end.ts'
 import { createRuns } from '../../cron/runs.ts'
 import { createScheduler } from '../../cron/scheduler.ts'
+import { dayMs } from '../../cron/wall-clock.ts'
 import { brand } from '../../lib/ids.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { EventKey } from '../../message/ids.ts'
@@ -36,7 +37,6 @@ export interface Cron {
 
 /** A change is written after this, together with those that follow it. */
 const writeDelayMs = 500
-const dayMs = 86_400_000
 
 /** Reads the file, goes on with the runs of the last process, and starts the scheduler. Rejects `store/...`. */
 export async function openCron(
