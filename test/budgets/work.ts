@@ -92,8 +92,13 @@ const uncounted = ['src/lib/rotating-file.ts', 'src/store/sqlite/store.ts', 'src
  * not counted, or does not come from the sources: tests use `src/lib` as well.
  */
 function callingLine(): string | undefined {
-  const { stack = '' } = new Error('to read the stack')
-  const lines = [...stack.matchAll(sourcePattern)].map(([, line = '']) => line)
+  const lines = sourceLines()
   if (lines.some((line) => uncounted.some((file) => line.startsWith(file)))) return undefined
   return lines.find((line) => !line.startsWith('src/lib/'))
+}
+
+/** The lines of the sources that are running, such as `src/outbox/worker.ts:10`, the innermost first. */
+export function sourceLines(): string[] {
+  const { stack = '' } = new Error('to read the stack')
+  return [...stack.matchAll(sourcePattern)].map(([, line = '']) => line)
 }

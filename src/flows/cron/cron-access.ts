@@ -1,5 +1,5 @@
 /**
- * Opens scheduled jobs. Their code is loaded with the first job: a gateway without any looks once a minute whether there is one.
+ * Opens scheduled jobs. Their code is loaded with the first job: a gateway without any looks once a minute whether there is a file.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,6 +25,7 @@ export function createCronAccess(gateway: CronGateway, core: CronCore, agent: Cr
   let opening: Promise<Cron> | undefined
   let opened: Cron | undefined
   let cancelLook: (() => void) | undefined
+  let isTableEmpty = false
 
   function open(): Promise<Cron> {
     cancelLook?.()
@@ -42,7 +43,10 @@ export function createCronAccess(gateway: CronGateway, core: CronCore, agent: Cr
   }
 
   async function hasJobs(): Promise<boolean> {
-    return existsSync(join(home.cron, 'jobs.json')) || (await store.run(() => row(selectAny, {}))) !== undefined
+    if (existsSync(join(home.cron, 'jobs.json'))) return true
+    // The process that holds the home adds jobs to the table with `open` alone.
+    isTableEmpty ||= (await store.run(() => row(selectAny, {}))) === undefined
+    return !isTableEmpty
   }
 
   async function start(): Promise<void> {
