@@ -4,7 +4,7 @@
 
 import { HermesError } from '../lib/errors.ts'
 import { parseJson } from '../lib/json.ts'
-import { parseInput } from '../lib/parse-input.ts'
+import { parseInput } from '../lib/read-shape.ts'
 import type { HttpRoute } from '../platforms/http-route.ts'
 import type { Route, RouteContract } from './route.ts'
 

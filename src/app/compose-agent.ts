@@ -119,7 +119,7 @@ export function composeAgent(context: AppContext, core: Core, runAgentCommand: R
     clock,
     adapter: platforms.adapter,
     // Both are imported with the first session that needs them.
-    knowledge: { memory: async (facts) => (await ownMemory()).prompt(facts), skills: skills.index },
+    knowledge: { memory: ownMemory, skills: skills.index },
     memory,
     sections,
   }

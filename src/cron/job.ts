@@ -155,3 +155,8 @@ export function timeOf(field: string | null): number | null {
 export function timeText(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString()
 }
+
+/** The time zone in which schedules count: `timezone` of the configuration, or that of the machine. */
+export function timeZoneOf({ timezone }: { readonly timezone: string }): string {
+  return timezone || new Intl.DateTimeFormat().resolvedOptions().timeZone
+}

@@ -5,7 +5,7 @@
 import { messageOf } from '../lib/errors.ts'
 import { sleep } from '../lib/timers.ts'
 import { isSilence } from '../message/silence.ts'
-import type { ClaimedRun } from './claim-run.ts'
+import type { ClaimedRun } from './due.ts'
 import { timeOf, timeText } from './job.ts'
 import { findJob, listRunningJobs, type StoredJob, saveJob } from './job-store.ts'
 import {

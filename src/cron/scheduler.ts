@@ -3,7 +3,7 @@
  */
 import { isHermesError, isTransientError } from '../lib/errors.ts'
 import type { Runtime } from '../store/runtime.ts'
-import type { ClaimedRun } from './claim-run.ts'
+import type { ClaimedRun } from './due.ts'
 import { findNextTime, listDueJobs } from './job-store.ts'
 
 interface SchedulerRuntime extends Pick<Runtime, 'store' | 'clock' | 'log' | 'failpoint'> {
@@ -69,7 +69,7 @@ export function createScheduler(
     const dueJobs = await store.run(() => listDueJobs(now, batchSize + skipped.size))
     const due = dueJobs.filter((id) => !skipped.has(id))
     if (due.length === 0) return false
-    const { claimRun } = await import('./claim-run.ts')
+    const { claimRun } = await import('./due.ts')
     const claims = await Promise.allSettled(
       due.map(async (id) => {
         failpoint?.('cron:due')

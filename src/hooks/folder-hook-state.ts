@@ -3,7 +3,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type FileFingerprints, fingerprintsOf } from '../lib/file-fingerprint.ts'
+import { type FileFingerprints, fingerprintsOf } from '../lib/file-memo.ts'
 import type { DirectoryWatcher } from '../lib/watch-files.ts'
 import type { HookRegistryDeps, HookSubscriptions } from './contract.ts'
 import { type DiscoveredHook, type DiscoveryResult, discoverHooks } from './discovery.ts'

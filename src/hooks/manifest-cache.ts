@@ -4,7 +4,7 @@
  */
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { fingerprintsOf } from '../lib/file-fingerprint.ts'
+import { fingerprintsOf } from '../lib/file-memo.ts'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 import { isRecord } from '../lib/json.ts'
 import type { Logger } from '../lib/log.ts'

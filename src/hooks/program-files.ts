@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { type FileFingerprints, fingerprintsOf, hasChanged } from '../lib/file-fingerprint.ts'
+import { type FileFingerprints, fingerprintsOf, hasChanged } from '../lib/file-memo.ts'
 import { splitShellWords } from './shell-words.ts'
 
 /** Interpreters, which run the script in their first argument. */

@@ -1,7 +1,7 @@
 /**
  * Reloads the hooks in directories: compares their files with the active versions and loads what has changed.
  */
-import { hasChanged } from '../lib/file-fingerprint.ts'
+import { hasChanged } from '../lib/file-memo.ts'
 import type { DiscoveredHook } from './discovery.ts'
 import {
   createEntry,

@@ -1,12 +1,12 @@
 /**
- * Configures Fastify to listen, to limit requests, to read bodies as bytes and to stop.
+ * Configures Fastify to listen, to limit requests, to read bodies as bytes and to stop, and tracks its connections.
  */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, fastify } from 'fastify'
 import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
 import { localOrigin } from '../lib/local-origin.ts'
 import { withTimeout } from '../lib/timers.ts'
-import type { Connections } from './connections.ts'
 import { createErrorResponse, defaultHeaders, type JsonResponse } from './json-response.ts'
 
 export interface ServerLimits {
@@ -112,4 +112,42 @@ function malformedResponse(code: string | undefined): JsonResponse {
     return createErrorResponse(new HermesError('http/bad-request', 'The headers are too large.'), {}, 431)
   }
   return createErrorResponse(new HermesError('http/bad-request', 'This is not valid HTTP.'))
+}
+
+type Connections = ReturnType<typeof trackConnections>
+
+export function trackConnections(server: Server) {
+  const open = new Set<Socket>()
+  const busy = new Map<Socket, number>()
+  let draining = false
+
+  server.on('connection', (socket: Socket) => {
+    // The server still accepts connections for a moment after the stop began.
+    if (draining) {
+      socket.destroy()
+      return
+    }
+    open.add(socket)
+    socket.once('close', () => {
+      open.delete(socket)
+      busy.delete(socket)
+    })
+  })
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    busy.set(socket, (busy.get(socket) ?? 0) + 1)
+    response.once('close', () => {
+      const left = (busy.get(socket) ?? 1) - 1
+      if (left > 0) busy.set(socket, left)
+      else busy.delete(socket)
+      if (draining && left === 0) socket.destroySoon()
+    })
+  })
+
+  return {
+    /** Closes idle connections now, and the others after their response. */
+    drain() {
+      draining = true
+      for (const socket of open) if (!busy.has(socket)) socket.destroy()
+    },
+  }
 }

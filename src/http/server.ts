@@ -10,7 +10,6 @@ import type { HttpRoute } from '../platforms/http-route.ts'
 import { type AddressCheck, createAddressCheck, isBearerToken } from './access.ts'
 import { type BodyMemoryLimiter, createBodyMemoryLimiter } from './body-memory-limiter.ts'
 import type { HttpSettings } from './config.ts'
-import { trackConnections } from './connections.ts'
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts'
 import { sendResponse, toRequest } from './fetch-api.ts'
 import { type GuardDecision, guard } from './guard.ts'
@@ -23,6 +22,7 @@ import {
   listen,
   type ServerLimits,
   toFramingErrorResponse,
+  trackConnections,
 } from './listener.ts'
 import type { Readiness } from './readiness.ts'
 import { createRouteTable, type RouteTable } from './route-table.ts'

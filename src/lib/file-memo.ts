@@ -1,10 +1,11 @@
 /**
- * Remembers what was made of files for as long as their metadata stays the same. Looking at the metadata of a file takes some
- * microseconds, and reading it asynchronously many times that.
+ * Tells versions of files apart by their metadata, without reading them, and remembers what was made of files for as long as that
+ * stays the same. Looking at the metadata of a file takes some microseconds, and reading it asynchronously many times that.
  */
+
 import { statSync } from 'node:fs'
 import { createLruCache } from './cache.ts'
-import { fingerprintOf, hasChanged } from './file-fingerprint.ts'
+import { messageOf } from './errors.ts'
 
 /** Called before a file is read or a folder is listed. A path that does not exist may be looked at, too. */
 export type LookAt = (path: string) => void
@@ -43,4 +44,30 @@ function isAtRest(path: string): boolean {
     // Its fingerprint is the error.
     return true
   }
+}
+
+/** By path. */
+export type FileFingerprints = ReadonlyMap<string, string>
+
+/**
+ * Differs whenever the file was written, replaced, created or removed; '' for a missing file. Links are followed.
+ * Never throws: the caller that reads the file reports why it cannot be read.
+ */
+export function fingerprintOf(path: string): string {
+  try {
+    const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+    return stats === undefined ? '' : `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+/** Never throws. */
+export function fingerprintsOf(paths: Iterable<string>): FileFingerprints {
+  return new Map([...paths].map((path) => [path, fingerprintOf(path)]))
+}
+
+/** Whether one of the files was written, replaced, created or removed since. Never throws. */
+export function hasChanged(fingerprints: FileFingerprints): boolean {
+  return [...fingerprints].some(([path, fingerprint]) => fingerprintOf(path) !== fingerprint)
 }

@@ -1,7 +1,9 @@
 /**
  * Reads a value by a schema, and says in plain words what is wrong with the first field that cannot be read.
  */
+
 import type { z } from 'zod'
+import { HermesError } from './errors.ts'
 
 export type ReadShape<Output> =
   | { readonly ok: true; readonly value: Output }
@@ -63,4 +65,11 @@ function oneOf(values: readonly unknown[]): string {
 
 function unitOf(origin: string): string {
   return { string: ' characters', array: ' entries', set: ' entries' }[origin] ?? ''
+}
+
+/** Throws `http/bad-request`, which names the field. */
+export function parseInput<Shape extends z.ZodType>(shape: Shape, value: unknown): z.output<Shape> {
+  const read = readShape(shape, value, 'the request')
+  if (read.ok) return read.value
+  throw new HermesError('http/bad-request', read.problem)
 }

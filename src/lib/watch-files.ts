@@ -5,7 +5,7 @@
 import { existsSync, type FSWatcher as FileNotifier, statSync, watch } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import type { ChokidarOptions, FSWatcher } from 'chokidar'
-import { type FileFingerprints, fingerprintOf, fingerprintsOf } from './file-fingerprint.ts'
+import { type FileFingerprints, fingerprintOf, fingerprintsOf } from './file-memo.ts'
 import { isRecord } from './json.ts'
 import type { Logger } from './log.ts'
 

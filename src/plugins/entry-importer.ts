@@ -3,7 +3,7 @@
  */
 import { pathToFileURL } from 'node:url'
 import { HermesError, messageOf } from '../lib/errors.ts'
-import { fingerprintOf } from '../lib/file-fingerprint.ts'
+import { fingerprintOf } from '../lib/file-memo.ts'
 import type { Register } from './contract.ts'
 import type { DiscoveredPlugin } from './discovery.ts'
 

@@ -2,7 +2,7 @@
  * Loads one plugin: imports its entry, calls `register`, and removes all registrations again when this fails.
  */
 import { isHermesError, messageOf } from '../lib/errors.ts'
-import { type FileFingerprints, fingerprintsOf } from '../lib/file-fingerprint.ts'
+import { type FileFingerprints, fingerprintsOf } from '../lib/file-memo.ts'
 import type { Logger } from '../lib/log.ts'
 import { withTimeout } from '../lib/timers.ts'
 import { type ObserveCallback, observeAsPlugin, type RunAsPlugin } from './callback-trace.ts'

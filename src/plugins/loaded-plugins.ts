@@ -2,7 +2,7 @@
  * The plugins that are loaded, and the failures of those that are not. A plugin that cannot be loaded leaves no registrations
  * behind and does not affect other plugins.
  */
-import { fingerprintOf, fingerprintsOf } from '../lib/file-fingerprint.ts'
+import { fingerprintOf, fingerprintsOf } from '../lib/file-memo.ts'
 import { toNamedPlugin } from './catalogue.ts'
 import { isCalled } from './desired-state.ts'
 import type { DiscoveredPlugin } from './discovery.ts'

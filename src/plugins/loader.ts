@@ -3,7 +3,7 @@
  */
 import { sep } from 'node:path'
 import { messageOf } from '../lib/errors.ts'
-import { hasChanged } from '../lib/file-fingerprint.ts'
+import { hasChanged } from '../lib/file-memo.ts'
 import type { Logger } from '../lib/log.ts'
 import { cataloguePlugins, type PluginCatalogue } from './catalogue.ts'
 import type { PluginServices } from './context.ts'

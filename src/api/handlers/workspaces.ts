@@ -10,7 +10,7 @@ import { dropSessionGrants, isYolo, toggleYolo } from '../../approvals/queries.t
 import { HermesError, messageOf, systemCode } from '../../lib/errors.ts'
 import { isWithin } from '../../lib/files.ts'
 import { sessionIdAt } from '../../lib/ids.ts'
-import { parseInput } from '../../lib/parse-input.ts'
+import { parseInput } from '../../lib/read-shape.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { Usage } from '../../message/transcript.ts'

@@ -5,11 +5,11 @@ import { join, sep } from 'node:path'
 import type { Skills } from '../../agent/skills/skills.ts'
 import type { CustomToolsets, SelectableTool } from '../../agent/toolsets/select-tools.ts'
 import type { JobMaker, JobRequest } from '../../cron/contract.ts'
-import { findVisibleJob } from '../../cron/find-job.ts'
+import { findVisibleJob } from '../../cron/job-store.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
 import type { Runtime } from '../../store/runtime.ts'
 import { parseTarget } from '../delivery/parse-target.ts'
-import { isAll } from '../delivery/resolve-targets.ts'
+import { isAll } from '../delivery/resolve-target.ts'
 import { findScript, scriptsDirectory } from '../environments/run-script.ts'
 
 /** The names that a request may use. */

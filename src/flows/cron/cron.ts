@@ -4,13 +4,14 @@
  */
 import { join } from 'node:path'
 import type { CronRuntime, JobMaker, Jobs } from '../../cron/contract.ts'
-import { findVisibleJob } from '../../cron/find-job.ts'
-import { pruneCompletedJobs } from '../../cron/job-store.ts'
+import { timeZoneOf } from '../../cron/job.ts'
+import { findVisibleJob, pruneCompletedJobs } from '../../cron/job-store.ts'
 import type { JobsFile } from '../../cron/jobs-file.ts'
 import type { JobRun, RunRuntime, RunSteps } from '../../cron/run-end.ts'
 import { createRuns } from '../../cron/runs.ts'
 import { createScheduler } from '../../cron/scheduler.ts'
 import { dayMs } from '../../cron/wall-clock.ts'
+import { lazy } from '../../lib/cache.ts'
 import { brand } from '../../lib/ids.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { EventKey } from '../../message/ids.ts'
@@ -20,12 +21,10 @@ import { runScript } from '../environments/run-script.ts'
 import { formatModelChoice } from '../models/conversation-model.ts'
 import { type KnownNames, unknownToolsetProblem } from './check-request.ts'
 import type { CronAgent, CronCore, CronGateway } from './cron-gateway.ts'
-import { deliverResult } from './deliver-result.ts'
-import { jobRefusal } from './job-rights.ts'
-import { findJobTargets, mayNameAnyChat } from './job-targets.ts'
-import { readLatestOutput, writeJobOutput } from './outputs.ts'
+import { deliverResult, readLatestOutput, writeJobOutput } from './job-results.ts'
+import { findJobTargets, jobRefusal, mayNameAnyChat } from './job-rights.ts'
 import { jobPrompt } from './prompt.ts'
-import { openStoredJobs, timeZoneOf } from './stored-jobs.ts'
+import { openStoredJobs } from './stored-jobs.ts'
 
 export interface Cron {
   readonly jobs: Jobs
@@ -137,6 +136,7 @@ function runSteps(gateway: CronGateway, core: CronCore, agent: CronAgent): RunSt
   const { home, settings, store, accountDirectory } = gateway
   const { inbox, outbox } = core
   const outputs = join(home.cron, 'output')
+  const loadIdleTurn = lazy(() => import('./idle-turn.ts'))
   return {
     refusal: (stored) => jobRefusal(accountDirectory, stored),
     runScript(run, signal) {
@@ -179,7 +179,7 @@ function runSteps(gateway: CronGateway, core: CronCore, agent: CronAgent): RunSt
     async waitForTurn(seq, signal) {
       const limit = settings().cron.turn_timeout
       if (limit === 0) return await core.turnResults.wait(seq, signal)
-      const { waitWhileActive } = await import('./idle-turn.ts')
+      const { waitWhileActive } = await loadIdleTurn()
       return await waitWhileActive(gateway, core, seq, limit * 1_000, signal)
     },
     writeOutput: (run, text) => writeJobOutput(outputs, settings().cron.output_retention, run, text),

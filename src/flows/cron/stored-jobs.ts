@@ -22,8 +22,3 @@ export function openStoredJobs(
   const check = (request: JobRequest, maker: JobMaker) => checkJobRequest(runtime, names, request, maker)
   return { jobs: createJobs(runtime, { readFile: file.read, check, stopTurn }, systemRandom), file }
 }
-
-/** `timezone` of the configuration, or that of the machine. */
-export function timeZoneOf({ timezone }: { readonly timezone: string }): string {
-  return timezone || new Intl.DateTimeFormat().resolvedOptions().timeZone
-}

@@ -1,6 +1,6 @@
 /**
- * Finds the chat that a target means: home channels, and names of channels, which the adapter and the conversations so far
- * know.
+ * Finds the chats that a target means: home channels, of which `all` names every one, and names of channels, which the adapter and
+ * the conversations so far know.
  */
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { messageOf } from '../../lib/errors.ts'
@@ -196,4 +196,31 @@ function toTarget({ platform, account }: PlatformAccount, chatId: string, thread
 export function formatTarget({ platform, account, chatId, threadId }: Target): string {
   const bot = account === 'default' ? '' : `/${account}`
   return `${platform}${bot}:${chatId}${threadId === undefined ? '' : `:${threadId}`}`
+}
+
+export type FoundTargets = { readonly targets: readonly Target[] } | { readonly problem: string }
+
+/** `local` has no chats. Rejects `store/…`. */
+export async function resolveTargets(
+  destinations: Destinations,
+  name: string,
+  origin: Target | undefined,
+  signal: AbortSignal,
+): Promise<FoundTargets> {
+  if (isAll(name)) {
+    const homes = await destinations.store.run(() => findHomeChannels(destinations.accountDirectory.list()))
+    return homes.length === 0 ? { problem: 'there is no home channel' } : { targets: homes.map(({ target }) => target) }
+  }
+  const resolution = await resolveTarget(destinations, name, origin, signal)
+  if ('problem' in resolution) return resolution
+  return { targets: resolution.kind === 'chat' ? [resolution.target] : [] }
+}
+
+export function isAll(name: string): boolean {
+  return name.trim().toLowerCase() === 'all'
+}
+
+/** Each chat once, in the order in which they were named. */
+export function distinctTargets(targets: readonly Target[]): readonly Target[] {
+  return [...new Map(targets.map((target) => [formatTarget(target), target])).values()]
 }

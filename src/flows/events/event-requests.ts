@@ -2,7 +2,7 @@
  * `GET /api/events`: one page of events, or a stream of them (`text/event-stream`).
  */
 import { z } from 'zod'
-import { parseInput } from '../../lib/parse-input.ts'
+import { parseInput } from '../../lib/read-shape.ts'
 import type { EventFeed, EventQuery } from './event-feed.ts'
 import { eventCursor, type eventsQuery } from './shapes.ts'
 

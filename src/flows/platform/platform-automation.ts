@@ -21,8 +21,7 @@ import type { CronAccess } from '../cron/cron-access.ts'
 import type { CronAgent } from '../cron/cron-gateway.ts'
 import type { DeliveryConfig } from '../delivery/config.ts'
 import { prepareDelivery } from '../delivery/deliver.ts'
-import type { Destinations } from '../delivery/resolve-target.ts'
-import { distinctTargets, resolveTargets } from '../delivery/resolve-targets.ts'
+import { type Destinations, distinctTargets, resolveTargets } from '../delivery/resolve-target.ts'
 import { runScript } from '../environments/run-script.ts'
 
 interface AutomationGateway extends Destinations, Pick<Runtime, 'home'> {

@@ -51,7 +51,7 @@ export interface SessionPromptDeps {
   readonly clock: () => number
   /** The layers of the agent's own knowledge; '' for none. Never reject. */
   readonly knowledge: {
-    memory(facts: PromptFacts): Promise<string>
+    memory(): Promise<{ prompt(facts: PromptFacts): string }>
     skills(facts: PromptFacts): Promise<string>
   }
   /** The memory of plugins. */
@@ -118,7 +118,7 @@ async function readPromptLayers(
     toolsets: () => agentServices.tools.toolsetsOf(toolNames),
   }
   const [ownMemory, providerMemory, skills, pluginSections] = await Promise.all([
-    knowledge.memory(facts),
+    knowledge.memory().then(({ prompt }) => prompt(facts)),
     // A background task has no user whom a provider could know.
     isBackground
       ? ''

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pageOfJobs } from '../../../src/api/handlers/jobs.ts'
 import { jobsQuery } from '../../../src/api/shapes/jobs.ts'
-import { parseInput } from '../../../src/lib/parse-input.ts'
+import { parseInput } from '../../../src/lib/read-shape.ts'
 
 const about = { name: '', prompt: '', schedule_display: '', state: 'scheduled', deliver: 'local' }
 const job = (id: string, next_run_at: string | null) => ({ id, next_run_at, ...about })

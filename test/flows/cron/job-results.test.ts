@@ -6,7 +6,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseJob } from '../../../src/cron/job.ts'
-import { readLatestOutput, writeJobOutput } from '../../../src/flows/cron/outputs.ts'
+import { readLatestOutput, writeJobOutput } from '../../../src/flows/cron/job-results.ts'
 import { tempHome } from '../../kit/temp-home.ts'
 
 const parsed = parseJob({ id: 'abcdef012345', prompt: 'work', schedule: { kind: 'interval', minutes: 60 } })
