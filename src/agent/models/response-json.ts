@@ -32,7 +32,7 @@ export function hasOutput(delta: unknown): boolean {
   if (typeof delta === 'string') return /\S/.test(delta)
   if (Array.isArray(delta)) return delta.some(hasOutput)
   if (!isRecord(delta)) return false
-  return Object.entries(delta).some(([key, value]) => !IDENTIFYING_FIELDS.has(key) && hasOutput(value))
+  return Object.keys(delta).some((key) => !IDENTIFYING_FIELDS.has(key) && hasOutput(delta[key]))
 }
 
 /** Fields that are repeated with each fragment instead of being continued. */
@@ -59,12 +59,19 @@ const MAX_INDEXED_ENTRIES = 2000
  *
  * Strings are concatenated and objects merged. Array entries with an `index` are merged with the entry of that index,
  * others are appended. Everything else is replaced, but never by null. `target` is modified; `fragment` is neither
- * modified nor shared.
+ * modified nor shared. Fields of `without` are left out.
  */
-export function mergeDelta(target: MutableJsonObject, fragment: JsonObject, countChars: CountChars): void {
-  for (const [key, value] of Object.entries(fragment)) {
+export function mergeDelta(
+  target: MutableJsonObject,
+  fragment: JsonObject,
+  countChars: CountChars,
+  without?: ReadonlySet<string>,
+): void {
+  // Each piece of a stream comes here: a list of the keys costs less than one of pairs, and much less than a copy of the rest.
+  for (const key of Object.keys(fragment)) {
     // Assigning this key would change the prototype instead of adding a field.
-    if (key !== '__proto__') target[key] = mergeValue(key, target[key], value, countChars)
+    if (key === '__proto__' || without?.has(key) === true) continue
+    target[key] = mergeValue(key, target[key], fragment[key], countChars)
   }
 }
 

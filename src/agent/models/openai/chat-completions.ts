@@ -125,9 +125,10 @@ function parseChatDelta(chunk: JsonObject): TextDelta | null {
 
 function isChatProgress({ choices, usage }: JsonObject): boolean {
   if (isRecord(usage)) return true
-  return asArray(choices)
-    .map(asRecord)
-    .some(({ delta, finish_reason }) => asString(finish_reason) !== '' || hasOutput(delta))
+  return asArray(choices).some((choice) => {
+    const { delta, finish_reason } = asRecord(choice)
+    return asString(finish_reason) !== '' || hasOutput(delta)
+  })
 }
 
 function parseChatResponse(response: JsonObject, quirks: ProviderQuirks): ModelOutput {
@@ -152,21 +153,24 @@ function parseChatResponse(response: JsonObject, quirks: ProviderQuirks): ModelO
 /** The texts of a message or of one delta: what is shown while the model writes is read as the finished response is. */
 function readTexts(message: JsonObject): { readonly text: string; readonly reasoning: string } {
   const { content } = message
-  const parts = typeof content === 'string' ? [content] : asArray(content)
-  // The field is not standardised; servers use these two names. Mistral's models think in parts of the content.
-  const thoughts = parts.map((part) => joinTexts(asRecord(part)['thinking'])).join('')
   return {
-    text: joinTexts(parts) || asString(message['refusal']),
-    reasoning: asString(message['reasoning_content']) || asString(message['reasoning']) || thoughts,
+    text: joinTexts(content) || asString(message['refusal']),
+    // The field is not standardised; servers use these two names.
+    reasoning: asString(message['reasoning_content']) || asString(message['reasoning']) || thoughtsIn(content),
   }
+}
+
+/** Mistral's models think in parts of the content. */
+function thoughtsIn(content: unknown): string {
+  if (!Array.isArray(content)) return ''
+  return content.map((part) => joinTexts(asRecord(part)['thinking'])).join('')
 }
 
 /** A text, or a list of texts and of parts that may have one. */
 function joinTexts(value: unknown): string {
   if (typeof value === 'string') return value
-  return asArray(value)
-    .map((part) => (typeof part === 'string' ? part : asString(asRecord(part)['text'])))
-    .join('')
+  if (!Array.isArray(value)) return ''
+  return value.map((part) => (typeof part === 'string' ? part : asString(asRecord(part)['text']))).join('')
 }
 
 function parseToolCalls(calls: readonly JsonObject[], responseId: string): ToolCall[] {
@@ -216,6 +220,11 @@ interface Choice {
   readonly calls: MutableJsonObject[]
 }
 
+/** Assigning `__proto__` would change the prototype, and the obfuscation is padding. */
+const notTopLevel: ReadonlySet<string> = new Set(['choices', 'obfuscation', '__proto__'])
+const notOfChoice: ReadonlySet<string> = new Set(['index', 'delta'])
+const notOfMessage: ReadonlySet<string> = new Set(['tool_calls'])
+
 function createChatAggregator(maxChars: number): ResponseAggregator {
   const countChars = createResponseSizeLimit(maxChars)
   const top: MutableJsonObject = {}
@@ -223,12 +232,13 @@ function createChatAggregator(maxChars: number): ResponseAggregator {
   let isMarkedDone = false
   return {
     add(chunk) {
-      const { choices: parts, obfuscation: _padding, ...rest } = chunk
       // Top-level fields (id, model, usage so far) are repeated in every chunk: the last value counts.
-      for (const [key, value] of Object.entries(rest)) {
-        if (key !== '__proto__' && (value !== null || top[key] === undefined)) top[key] = value
+      for (const key of Object.keys(chunk)) {
+        if (notTopLevel.has(key)) continue
+        const value = chunk[key]
+        if (value !== null || top[key] === undefined) top[key] = value
       }
-      for (const part of arrayOrThrow(parts, 'choices')) addChoice(part, choices, countChars)
+      for (const part of arrayOrThrow(chunk['choices'], 'choices')) addChoice(part, choices, countChars)
     },
     markDone() {
       isMarkedDone = true
@@ -248,7 +258,7 @@ function createChatAggregator(maxChars: number): ResponseAggregator {
 
 function addChoice(part: unknown, choices: Map<number, Choice>, countChars: CountChars): void {
   if (!isRecord(part)) throw invalidChunk('a choice')
-  const { index = 0, delta, ...rest } = part
+  const { index = 0, delta } = part
   if (!isIndex(index)) throw invalidChunk('the index of a choice')
   const choice = choices.get(index) ?? {
     fields: { index, finish_reason: null },
@@ -256,14 +266,14 @@ function addChoice(part: unknown, choices: Map<number, Choice>, countChars: Coun
     calls: [],
   }
   choices.set(index, choice)
-  mergeDelta(choice.fields, rest, countChars)
+  mergeDelta(choice.fields, part, countChars, notOfChoice)
   if (delta === null || delta === undefined) return
   if (!isRecord(delta)) throw invalidChunk('a delta')
-  const { tool_calls: calls, content, ...fields } = delta
+  const { tool_calls: calls, content } = delta
   if (content !== null && content !== undefined && typeof content !== 'string' && !Array.isArray(content)) {
     throw invalidChunk('the content of a delta')
   }
-  mergeDelta(choice.message, { ...fields, ...contentFields(delta) }, countChars)
+  mergeDelta(choice.message, Array.isArray(content) ? withTexts(delta) : delta, countChars, notOfMessage)
   for (const call of arrayOrThrow(calls, 'tool_calls')) addToolCallFragment(choice.calls, call, countChars)
 }
 
@@ -271,10 +281,9 @@ function addChoice(part: unknown, choices: Map<number, Choice>, countChars: Coun
  * The content of a delta as texts, which can be continued. A server may send a list of parts and then an empty text, which would
  * replace the list.
  */
-function contentFields(delta: JsonObject): JsonObject {
-  if (!Array.isArray(delta['content'])) return { content: delta['content'] }
+function withTexts(delta: JsonObject): JsonObject {
   const { text, reasoning } = readTexts(delta)
-  return { content: text, ...(reasoning === '' ? {} : { reasoning }) }
+  return { ...delta, content: text, ...(reasoning === '' ? {} : { reasoning }) }
 }
 
 function addToolCallFragment(calls: MutableJsonObject[], fragment: unknown, countChars: CountChars): void {
