@@ -14,8 +14,9 @@ export function createLruCache<Value>(maxEntries: number): LruCache<Value> {
   const put = (key: string, value: Value) => {
     entries.delete(key)
     entries.set(key, value)
+    if (entries.size <= maxEntries) return
     const [oldest] = entries.keys()
-    if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest)
+    if (oldest !== undefined) entries.delete(oldest)
   }
   return {
     get(key) {
