@@ -10,7 +10,7 @@ import { checkConfig, checkPlatforms, checkRoles } from './checks/configuration.
 import { checkDaemon, checkDeadLetters, checkPort } from './checks/daemon.ts'
 import { checkPlatformConnections } from './checks/diagnose-platforms.ts'
 import { checkEnvironment } from './checks/environment.ts'
-import { checkDatabase, checkHomeDirectory, checkToken } from './checks/home.ts'
+import { checkDatabase, checkHomeDirectory, checkLeftovers, checkPrivateFiles, checkToken } from './checks/home.ts'
 import { checkHooks } from './checks/hooks.ts'
 import { checkLocalServers } from './checks/local-servers.ts'
 import { checkBrowser, checkDiskSpace, checkNode, checkPrograms, checkWorkingDirectory } from './checks/machine.ts'
@@ -27,12 +27,15 @@ import { checkSandbox } from './checks/sandbox.ts'
 import type { CliContext } from './kit/context.ts'
 import { type Daemon, findRunningDaemon } from './kit/daemon.ts'
 import { createDisplay, type Display } from './kit/display.ts'
+import { confirmChange } from './kit/questions.ts'
 import { readSettings } from './kit/settings.ts'
 
 const checks: readonly Check[] = [
   checkNode,
   checkHomeDirectory,
   checkDiskSpace,
+  checkPrivateFiles,
+  checkLeftovers,
   checkDatabase,
   checkToken,
   checkConfig,
@@ -64,12 +67,54 @@ export interface DoctorOptions {
   readonly json: boolean
   /** Skips the checks that use the network. */
   readonly offline: boolean
+  /** Fixes what can be fixed before the results are shown. */
+  readonly fix: boolean
+  /** Does not ask before that. */
+  readonly yes: boolean
 }
 
-/** Exit code 1 when there is a problem. Throws `home/unusable` when the home cannot be read. */
-export async function doctor(context: CliContext, { json, offline }: DoctorOptions): Promise<void> {
+/** Exit code 1 when there is a problem. Throws `home/unusable` when the home cannot be read, `cli/usage` without a confirmation. */
+export async function doctor(context: CliContext, { json, offline, fix, yes }: DoctorOptions): Promise<void> {
   // The checks run code of adapters, which may leave sockets open.
   context.exitsAfterCommand = true
+  const first = await runChecks(context, offline)
+  const isChanged = fix && (await applyFixes(context, first, yes))
+  const results = isChanged ? await runChecks(context, offline) : first
+  const problemCount = results.filter(({ state }) => state === 'problem').length
+  if (problemCount > 0) context.exitCode = exitCodes.failed
+  const display = createDisplay(context.output, context.environment)
+  if (json) {
+    const findings = results.map((result) => ({ ...result, fix: result.fix?.what }))
+    return display.json({ ok: problemCount === 0, findings })
+  }
+  for (const result of results) printResult(display, result)
+  display.line()
+  display.line(formatSummary(problemCount, results.filter(({ state }) => state === 'note').length))
+  const fixable = results.filter((result) => result.fix !== undefined).length
+  if (fixable > 0) display.line(`\`hermes doctor --fix\` can fix ${fixable} of them.`)
+}
+
+/** Says what it will do, and asks. Returns whether something was done. A fix that fails does not keep the others from their work. */
+async function applyFixes(context: CliContext, results: readonly CheckResult[], yes: boolean): Promise<boolean> {
+  const { errors } = context
+  const fixes = results.flatMap(({ fix }) => fix ?? [])
+  if (fixes.length === 0) {
+    errors.write('There is nothing that doctor can fix.\n')
+    return false
+  }
+  errors.write(`doctor will:\n${fixes.map(({ what }) => `  - ${toSingleLine(what)}\n`).join('')}`)
+  if (!yes && !(await confirmChange(context, 'Do this?'))) return false
+  for (const { what, apply } of fixes) {
+    try {
+      apply()
+    } catch (error) {
+      errors.write(`hermes: this failed: ${toSingleLine(what)}: ${toSingleLine(messageOf(error))}\n`)
+    }
+  }
+  return true
+}
+
+async function runChecks(context: CliContext, offline: boolean): Promise<readonly CheckResult[]> {
   const settings = await readSettings(context)
   const redact = createRedactor({ secrets: settings.secrets.all })
   const lookup = await findDaemonOrFailure(context, settings.token)
@@ -80,14 +125,7 @@ export async function doctor(context: CliContext, { json, offline }: DoctorOptio
     if (check === checkDaemon && lookup.failure !== undefined) results.push(lookup.failure)
     else results.push(...(await runCheck(check, checkContext)))
   }
-  const redacted = results.map((result) => redactResult(result, redact))
-  const problemCount = redacted.filter(({ state }) => state === 'problem').length
-  if (problemCount > 0) context.exitCode = exitCodes.failed
-  const display = createDisplay(context.output, context.environment)
-  if (json) return display.json({ ok: problemCount === 0, findings: redacted })
-  for (const result of redacted) printResult(display, result)
-  display.line()
-  display.line(formatSummary(problemCount, redacted.filter(({ state }) => state === 'note').length))
+  return results.map((result) => redactResult(result, redact))
 }
 
 function redactResult(result: CheckResult, redact: Redactor): CheckResult {

@@ -17,6 +17,15 @@ export interface CheckResult {
   readonly advice?: string | undefined
   /** The error code, for scripts. */
   readonly code?: string
+  /** What `hermes doctor --fix` can do about it. */
+  readonly fix?: Fix | undefined
+}
+
+export interface Fix {
+  /** Completes the sentence "doctor will ...". */
+  readonly what: string
+  /** May be called again. Throws the system's error or a `HermesError`. */
+  apply(): void
 }
 
 /** The input of the checks. */
@@ -29,7 +38,7 @@ export interface CheckContext {
   readonly offline: boolean
 }
 
-/** Changes nothing. An exception is shown as a problem. */
+/** Changes nothing; only a fix does. An exception is shown as a problem. */
 export type Check = (checkContext: CheckContext) => readonly CheckResult[] | Promise<readonly CheckResult[]>
 
 export function ok(subject: string, text: string): CheckResult {

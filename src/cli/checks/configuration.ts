@@ -5,10 +5,16 @@ import { type PlatformAccount, platformAccounts } from '../../platforms/accounts
 import type { Settings } from '../kit/settings.ts'
 import { type ConfigFinding, configFindings } from '../shared/config-findings.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
+import { privateFileFix } from './home.ts'
 
 export const checkConfig: Check = ({ settings, context: { home }, daemon }) => {
   const findings = configFindings(settings, daemon, home)
-  if (findings.length > 0) return findings.map(configResult)
+  const files = [home.envFile, home.configFile]
+  const fixOf = ({ text }: ConfigFinding) => {
+    const file = files.find((each) => text.endsWith(`chmod 600 ${each}`))
+    return file === undefined ? undefined : privateFileFix(file)
+  }
+  if (findings.length > 0) return findings.map((finding) => ({ ...configResult(finding), fix: fixOf(finding) }))
   const { source } = settings.config.state()
   return [ok('Config', source === 'file' ? `${home.configFile} is valid` : 'no config.yaml: all values are defaults')]
 }

@@ -1,12 +1,18 @@
 /**
  * Checks the home: its permissions, its token and its database.
  */
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { detectLostDatabase } from '../../app/infrastructure.ts'
 import { readGatewayToken } from '../../http/gateway-token.ts'
 import { isHermesError, messageOf } from '../../lib/errors.ts'
+import { prepareHome } from '../../lib/home.ts'
+import { removePidFile } from '../../lib/pid-file.ts'
+import { isProcessAlive, readPidFile } from '../kit/daemon.ts'
+import { lockHomeForCommand } from '../kit/home-lock.ts'
 import { readHomeStore } from '../kit/home-store.ts'
-import { type Check, note, ok, problem, problemFromError } from './check-result.ts'
+import { oldDatabaseCopies, removeOldCopies } from '../shared/home-archive.ts'
+import { type Check, type CheckResult, type Fix, note, ok, problem, problemFromError } from './check-result.ts'
 
 export const checkHomeDirectory: Check = ({ context: { home } }) => {
   const stats = statSync(home.root, { throwIfNoEntry: false })
@@ -24,10 +30,55 @@ export const checkHomeDirectory: Check = ({ context: { home } }) => {
   }
   if ((stats.mode & 0o077) === 0) return [ok('Home', home.root)]
   const advice = `Run: chmod 700 ${home.root} (the next start does this).`
-  return [note('Home', `other users can read ${home.root} (mode ${formatMode(stats.mode)})`, advice)]
+  const fix = { what: `run chmod 700 ${home.root}`, apply: () => prepareHome(home) }
+  return [{ ...note('Home', `other users can read ${home.root} (mode ${formatMode(stats.mode)})`, advice), fix }]
 }
 
-export const checkToken: Check = ({ context: { home }, settings: { config } }) => {
+/** Checks the files with keys and conversations that no other check is about. */
+export const checkPrivateFiles: Check = ({ context: { home } }) => {
+  const { authFile, mcpTokens, databaseFile } = home
+  const logins = existsSync(mcpTokens) ? readdirSync(mcpTokens).map((name) => join(mcpTokens, name)) : []
+  const files = [authFile, ...logins, databaseFile, `${databaseFile}-wal`, `${databaseFile}.bak`]
+  return files.flatMap((file) => {
+    const fix = privateFileFix(file)
+    const advice = `Run: chmod 600 ${file}`
+    return fix === undefined ? [] : [{ ...note('Files', `other users can read ${file}`, advice), fix }]
+  })
+}
+
+/** Takes the rights of others to a file away; undefined if they have none. */
+export function privateFileFix(file: string): Fix | undefined {
+  const stats = statSync(file, { throwIfNoEntry: false })
+  if (stats?.isFile() !== true || (stats.mode & 0o077) === 0) return undefined
+  return { what: `run chmod 600 ${file}`, apply: () => chmodSync(file, 0o600) }
+}
+
+/** What processes that were killed have left behind. */
+export const checkLeftovers: Check = ({ context: { home }, daemon }) => {
+  const results: CheckResult[] = []
+  const ended = readPidFile(home)
+  if (daemon === undefined && ended !== undefined && !isProcessAlive(ended.pid)) {
+    const fix = { what: `delete ${home.pidFile}`, apply: () => removePidFile(home, ended.pid) }
+    const text = `${home.pidFile} names process ${ended.pid}, which has ended without removing it`
+    results.push({ ...note('Leftovers', text, 'The next start replaces it.'), fix })
+  }
+  const copies = oldDatabaseCopies(home)
+  if (copies.length > 0) {
+    const names = copies.join(', ')
+    const fix = { what: `delete ${names}`, apply: () => removeOldCopies(home) }
+    results.push({ ...note('Leftovers', `an interrupted copy of the database: ${names}`, `Delete it.`), fix })
+  }
+  if (existsSync(home.restore)) {
+    const fix = {
+      what: 'end the restore, or undo it if it had not begun',
+      apply: () => lockHomeForCommand(home).release(),
+    }
+    results.push({ ...note('Leftovers', 'a restore is running, or was interrupted', 'The next start ends it.'), fix })
+  }
+  return results
+}
+
+export const checkToken: Check = ({ context: { home }, settings: { config }, daemon }) => {
   if (config.current().http.token !== undefined) return [ok('Token', 'set by `http.token`')]
   const stats = statSync(home.tokenFile, { throwIfNoEntry: false })
   if (stats === undefined) return [ok('Token', 'created at the first start')]
@@ -39,7 +90,13 @@ export const checkToken: Check = ({ context: { home }, settings: { config } }) =
   }
   if ((stats.mode & 0o077) === 0) return [ok('Token', `${home.tokenFile}, readable only for you`)]
   const text = `other users can read ${home.tokenFile} (mode ${formatMode(stats.mode)}) and so control the agent`
-  return [problem('Token', text, 'Delete it and restart the gateway, which creates a new one.')]
+  const fix = {
+    what: `delete ${home.tokenFile}; the next start creates a new one`,
+    apply: () => rmSync(home.tokenFile, { force: true }),
+  }
+  const readable = problem('Token', text, 'Delete it and restart the gateway, which creates a new one.')
+  // A running gateway goes on with the token that others may know, and commands would no longer reach it.
+  return [{ ...readable, fix: daemon === undefined ? fix : undefined }]
 }
 
 function formatMode(mode: number): string {

@@ -8,6 +8,7 @@ import { findBrowser } from '../../agent/browser/find-browser.ts'
 import { runsOnThisMachine } from '../../agent/environments/kinds.ts'
 import { isSystemDirectory } from '../../agent/sandbox/hidden-paths.ts'
 import { workingDirectory } from '../../flows/environments/working-directory.ts'
+import { ensureDirectory } from '../../lib/files.ts'
 import { findProgram } from '../../lib/find-program.ts'
 import { browserProposal, findUnusedBrowser } from '../shared/unused-browser.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
@@ -104,7 +105,9 @@ export const checkWorkingDirectory: Check = ({ settings: { config }, context: { 
   }
   if (configured === '' && (directory === home.root || directory === home.workspace))
     return [ok('Work folder', `${directory} (created when it is needed)`)]
-  return [
-    problem('Work folder', `${directory} is not a folder`, 'Create it, or set `terminal.cwd` to an existing folder.'),
-  ]
+  // A longer path that is missing is probably a typing error.
+  const canCreate = !existsSync(directory) && existsSync(dirname(directory))
+  const fix = { what: `create the folder ${directory}`, apply: () => ensureDirectory(directory) }
+  const advice = 'Create it, or set `terminal.cwd` to an existing folder.'
+  return [{ ...problem('Work folder', `${directory} is not a folder`, advice), fix: canCreate ? fix : undefined }]
 }

@@ -26,9 +26,11 @@ export function addInspectCommands(root: Commands): void {
   root
     .add(() => import('../doctor.ts'), 'doctor', 'doctor', 'check everything the gateway needs')
     .description(
-      'Checks everything the gateway needs and suggests a fix for each problem. Exit code 1 when there is a problem.',
+      'Checks everything the gateway needs and suggests a fix for each problem. Exit code 1 when there is a problem. `--fix` corrects the rights of files, creates the work folder and removes what killed processes have left; it says what it will do first.',
     )
     .option('--offline', 'do not connect to the model or the platforms', false)
+    .option('--fix', 'fix what can be fixed, and check again', false)
+    .option('--yes', 'do not ask before that', false)
     .option(...json)
   addPromptCommand(root)
   const sessions = root.group('sessions', 'stored conversations').from(() => import('../sessions.ts'))

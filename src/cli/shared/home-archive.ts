@@ -3,6 +3,7 @@
  */
 import {
   closeSync,
+  existsSync,
   fstatSync,
   lstatSync,
   openSync,
@@ -121,12 +122,18 @@ export function* databaseEntry(home: HomeLayout, path: string, check?: (copy: st
 }
 
 /** A process that was killed could not remove its copy. */
-function removeOldCopies({ root, databaseFile }: HomeLayout): void {
+export function removeOldCopies(home: HomeLayout): void {
+  for (const name of oldDatabaseCopies(home)) rmSync(join(home.root, name), { force: true })
+}
+
+/** The names of copies whose process has ended. */
+export function oldDatabaseCopies({ root, databaseFile }: HomeLayout): string[] {
   const prefix = `${basename(databaseFile)}.copy-`
-  for (const name of readdirSync(root)) {
+  if (!existsSync(root)) return []
+  return readdirSync(root).filter((name) => {
     const pid = name.startsWith(prefix) ? Number.parseInt(name.slice(prefix.length), 10) : Number.NaN
-    if (!Number.isNaN(pid) && !isProcessAlive(pid)) rmSync(join(root, name), { force: true })
-  }
+    return !Number.isNaN(pid) && !isProcessAlive(pid)
+  })
 }
 
 export interface ConfigFilter {
