@@ -2,14 +2,13 @@
  * The replies of a chat, for pages that show its history.
  */
 import { type ChatRange, type ChatRangeParams, type ChatRef, chatRangeParams } from '../message/chat-range.ts'
-import { pick, query, rows, sql, type Transaction } from '../store/query.ts'
+import { query, rows, sql, type Transaction } from '../store/query.ts'
+import { rowsOfChat } from './queries.ts'
 
 const historyQuery = (direction: 'asc' | 'desc') =>
   query((db, p: ChatRangeParams) =>
-    db
-      .selectFrom('outbox')
+    rowsOfChat(db, p)
       .select(['id', 'key', 'text', 'kind', 'turn_id', 'attachment', 'created_at'])
-      .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
       .where(sql<boolean>`(created_at, id) > (${p.after_at}, ${p.after_row})`)
       .where(sql<boolean>`(created_at, id) < (${p.before_at}, ${p.before_row})`)
       .where('state', '!=', 'dropped')

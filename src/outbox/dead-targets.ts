@@ -4,7 +4,7 @@
  * delivered message shows that it works again, or a person asks for another try.
  */
 import type { ChatParams } from '../message/chat-range.ts'
-import { exec, pick, query, row, type Transaction } from '../store/query.ts'
+import { type Db, exec, pick, query, row, type Transaction } from '../store/query.ts'
 import type { Chat } from './queries.ts'
 
 export interface DeadTarget {
@@ -23,23 +23,16 @@ const newestEvent = query((db, p: ChatParams) =>
     .limit(1),
 )
 
-const newestRow = query((db, p: ChatParams) =>
+const idsOfChat = (db: Db, p: ChatParams) =>
   db
     .selectFrom('outbox')
     .select('id')
     .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
-    .orderBy('id', 'desc')
-    .limit(1),
-)
+
+const newestRow = query((db, p: ChatParams) => idsOfChat(db, p).orderBy('id', 'desc').limit(1))
 
 const newestDelivered = query((db, p: ChatParams & { after: number }) =>
-  db
-    .selectFrom('outbox')
-    .select('id')
-    .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
-    .where('id', '>', p.after)
-    .where('state', '=', 'sent')
-    .limit(1),
+  idsOfChat(db, p).where('id', '>', p.after).where('state', '=', 'sent').limit(1),
 )
 
 const insertDead = query(

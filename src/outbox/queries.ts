@@ -126,14 +126,11 @@ const rowColumns = [
   ...(['target', 'text', 'reply_to', 'attachment', 'buttons', 'album', 'state', 'doubt', 'tries', 'due_at'] as const),
 ]
 
+export const rowsOfChat = (db: Db, p: ChatParams) =>
+  db.selectFrom('outbox').where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
+
 const selectHead = query((db, p: ChatParams) =>
-  db
-    .selectFrom('outbox')
-    .select(rowColumns)
-    .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
-    .where(openCondition)
-    .orderBy('id')
-    .limit(1),
+  rowsOfChat(db, p).select(rowColumns).where(openCondition).orderBy('id').limit(1),
 )
 
 /** The oldest open row of a chat. */
@@ -142,14 +139,7 @@ export function* findHeadOfChat({ platform, account, chatId }: Chat): Transactio
 }
 
 const selectFollowing = query((db, p: ChatParams & { id: number; limit: number }) =>
-  db
-    .selectFrom('outbox')
-    .select(rowColumns)
-    .where(({ and }) => and(pick(p, 'platform', 'account', 'chat_id')))
-    .where('id', '>', p.id)
-    .where(openCondition)
-    .orderBy('id')
-    .limit(p.limit),
+  rowsOfChat(db, p).select(rowColumns).where('id', '>', p.id).where(openCondition).orderBy('id').limit(p.limit),
 )
 
 /** The open rows of the same chat behind a row, oldest first. */
