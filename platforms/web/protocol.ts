@@ -93,6 +93,25 @@ export interface WirePairingRequest {
   readonly createdAt: number
 }
 
+/** The answer of `GET /api/models`. */
+export interface WireModelOffers {
+  readonly current: { readonly provider: string; readonly model: string }
+  readonly providers: readonly {
+    readonly name: string
+    readonly label: string
+    readonly is_ready: boolean
+    readonly is_local: boolean
+  }[]
+}
+
+/** What `POST /api/models/connect` stores: a provider, or the address of a server. */
+export interface WireConnection {
+  readonly provider?: string
+  readonly base_url?: string
+  readonly key?: string
+  readonly model: string
+}
+
 /** A stored conversation, as `GET /api/sessions` describes it. */
 export interface WireSession {
   readonly id: string

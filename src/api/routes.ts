@@ -6,13 +6,14 @@ import * as approvals from './routes/approvals.ts'
 import * as extensions from './routes/extensions.ts'
 import * as jobs from './routes/jobs.ts'
 import * as messages from './routes/messages.ts'
+import * as models from './routes/models.ts'
 import * as operation from './routes/operation.ts'
 import * as pairing from './routes/pairing.ts'
 import * as sessions from './routes/sessions.ts'
 import * as uploads from './routes/uploads.ts'
 import * as workspaces from './routes/workspaces.ts'
 
-const modules = [operation, sessions, approvals, messages, workspaces, jobs, uploads, extensions, pairing]
+const modules = [operation, models, sessions, approvals, messages, workspaces, jobs, uploads, extensions, pairing]
 
 /** The order in which `Allow` names the methods of a path. */
 const methods = ['GET', 'POST', 'PATCH', 'DELETE']

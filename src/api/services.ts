@@ -10,6 +10,7 @@ import type { DeliveryConfig } from '../flows/delivery/config.ts'
 import type { EventFeed } from '../flows/events/event-feed.ts'
 import type { GatewayStatusReport } from '../flows/lifecycle/status.ts'
 import type { SessionServerConfig } from '../flows/mcp/session-servers.ts'
+import type { AgentModels } from '../flows/models/agent-models.ts'
 import type { FileServices } from '../flows/platform/platform-files.ts'
 import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
 import type { PromptPreview } from '../flows/prompt/prompt-preview.ts'
@@ -79,6 +80,8 @@ export interface GatewayControl {
 export interface AgentOfApi {
   /** The built-in tools and those of the loaded plugins, whatever the configuration says. */
   knownTools(): Promise<readonly KnownTool[]>
+  /** The configured model, and the stored keys. */
+  readonly models: Pick<AgentModels, 'selection' | 'withKey' | 'describe'>
   /** The prompt of a new conversation. Rejects `http/not-found` for a platform that does not exist. */
   previewPrompt(platform: string): Promise<PromptPreview>
   /** Replaces the MCP servers of a conversation. `directory`: where they start. */

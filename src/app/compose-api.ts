@@ -15,7 +15,7 @@ import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
 export interface ApiParts extends Pick<GatewayControl, 'status'> {
-  readonly agent: Pick<AgentRuntime, 'knownTools' | 'previewPrompt' | 'mcp' | 'plugins' | 'cron'>
+  readonly agent: Pick<AgentRuntime, 'knownTools' | 'previewPrompt' | 'mcp' | 'plugins' | 'cron' | 'agentServices'>
   readonly menu: PlatformMenu
   readonly files: () => Promise<FileServices>
   /** All routes of now, those of platforms included. */
@@ -35,6 +35,7 @@ export function composeApi(context: AppContext, core: Core, parts: ApiParts): Ht
     lifecycle: lifecycleOf(context, core, parts),
     agent: {
       knownTools: agent.knownTools,
+      models: agent.agentServices.models,
       previewPrompt: agent.previewPrompt,
       setSessionServers: agent.mcp.setSessionServers,
     },

@@ -59,7 +59,7 @@ const statusByCode: Partial<Record<ErrorCode, number>> = {
 }
 
 export function statusOf(code: ErrorCode): number {
-  return statusByCode[code] ?? 500
+  return statusByCode[code] ?? (code.startsWith('provider/') ? 502 : 500)
 }
 
 /**

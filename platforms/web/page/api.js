@@ -61,6 +61,10 @@ export class ApiError extends Error {
  * @property {(session: string, message: string) => Promise<import('../protocol.ts').WireMessage>} message with its whole text
  * @property {(session: string) => Promise<Blob>} trajectory the conversation as JSON
  * @property {(path: string) => Promise<Blob>} attachment `<session>/messages/<message>/attachments/<number>`
+ * @property {() => Promise<import('../protocol.ts').WireModelOffers>} modelOffers
+ * @property {(connection: Omit<import('../protocol.ts').WireConnection, 'model'>) => Promise<string[]>} modelsOf
+ * @property {(connection: import('../protocol.ts').WireConnection) => Promise<string>} tryModel resolves with the answer of the model
+ * @property {(connection: import('../protocol.ts').WireConnection) => Promise<void>} connectModel stores it
  * @property {(after: string | undefined, signal: AbortSignal) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>} stream
  */
 
@@ -177,6 +181,20 @@ export function createApi({ token, chat, fetch }) {
     },
     async attachment(path) {
       return (await call(`/api/sessions/${path}`, { cache: 'default' })).blob()
+    },
+    async modelOffers() {
+      return (await call('/api/models', {})).json()
+    },
+    async modelsOf(connection) {
+      const response = await call('/api/models/list', { body: connection })
+      return (await response.json()).models
+    },
+    async tryModel(connection) {
+      const response = await call('/api/models/try', { body: connection })
+      return (await response.json()).answer
+    },
+    async connectModel(connection) {
+      await call('/api/models/connect', { body: connection })
     },
     async stream(after, signal) {
       const query = new URLSearchParams({ chat, ...(after === undefined ? {} : { after }) })

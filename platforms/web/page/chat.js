@@ -45,7 +45,7 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
   let frame = 0
 
   const announcer = createAnnouncer(document)
-  const banners = createBanners(storage)
+  const banners = createBanners(storage, async () => (await import('./view/connect.js')).showConnect(api))
   const working = createWorkingIndicator({ now })
   const store = createStore({ now, onChange: schedule, onReply: noteReply, onStored: (key) => outbox.confirm(key) })
   const uploads = uploadsOf({ api, now, shownBy: () => [attach, outbox] })
@@ -191,6 +191,7 @@ function actionsOf(outbox, api) {
 function statusOf(api, onForget) {
   return createStatus({
     onForget,
+    onConnect: async () => (await import('./view/connect.js')).showConnect(api),
     onRemembered: async () => (await import('./view/remembered.js')).showRemembered(api),
     onPairing: async () => (await import('./view/pairing.js')).showPairing(api),
   })

@@ -1,6 +1,7 @@
 /**
  * Checks the model: its settings, and with one small request whether the provider accepts the key.
  */
+import { answerTimeoutMs, askOnce } from '../../agent/models/ask-once.ts'
 import { createProvider } from '../../agent/models/create-provider.ts'
 import { ModelError, type Provider } from '../../agent/models/provider.ts'
 import { resolveProvider } from '../../agent/models/resolve-provider.ts'
@@ -12,8 +13,6 @@ import { checkAuxiliaryModels } from './auxiliary-models.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 import { checkKeyAddresses } from './key-addresses.ts'
 
-/** The time that the provider has to answer, ms. */
-const answerTimeoutMs = 20_000
 /** The smallest limit that every provider accepts. */
 const maxAnswerTokens = 16
 
@@ -81,16 +80,8 @@ function hostOf({ baseUrl }: Provider): string {
 
 /** Sends one small request. Never rejects. */
 export async function tryModel(provider: Provider, model: string, name: string, key: string): Promise<CheckResult> {
-  const request = provider.buildRequest({
-    model,
-    system: '',
-    messages: [{ role: 'user', content: 'Reply with: ok' }],
-    tools: [],
-    maxOutputTokens: maxAnswerTokens,
-  })
   try {
-    const chunks = provider.stream(request, AbortSignal.timeout(answerTimeoutMs))
-    for (let step = await chunks.next(); step.done !== true; ) step = await chunks.next()
+    await askOnce(provider, model, 'Reply with: ok', maxAnswerTokens)
     return ok('Model', `${name} answers (${key})`)
   } catch (error) {
     return failedCall(error, name, key)

@@ -100,14 +100,15 @@ describe('the chat page', { skip }, () => {
     const { page, problems } = opened
     await connected(page)
     assert.match(await page.innerText('#banners'), /the disk is slow/)
-    await page.click('#banners summary')
-    assert.match(await page.innerText('#banners'), /OPENAI_API_KEY/)
+    await page.getByRole('button', { name: 'Connect one' }).click()
+    await page.waitForSelector('#connect[open]')
+    await page.click('#connect-close')
     await page.click('#prompts button')
     assert.notEqual(await page.inputValue('#message'), '')
     await page.click('#banners [aria-label="Close this hint"]')
     await page.reload()
     await connected(page)
-    assert.equal(await page.locator('#banners details').count(), 0)
+    assert.equal(await page.getByRole('button', { name: 'Connect one' }).count(), 0)
     assert.deepEqual(problems, [])
   })
 

@@ -277,6 +277,12 @@ function approvalRoutes(gateway: Gateway): HttpRoute[] {
   return [
     {
       method: 'GET',
+      path: '/api/models',
+      access: 'token',
+      handle: () => Response.json({ current: { provider: 'demo', model: '' }, providers: [] }),
+    },
+    {
+      method: 'GET',
       path: '/api/sessions',
       access: 'token',
       handle: () => Response.json({ sessions: [], next_cursor: null }),

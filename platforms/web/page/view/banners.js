@@ -6,8 +6,11 @@ import { icon } from '../icons.js'
 
 /** @typedef {import('../../protocol.ts').WireInfo} WireInfo */
 
-/** @param {import('../storage.js').Store} storage */
-export function createBanners(storage) {
+/**
+ * @param {import('../storage.js').Store} storage
+ * @param {() => Promise<void>} onConnect
+ */
+export function createBanners(storage, onConnect) {
   const root = byId('banners', HTMLElement)
   let shown = ''
 
@@ -27,58 +30,19 @@ export function createBanners(storage) {
 
   function demoBanner() {
     const close = h('button', { class: 'small', type: 'button', 'aria-label': 'Close this hint' }, icon('cross'))
-    const details = h(
-      'details',
-      {},
-      h(
-        'summary',
-        {},
-        h('strong', {}, 'Demonstration.'),
-        ' No model is connected yet. ',
-        h('u', {}, 'How to connect one'),
-      ),
-      h(
-        'ol',
-        {},
-        h(
-          'li',
-          {},
-          'Open ',
-          h('code', {}, 'config.yaml'),
-          ' in the home of Hermes (',
-          h('code', {}, '~/.hermes'),
-          ').',
-        ),
-        h(
-          'li',
-          {},
-          'Configure a model: ',
-          h('code', {}, 'provider: openai'),
-          ' and ',
-          h('code', {}, 'model: <its name>'),
-          '. ',
-          h('code', {}, 'anthropic'),
-          ' works too, and ',
-          h('code', {}, 'base_url'),
-          ' reaches any compatible server.',
-        ),
-        h(
-          'li',
-          {},
-          'Add the key to ',
-          h('code', {}, '.env'),
-          ' beside it: ',
-          h('code', {}, 'OPENAI_API_KEY=…'),
-          ' or ',
-          h('code', {}, 'ANTHROPIC_API_KEY=…'),
-          '. Then begin a new conversation.',
-        ),
-      ),
+    const connect = h('button', { class: 'link', type: 'button' }, 'Connect one')
+    connect.addEventListener('click', () => void onConnect())
+    const text = h(
+      'div',
+      { class: 'banner-text' },
+      h('strong', {}, 'Demonstration.'),
+      ' No model is connected yet. ',
+      connect,
     )
     const banner = h(
       'aside',
       { class: 'banner', 'aria-label': 'Demonstration' },
-      h('div', { class: 'banner-body' }, details, close),
+      h('div', { class: 'banner-body' }, text, close),
     )
     close.addEventListener('click', () => {
       storage.set('demo-hint', 'closed')

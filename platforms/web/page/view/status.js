@@ -6,8 +6,8 @@ import { byId, h, setText } from '../dom.js'
 /** @typedef {import('../connection.js').ConnectionState} ConnectionState */
 /** @typedef {import('../../protocol.ts').WireInfo} WireInfo */
 
-/** @param {{ onForget: () => void, onRemembered: () => Promise<void>, onPairing: () => Promise<void> }} actions */
-export function createStatus({ onForget, onRemembered, onPairing }) {
+/** @param {{ onForget: () => void, onConnect: () => Promise<void>, onRemembered: () => Promise<void>, onPairing: () => Promise<void> }} actions */
+export function createStatus({ onForget, onConnect, onRemembered, onPairing }) {
   const button = byId('status', HTMLButtonElement)
   const text = byId('status-text', HTMLElement)
   const facts = byId('facts', HTMLElement)
@@ -20,14 +20,12 @@ export function createStatus({ onForget, onRemembered, onPairing }) {
   let reason = ''
 
   byId('forget', HTMLButtonElement).addEventListener('click', onForget)
-  byId('remembered-open', HTMLButtonElement).addEventListener('click', () => {
-    byId('about', HTMLElement).hidePopover()
-    void onRemembered()
-  })
-  byId('pairing-open', HTMLButtonElement).addEventListener('click', () => {
-    byId('about', HTMLElement).hidePopover()
-    void onPairing()
-  })
+  const dialogs = { 'connect-open': onConnect, 'remembered-open': onRemembered, 'pairing-open': onPairing }
+  for (const [id, open] of Object.entries(dialogs))
+    byId(id, HTMLButtonElement).addEventListener('click', () => {
+      byId('about', HTMLElement).hidePopover()
+      void open()
+    })
 
   return {
     /** @param {WireInfo} next */
