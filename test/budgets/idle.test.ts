@@ -1,5 +1,5 @@
 /**
- * The budget of a minute in which nobody writes, counted and not timed. A test that fails names the timers.
+ * The budget of a minute in which no person writes, counted and not timed. A test that fails names the timers.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
