@@ -20,7 +20,7 @@ export function composeOwnMemory(
     const { clock, log, failpoint } = context
     const files = {
       directory: options.home.memories,
-      settings: () => settings().memory,
+      settings,
       redact: secrets.redactKnown,
       holdsSecret: (text: string) => redactAll(text) !== text,
       onScanned: problems.fileScanned,

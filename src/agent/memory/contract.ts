@@ -85,7 +85,7 @@ export interface MemoryRefusal {
 export interface MemoryDeps {
   /** `$HERMES_HOME/memories`; created with the first write. */
   readonly directory: string
-  readonly settings: () => MemorySettings
+  readonly settings: () => { readonly memory: MemorySettings }
   /** Takes the gateway's own secrets out of a text. */
   redact(text: string): string
   /** Whether the text contains a secret of the gateway, or what looks like one. */

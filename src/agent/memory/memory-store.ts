@@ -84,9 +84,10 @@ function prepare(
 ): PreparedWrite {
   const file = readMemory(directory, target)
   if (!file.ok) return { result: unreadable(file.reason) }
-  const limit = limitOf(settings(), target)
+  const { memory } = settings()
+  const limit = limitOf(memory, target)
   const current = { entries: file.entries, usage: formatUsage(file.entries, limit) }
-  const applied = applyOperations(file.entries, operations, { limit, archives: settings().on_full === 'archive' })
+  const applied = applyOperations(file.entries, operations, { limit, archives: memory.on_full === 'archive' })
   if (!applied.ok) return { result: { ok: false, failure: applied.failure, ...current } }
   const added = applied.changes.filter(({ action }) => action !== 'remove').map(({ content }) => content)
   const ids = [

@@ -30,8 +30,8 @@ export function createMemoryPrompt(deps: MemoryDeps): (reader: PromptReader) => 
   return (reader) => {
     const { authority, isBackground, toolNames } = reader
     const canWrite =
-      toolNames.includes('memory') && !isBackground && writableTargets(deps.settings(), authority).length > 0
-    const blocks = readableTargets(deps.settings(), reader).map((target) => memoryBlock(deps, known, target))
+      toolNames.includes('memory') && !isBackground && writableTargets(deps.settings().memory, authority).length > 0
+    const blocks = readableTargets(deps.settings().memory, reader).map((target) => memoryBlock(deps, known, target))
     return [canWrite ? guidance : '', ...blocks].filter((text) => text !== '').join('\n\n')
   }
 }
@@ -39,7 +39,7 @@ export function createMemoryPrompt(deps: MemoryDeps): (reader: PromptReader) => 
 function memoryBlock(deps: MemoryDeps, known: FileMemo<BlockEntries>, target: MemoryTarget): string {
   const { directory, settings, redact } = deps
   const path = join(directory, memoryFileNames[target])
-  const limit = limitOf(settings(), target)
+  const limit = limitOf(settings().memory, target)
   const { counted, shown } = known(`${path}\n${limit}`, (lookAt) => {
     lookAt(path)
     return readEntries(deps, target, path, limit)

@@ -26,7 +26,7 @@ export function createOwnMemory(
   isShared: (source: SessionSource) => boolean,
   onWritten: (change: MemoryChange, turn: ToolTurn) => void,
 ): OwnMemory {
-  const { settings } = deps
+  const settings = () => deps.settings().memory
   const store = createMemoryStore(deps)
   const isSharedEvent = (event: MessageEvent | undefined) => event !== undefined && isShared(event.source)
   return {

@@ -56,7 +56,7 @@ export async function createTestMemory(t: TestContext, more: Partial<MemoryDeps>
   const settings = () => section
   const deps: MemoryDeps = {
     directory,
-    settings,
+    settings: () => ({ memory: section }),
     holdsSecret: (text) => text.includes('sk-1'),
     clock: () => Date.UTC(2026, 0, 2),
     log: silentLog,

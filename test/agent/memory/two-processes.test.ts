@@ -15,7 +15,7 @@ const writer = `
   const { memoryConfig } = await import(${sourceUrl('agent/memory/config.ts')})
   const { silentLog } = await import(${sourceUrl('lib/log.ts')})
   const settings = memoryConfig.memory.parse({})
-  const store = createMemoryStore({ directory: process.argv[1], settings: () => settings, holdsSecret: () => false,
+  const store = createMemoryStore({ directory: process.argv[1], settings: () => ({ memory: settings }), holdsSecret: () => false,
     clock: Date.now, log: silentLog, failpoint: () => undefined })
   process.stdout.write('ready')
   for (let at = 0; at < 15; at++) {
