@@ -2,7 +2,7 @@
  * The scripts of the shells. Each finds the command that the words before the cursor name, and offers what may follow it.
  */
 import { quoteWord } from '../../lib/shell-quote.ts'
-import type { shells } from '../program/options.ts'
+import type { Shell } from '../kit/shells.ts'
 
 export interface CompletedCommand {
   /** The names from the program to the command; empty for the program. */
@@ -20,8 +20,6 @@ export interface CompletedCommand {
 }
 
 type Script = (commands: readonly CompletedCommand[]) => string
-
-export type Shell = (typeof shells)[number]
 
 export const scripts: Readonly<Record<Shell, Script>> = { bash, zsh, fish }
 

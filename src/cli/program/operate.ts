@@ -3,7 +3,8 @@
  */
 import { Argument, Option } from 'commander'
 import { logLevels } from '../../lib/log-files.ts'
-import { type Commands, json, maxResults, parseCount, shells } from './options.ts'
+import { shells } from '../kit/shells.ts'
+import { type Commands, json, maxResults, parseCount } from './options.ts'
 
 export function addOperateCommands(root: Commands): void {
   root.command.commandsGroup('Operate:')

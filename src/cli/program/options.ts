@@ -12,9 +12,6 @@ export const maxResults = 10_000
 
 export const limit = ['--limit <number>', 'maximum number of results', parseCount('--limit', maxResults), 20] as const
 
-/** The shells that can complete commands. */
-export const shells = ['bash', 'zsh', 'fish'] as const
-
 /** Commander gives a command its operands and options untyped, as a method takes them. */
 type CommandCode = { call(context: CliContext, ...args: unknown[]): unknown }['call']
 

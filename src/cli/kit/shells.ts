@@ -1,0 +1,3 @@
+/** The shells that can complete commands. */
+export const shells = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof shells)[number]
