@@ -5,7 +5,7 @@
 import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
 import type { AgentCommandDeps } from '../flows/commands/agent-commands.ts'
 import { createCommandDispatcher } from '../flows/commands/command-dispatcher.ts'
-import type { RunAgentCommand } from '../flows/environments/turn-access.ts'
+import type { RunAgentCommand } from '../flows/environments/sandbox-sockets.ts'
 import type { AgentServices } from '../flows/tools/agent-services.ts'
 import { lazy } from '../lib/cache.ts'
 import { toShortLine } from '../lib/redact.ts'

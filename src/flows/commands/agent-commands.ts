@@ -12,7 +12,7 @@ import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { stripTerminalEscapes } from '../../lib/visible-text.ts'
 import type { SessionScope, VisibleRow } from '../../store/sqlite/visible-sessions.ts'
-import type { CommandTurn } from '../environments/turn-access.ts'
+import type { CommandTurn } from '../environments/sandbox-sockets.ts'
 import { sessionScopeOf } from '../sessions/session-scope.ts'
 import { type CommandAccounts, refusalOf } from './command-dispatcher.ts'
 

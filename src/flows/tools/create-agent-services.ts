@@ -18,7 +18,6 @@ import { createLruCache, createMemo, lazy } from '../../lib/cache.ts'
 import { prepareProcessFolder } from '../../lib/files.ts'
 import { sleep } from '../../lib/timers.ts'
 import type { SessionSource } from '../../message/source.ts'
-import { createSandboxSockets } from '../environments/sandbox-sockets.ts'
 import { workingDirectory } from '../environments/working-directory.ts'
 import { type AgentModels, createAgentModels } from '../models/agent-models.ts'
 import type { MediaServices } from '../models/media-services.ts'
@@ -54,7 +53,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   let runtime: ToolRuntime | undefined
   let isSandboxMissing = false
   let reconfigurations = 0
-  const sockets = createSandboxSockets(settings, deps.log, deps.turnAccess)
+  const { openProxy, ...sockets } = createSocketAccess(deps)
   const snapshotTools = createSessionToolSnapshots()
   const selectTools = createToolSelection()
   const findToolsets = createToolsetFinder()
@@ -87,7 +86,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
 
   async function openSandboxIn(directory: string): Promise<Sandbox | undefined> {
     const { openSandbox } = await import('../environments/open-sandbox.ts')
-    return await openSandbox(deps, directory, sockets.openProxy, deps.skills)
+    return await openSandbox(deps, directory, openProxy, deps.skills)
   }
 
   async function sandboxOf(workspace?: string): Promise<Sandbox | undefined> {
@@ -161,7 +160,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     models,
     tools,
     environments: {
-      ...{ cwd, sandbox: sandboxOf, openProxy: sockets.openProxy, checkpoints: checkpoints.get },
+      ...{ cwd, sandbox: sandboxOf, openProxy, checkpoints: checkpoints.get },
       ...{ hasRunningCommand: resources.hasRunningCommand, renameSession: resources.rename },
       ...createEnvironmentAccess(deps),
       async openShell() {
@@ -240,6 +239,19 @@ function withBrowser(deps: AgentServicesDeps, parts: SessionResourcesDeps) {
   return {
     resources,
     browser: open,
+  }
+}
+
+/** What commands in the sandbox reach of the gateway. The code is loaded with the first command. */
+function createSocketAccess({ settings, log, turnAccess }: AgentServicesDeps) {
+  const open = lazy(async () => {
+    const { createSandboxSockets } = await import('../environments/sandbox-sockets.ts')
+    return createSandboxSockets(settings, log, turnAccess)
+  })
+  return {
+    openProxy: async (directory: string) => (await open()).openProxy(directory),
+    variablesOf: async (turn: CallingTurn, sandbox: Sandbox | undefined) => (await open()).variablesOf(turn, sandbox),
+    close: async () => (await open.made())?.close(),
   }
 }
 

@@ -8,7 +8,7 @@ import {
   type CommandTurn,
   createTurnAccess,
   type RunAgentCommand,
-} from '../../../src/flows/environments/turn-access.ts'
+} from '../../../src/flows/environments/sandbox-sockets.ts'
 import { brand } from '../../../src/lib/ids.ts'
 import { createLog } from '../../../src/lib/log-writer.ts'
 import { createSecretRegistry } from '../../../src/lib/redact.ts'
