@@ -50,6 +50,7 @@ async function writePackage(folder: string): Promise<void> {
   write(join(dist, 'types/sdk.d.ts'), sdkTypes())
   write(join(dist, 'types/index.d.ts'), `/// <reference path="./sdk.d.ts" />\nexport * from 'hermes-gateway:sdk'\n`)
   write(join(dist, 'LICENSES.txt'), licenses())
+  copy(join(root, 'CHANGELOG.md'), join(dist, 'CHANGELOG.md'))
   write(join(dist, 'package.json'), json(innerManifest()))
   for (const name of ['README.md', 'LICENSE'])
     if (resolve(folder) !== resolve(root)) copy(join(root, name), join(folder, name))

@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const sources = ['hooks', 'platforms', 'plugins', 'skills', 'src', 'test/kit']
-const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'README.md', 'LICENSE']
+const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'README.md', 'CHANGELOG.md', 'LICENSE']
 
 export interface PackedGateway {
   /** The archive of `npm pack`. */

@@ -2,6 +2,7 @@
  * Runs a program of the machine for a command: without a shell, and with what it printed as the result.
  */
 import { spawn } from 'node:child_process'
+import { isAbsolute } from 'node:path'
 import type { ProcessEnvironment } from '../../config/environment.ts'
 import { HermesError, systemCode } from '../../lib/errors.ts'
 import { findProgram } from '../../lib/find-program.ts'
@@ -19,13 +20,13 @@ export interface ProgramOptions {
   readonly inherit?: boolean
 }
 
-/** Runs a program of the PATH until it exits. A program that a signal ended has the code 1. Rejects `cli/failed` if it is missing. */
+/** Runs a program of the PATH, or of an absolute path, until it exits. A program that a signal ended has the code 1. Rejects `cli/failed` if it is missing. */
 export async function runProgram(
   name: string,
   args: readonly string[],
   { environment, cwd, inherit = false }: ProgramOptions,
 ): Promise<ProgramResult> {
-  const program = findProgram(name, environment['PATH'] ?? '')
+  const program = isAbsolute(name) ? name : findProgram(name, environment['PATH'] ?? '')
   if (program === undefined) throw new HermesError('cli/failed', `There is no program ${name} on the PATH.`)
   const child = spawn(program, args, { cwd, env: environment, stdio: inherit ? 'inherit' : ['ignore', 'pipe', 'pipe'] })
   const output = { stdout: '', stderr: '' }

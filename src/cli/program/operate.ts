@@ -11,6 +11,7 @@ export function addOperateCommands(root: Commands): void {
   addServiceCommands(root)
   addLogsCommand(root)
   addBackupCommands(root)
+  addUpdateCommand(root)
   addCompletionCommand(root)
 }
 
@@ -101,4 +102,16 @@ Examples:
   echo 'source <(hermes completion zsh)' >> ~/.zshrc       below the line with compinit
   hermes completion fish > ~/.config/fish/completions/hermes.fish`,
     )
+}
+
+function addUpdateCommand(root: Commands): void {
+  root
+    .from(() => import('../update.ts'))
+    .add('update', 'update', 'install another version by npm, after a backup')
+    .description(
+      'Shows what is new, asks, writes a backup, installs the version, and restarts the gateway if it runs. A version that does not start is replaced by the one before. It says how to go back later.',
+    )
+    .option('--check', 'show what is new, and change nothing', false)
+    .option('--to <version>', 'this version, also an older one; the newest if left out')
+    .option('--yes', 'do not ask', false)
 }
