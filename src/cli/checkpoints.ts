@@ -1,11 +1,13 @@
 /**
  * `hermes checkpoints`: the files of folders before the agent changed them.
  */
+
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Checkpoints, FolderCheckpoint, KeptFolder } from '../agent/checkpoints/checkpoints.ts'
 import { openCheckpoints } from '../flows/environments/checkpoints.ts'
 import { HermesError } from '../lib/errors.ts'
+import { isWithin } from '../lib/files.ts'
 import { silentLog } from '../lib/log.ts'
 import { toSingleLine, toVisibleLines } from '../lib/visible-text.ts'
 import type { CliContext, JsonOption } from './kit/context.ts'
@@ -148,7 +150,7 @@ async function find(
   const real = await realpath(path).catch(() => path)
   const all = await checkpoints.list({}, signal)
   // The folder of checkpoints may be around the named one.
-  const around = all.filter((checkpoint) => real === checkpoint.folder || real.startsWith(`${checkpoint.folder}/`))
+  const around = all.filter((checkpoint) => isWithin(real, checkpoint.folder))
   const deepest = around.reduce((length, checkpoint) => Math.max(length, checkpoint.folder.length), 0)
   const match = around.find((checkpoint) => checkpoint.folder.length === deepest && checkpoint.id === id)
   if (match === undefined) throw new HermesError('checkpoints/unknown', `(${id} of ${real})`)

@@ -4,9 +4,10 @@
  */
 
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
-import { join, sep } from 'node:path'
+import { join } from 'node:path'
 import { parseDotenv } from '../../config/dotenv.ts'
 import { messageOf, systemCode } from '../../lib/errors.ts'
+import { isWithin } from '../../lib/files.ts'
 import { parseJson } from '../../lib/json.ts'
 import type { FolderFile, ImportArea, ImportEntry } from './contract.ts'
 
@@ -51,7 +52,7 @@ export function openSourceHome(root: string): SourceHome {
   function inspect(relative: string): Stats | 'outside' | 'missing' {
     try {
       const path = realpathSync.native(pathOf(relative))
-      return path === real || path.startsWith(`${real}${sep}`) ? statSync(path) : 'outside'
+      return isWithin(path, real) ? statSync(path) : 'outside'
     } catch (error) {
       if (isMissing(error)) return isDanglingLink(pathOf(relative)) ? 'outside' : 'missing'
       throw error

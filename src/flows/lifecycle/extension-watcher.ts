@@ -4,7 +4,7 @@
  */
 import { basename, join, relative, sep } from 'node:path'
 import { messageOf } from '../../lib/errors.ts'
-import { ensureDirectory } from '../../lib/files.ts'
+import { ensureDirectory, isWithin } from '../../lib/files.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import type { Logger } from '../../lib/log.ts'
 import { isSourceFile } from '../../lib/safe-files.ts'
@@ -36,7 +36,7 @@ export function createExtensionWatcher(
   /** The name of the folder below `platforms/` or `plugins/platforms/` that a path belongs to. */
   function platformOf(path: string): string | undefined {
     // The pairing store is in the same folder, and is no platform.
-    if (path === home.pairing || path.startsWith(`${home.pairing}${sep}`)) return ''
+    if (isWithin(path, home.pairing)) return ''
     for (const root of [home.platforms, join(home.plugins, 'platforms')]) {
       if (path.startsWith(`${root}${sep}`)) return relative(root, path).split(sep)[0]
     }

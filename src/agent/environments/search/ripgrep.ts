@@ -1,11 +1,13 @@
 /**
  * Searches with ripgrep, which is fast and respects .gitignore.
  */
+
 import { spawn } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { HermesError } from '../../../lib/errors.ts'
+import { isWithin } from '../../../lib/files.ts'
 import { signalProcessGroup } from '../../../lib/process-group.ts'
 import { onAbort } from '../../../lib/timers.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
@@ -85,7 +87,7 @@ export async function searchWithRipgrep(
 
 /** The path that a program in the sandbox uses for a path on this machine. */
 function asSeenInside(path: string, privateTmp: string | undefined): string {
-  const isInside = privateTmp !== undefined && (path === privateTmp || path.startsWith(`${privateTmp}/`))
+  const isInside = privateTmp !== undefined && isWithin(path, privateTmp)
   return isInside ? `/tmp${path.slice(privateTmp.length)}` : path
 }
 
