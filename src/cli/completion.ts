@@ -3,9 +3,8 @@
  * say, so that no program is started for a Tab.
  */
 import type { Command } from 'commander'
-import { type CompletedCommand, scripts } from './completion/scripts.ts'
+import { type CompletedCommand, type Shell, scripts } from './completion/scripts.ts'
 import type { CliContext } from './kit/context.ts'
-import type { Shell } from './kit/shells.ts'
 
 /** @param command this command, from whose parents the others are known */
 export function completion({ output }: CliContext, shell: Shell, _options: unknown, command: Command): void {

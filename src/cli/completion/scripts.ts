@@ -2,7 +2,6 @@
  * The scripts of the shells. Each finds the command that the words before the cursor name, and offers what may follow it.
  */
 import { quoteWord } from '../../lib/shell-quote.ts'
-import type { Shell } from '../kit/shells.ts'
 
 export interface CompletedCommand {
   /** The names from the program to the command; empty for the program. */
@@ -18,6 +17,8 @@ export interface CompletedCommand {
     readonly values: readonly string[]
   }[]
 }
+
+export type Shell = 'bash' | 'zsh' | 'fish'
 
 type Script = (commands: readonly CompletedCommand[]) => string
 

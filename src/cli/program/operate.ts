@@ -3,8 +3,10 @@
  */
 import { Argument, Option } from 'commander'
 import { logLevels } from '../../lib/log-files.ts'
-import { shells } from '../kit/shells.ts'
+import type { Shell } from '../completion/scripts.ts'
 import { type Commands, json, maxResults, parseCount } from './options.ts'
+
+const shells: readonly Shell[] = ['bash', 'zsh', 'fish']
 
 export function addOperateCommands(root: Commands): void {
   root.command.commandsGroup('Operate:')
