@@ -26,8 +26,10 @@ export async function backup(
   display.line(`Wrote ${file} (${formatSize(bytes)}, ${manifest.files.length} files), and read it back.`)
   if (!withMedia) display.line('Without media; --with-media adds them.')
   if (!withSecrets) display.line('Without keys and tokens; --with-secrets adds them.')
+  display.line('Conversations are in it as they are, with what people wrote there: keep it private.')
   if (withoutSecrets.length > 0) display.line(`Secrets were removed from: ${withoutSecrets.join(', ')}.`)
-  if (skipped.length > 0) display.line(`Left out, because they are no regular files: ${skipped.join(', ')}.`)
+  if (skipped.length > 0)
+    display.line(`Left out, as names that cannot be stored or no regular files: ${skipped.join(', ')}.`)
   if (withSecrets) context.errors.write('hermes: the backup contains keys and tokens. Keep it private.\n')
 }
 

@@ -85,7 +85,8 @@ async function writeFile(path: string, { mode, content }: BackupFile): Promise<v
   const file = openSync(path, 'wx', 0o600)
   try {
     for await (const chunk of content) for (let done = 0; done < chunk.length; ) done += writeSync(file, chunk, done)
-    fchmodSync(file, mode)
+    // What other users could read in the old home, they cannot read in the new one.
+    fchmodSync(file, mode & 0o700)
     fsyncSync(file)
   } finally {
     closeSync(file)

@@ -29,12 +29,14 @@ const versionPattern = /^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/
 export async function update(context: CliContext, { check, to, yes }: UpdateOptions): Promise<void> {
   const { output, version, home } = context
   const prefix = npmPrefixOf(context.program)
-  const target = to ?? (await npm(context, ['view', packageName, 'version'])).trim()
-  if (!versionPattern.test(target)) throw new HermesError('cli/usage', `${JSON.stringify(target)} is no version.`)
-  if (target === version) return void output.write(`Version ${version} is installed already.\n`)
   const folder = mkdtempSync(join(tmpdir(), 'hermes-update-'))
   try {
-    const packed = await npm(context, ['pack', `${packageName}@${target}`, '--silent', '--pack-destination', folder])
+    // In the folder of a project, npm would ask the registry that the project names.
+    const npm = (args: readonly string[]) => runNpm(context, folder, args)
+    const target = to ?? (await npm(['view', packageName, 'version'])).trim()
+    if (!versionPattern.test(target)) throw new HermesError('cli/usage', `${JSON.stringify(target)} is no version.`)
+    if (target === version) return void output.write(`Version ${version} is installed already.\n`)
+    const packed = await npm(['pack', `${packageName}@${target}`, '--silent', '--pack-destination', folder])
     const archive = join(folder, packed.trim().split('\n').at(-1) ?? '')
     const news = newsSince(version, await readChangelog(archive))
     output.write(
@@ -44,7 +46,7 @@ export async function update(context: CliContext, { check, to, yes }: UpdateOpti
     if (!yes && !(await confirmChange(context, `Install version ${target}?`))) return
     const { file } = await writeBackup(context, { media: false, secrets: true })
     output.write(`Wrote the backup ${file}.\n`)
-    await install(context, { prefix, what: archive, target })
+    await install(context, npm, { prefix, what: archive, target })
     output.write(
       `Installed version ${target}. To go back: \`hermes gateway stop\`, \`hermes update --to ${version}\`, and\n`,
     )
@@ -68,9 +70,13 @@ interface Installed {
 }
 
 /** Installs the version before again if the new one does not start. */
-async function install(context: CliContext, { prefix, what, target }: Installed): Promise<void> {
+async function install(
+  context: CliContext,
+  npm: (args: readonly string[]) => Promise<string>,
+  { prefix, what, target }: Installed,
+): Promise<void> {
   const { version } = context
-  const installGlobally = (each: string) => npm(context, ['install', '--global', '--prefix', prefix, each])
+  const installGlobally = (each: string) => npm(['install', '--global', '--prefix', prefix, each])
   await installGlobally(what)
   const { stdout, stderr } = await runHermes(context, ['--version'])
   if (stdout.trim() === target) return
@@ -94,8 +100,8 @@ function runHermes({ program: [node = '', ...main], environment, home }: CliCont
 }
 
 /** Returns what it printed. Rejects `cli/failed` with the reason that npm gives. */
-async function npm({ environment }: CliContext, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await runProgram('npm', args, { environment })
+async function runNpm({ environment }: CliContext, cwd: string, args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runProgram('npm', args, { environment, cwd })
   if (code === 0) return stdout
   const reason = stderr.split('\n').find((line) => line.trim() !== '') ?? ''
   throw new HermesError('cli/failed', `npm ${args[0]}: ${reason}`)

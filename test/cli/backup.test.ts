@@ -100,12 +100,13 @@ const secretFiles = {
 
 test('a backup has no secret unless they are asked for, and says where they were removed', async (t) => {
   const home = homeWith(t)
-  write(home, { ...secretFiles, 'media/photo.jpg': 'pixels' })
+  write(home, { ...secretFiles, 'media/photo.jpg': 'pixels', 'skills/odd\\name.md': 'x', 'skills/two\nlines.md': 'x' })
   symlinkSync('/etc', join(home.root, 'scripts'))
   const { file, content, run } = await backUp(t, home)
   assert.equal(/canary/.test(content), false)
   assert.match(run.stdout, /Secrets were removed from: api_key.*plugin-state\/mine\.json/)
-  assert.match(run.stdout, /no regular files: scripts/)
+  assert.match(run.stdout, /no regular files: .*scripts/)
+  assert.match(run.stdout, /odd\\name\.md/)
   assert.equal(content.includes('pixels'), false)
   const restored = await runInProcess(home.root, ['restore', file, '--yes'])
   assert.match(restored.stdout, /set again: api_key/)

@@ -95,8 +95,11 @@ export const checkToken: Check = ({ context: { home }, settings: { config }, dae
     apply: () => rmSync(home.tokenFile, { force: true }),
   }
   const readable = problem('Token', text, 'Delete it and restart the gateway, which creates a new one.')
-  // A running gateway goes on with the token that others may know, and commands would no longer reach it.
-  return [{ ...readable, fix: daemon === undefined ? fix : undefined }]
+  // A running gateway goes on with the token that others may know, and commands would no longer reach it. One that does not answer may
+  // be running, too.
+  const process = readPidFile(home)
+  const mayRun = daemon !== undefined || (process !== undefined && isProcessAlive(process.pid))
+  return [{ ...readable, fix: mayRun ? undefined : fix }]
 }
 
 function formatMode(mode: number): string {

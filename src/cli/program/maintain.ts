@@ -48,7 +48,7 @@ export function addInspectCommands(root: Commands): void {
     .description(
       'Shows when a message was sent, accepted and claimed, each call of the model and of a tool, each question and each reply on its way, with the time that they took. Works while the gateway is stopped, too. Finished messages are kept for `retention.days`.',
     )
-    .argument('<message>', 'number of a message, id of a turn (eight characters suffice), or "last"')
+    .argument('<message>', 'number of a message, id of a turn (thirteen characters suffice), or "last"')
 }
 
 export function addMaintainCommands(root: Commands): void {

@@ -24,6 +24,7 @@ import type { HomeLayout } from '../../lib/home.ts'
 import { isRecord } from '../../lib/json.ts'
 import type { Redactor } from '../../lib/redact.ts'
 import { type TarEntry, tarArchive } from '../../lib/tar.ts'
+import { toSingleLine } from '../../lib/visible-text.ts'
 import { editYamlValues } from '../../lib/yaml-edit.ts'
 import { copyDatabase } from '../../store/sqlite/backup.ts'
 import { isProcessAlive } from '../kit/daemon.ts'
@@ -42,11 +43,14 @@ export interface ArchivedHome {
 
 /** Names that are no part of a home, wherever they are. */
 const skippedNames: ReadonlySet<string> = new Set(['node_modules', '.git', '__pycache__'])
+/** Names that would not come back as they were: with a backslash, a control character, or bytes that are no UTF-8. */
+const unstorable = /[\\\p{Cc}\uFFFD]/u
 /** A smaller file is read at once, so that one that is replaced meanwhile is the old or the new one. */
 const pieceBytes = 4_194_304
 
 /** A file or a folder of the home with all that is in it; nothing if it does not exist. Throws the system's error. */
 export function* entriesBelow(home: ArchivedHome, path: string): Generator<TarEntry> {
+  if (unstorable.test(basename(path))) return void home.skipped.push(toSingleLine(path))
   const file = join(home.root, path)
   const stats = lstatSync(file, { throwIfNoEntry: false })
   if (stats === undefined || skippedNames.has(basename(path)) || home.leavesOut(path)) return
