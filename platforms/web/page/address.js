@@ -5,7 +5,12 @@
 /** One chat unless the address names another: `/?chat=work`. @param {Pick<Location, 'search'>} location */
 export function chatOf(location) {
   const named = new URLSearchParams(location.search).get('chat') ?? ''
-  return /^[A-Za-z0-9_-]{1,64}$/.test(named) ? named : 'main'
+  return isChat(named) ? named : 'main'
+}
+
+/** @param {string} id */
+function isChat(id) {
+  return /^[A-Za-z0-9_-]{1,64}$/.test(id)
 }
 
 /** The stored conversation that is read: `/?session=…`. @param {Pick<Location, 'search'>} location */
@@ -20,7 +25,7 @@ export function addressOfChat(chat) {
 
 /** A conversation that goes on in a chat of the page is opened there. @param {import('../protocol.ts').WireSession} session */
 export function addressOf({ id, platform, chat_id, is_current }) {
-  return platform === 'web' && is_current && chat_id !== null
+  return platform === 'web' && is_current && chat_id !== null && isChat(chat_id)
     ? addressOfChat(chat_id)
     : `/?${new URLSearchParams({ session: id })}`
 }

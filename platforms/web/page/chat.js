@@ -19,6 +19,7 @@ import { createEmptyState } from './view/empty-state.js'
 import { createLog } from './view/log.js'
 import { createScroller } from './view/scroller.js'
 import { createStatus } from './view/status.js'
+import { keepOpenConversation } from './view/undo.js'
 import { createWorkingIndicator } from './view/working-indicator.js'
 
 /** @typedef {ReturnType<typeof createStore>} Store */
@@ -123,6 +124,7 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
 
   /** @param {string} text @param {readonly import('./uploads.js').LocalFile[]} [sent] */
   function send(text, sent = []) {
+    keepOpenConversation()
     outbox.add(text, sent)
     scroller.toEnd()
   }

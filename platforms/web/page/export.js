@@ -3,7 +3,7 @@
  */
 
 /**
- * @param {Pick<import('./api.js').Api, 'messages'>} api
+ * @param {Pick<import('./api.js').Api, 'messages' | 'message'>} api
  * @param {import('../protocol.ts').WireSession} session
  */
 export async function exportMarkdown(api, session) {
@@ -13,7 +13,8 @@ export async function exportMarkdown(api, session) {
   let cursor
   do {
     const page = await api.messages(session.id, cursor)
-    for (const message of page.messages) parts.push(formatMessage(message))
+    for (const message of page.messages)
+      parts.push(formatMessage(message.truncated ? await api.message(session.id, message.id) : message))
     cursor = page.next_cursor ?? undefined
   } while (cursor !== undefined)
   const text = [`# ${session.title || session.about}`, ...parts.reverse()].filter((part) => part !== '').join('\n\n')

@@ -42,7 +42,11 @@ export async function openTranscript({ api, id }) {
   byId('app', HTMLElement).hidden = false
   byId('composer', HTMLElement).hidden = true
   byId('status', HTMLElement).hidden = true
-  older.addEventListener('click', () => void showPage())
+  older.addEventListener('click', async () => {
+    older.disabled = true
+    await attempt(showPage, 'Earlier messages could not be loaded.')
+    older.disabled = false
+  })
   await attempt(async () => {
     const session = await api.conversation(id)
     document.title = session.title || session.about || 'Hermes'
@@ -71,9 +75,12 @@ export async function openTranscript({ api, id }) {
     const where = session.platform === 'web' ? 'an earlier conversation' : `a conversation on ${session.platform}`
     setText(byId('reading-text', HTMLElement), `You are reading ${where}.`)
     bar.hidden = false
-    byId('reading-continue', HTMLButtonElement).addEventListener('click', () =>
-      attempt(continueHere, 'The conversation cannot be continued here.'),
-    )
+    const button = byId('reading-continue', HTMLButtonElement)
+    button.addEventListener('click', async () => {
+      button.disabled = true
+      const done = await attempt(continueHere, 'The conversation cannot be continued here.')
+      button.disabled = done
+    })
   }
 
   /** The chat has a copy, so that the conversation itself goes on where it is. */

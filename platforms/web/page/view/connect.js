@@ -25,7 +25,12 @@ export async function showConnect(api) {
   let listed = ''
 
   provider.onchange = choose
-  for (const field of [address, key]) field.onchange = () => void list()
+  // A key belongs to one provider and to one address: it is sent to no other.
+  address.onchange = () => {
+    key.value = ''
+    void list()
+  }
+  key.onchange = () => void list()
   for (const field of [provider, address, key, model]) field.oninput = () => reset()
   byId('connect-form', HTMLFormElement).onsubmit = (event) => {
     event.preventDefault()
@@ -54,6 +59,8 @@ export async function showConnect(api) {
 
   function choose() {
     const isOwn = provider.value === ownServer
+    key.value = ''
+    byId('connect-models', HTMLElement).replaceChildren()
     byId('connect-address-row', HTMLElement).hidden = !isOwn
     byId('connect-key-row', HTMLElement).hidden = !isOwn && ready.has(provider.value)
     reset()
@@ -84,7 +91,7 @@ export async function showConnect(api) {
     const asked = JSON.stringify(connection ?? null)
     if (connection === undefined || asked === listed) return
     listed = asked
-    await attempt(async () => {
+    const done = await attempt(async () => {
       const models = await api.modelsOf(connection)
       if (asked !== listed) return
       byId('connect-models', HTMLElement).replaceChildren(...models.map((id) => h('option', { value: id })))
@@ -92,6 +99,8 @@ export async function showConnect(api) {
       if (first !== undefined && !models.includes(model.value)) model.value = models.length === 1 ? first : ''
       model.placeholder = first ?? ''
     }, 'The models could not be listed.')
+    // The same input is asked again.
+    if (!done && asked === listed) listed = ''
   }
 
   async function tryIt() {

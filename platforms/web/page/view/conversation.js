@@ -11,7 +11,7 @@ import { offerUndo } from './undo.js'
 
 /**
  * @param {object} options
- * @param {Pick<import('../api.js').Api, 'rename' | 'deleteConversation' | 'messages' | 'trajectory'>} options.api
+ * @param {Pick<import('../api.js').Api, 'rename' | 'deleteConversation' | 'messages' | 'message' | 'trajectory'>} options.api
  * @param {WireSession} options.session
  * @param {() => Promise<void>} options.onRenamed
  * @param {(session: WireSession, isLeaving: boolean) => void} options.onLeaving it will be removed, or stays after all
@@ -49,13 +49,14 @@ export function showConversation({ api, session, onRenamed, onLeaving }) {
   function remove() {
     dialog.close()
     onLeaving(session, true)
+    const isOpen = session.is_current && session.platform === 'web' && session.chat_id === chatOf(location)
     offerUndo({
       text: `Deleted: ${session.title || session.about}`,
+      isOpen,
       undo: () => onLeaving(session, false),
       act: async () => {
         await api.deleteConversation(session.id)
-        const isShown = session.is_current && session.platform === 'web' && session.chat_id === chatOf(location)
-        if (isShown) location.assign(addressOfChat(chatOf(location)))
+        if (isOpen) location.assign(addressOfChat(chatOf(location)))
       },
       failed: () => onLeaving(session, false),
     })

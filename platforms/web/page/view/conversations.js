@@ -14,7 +14,7 @@ const searchPauseMs = 200
 
 /**
  * @param {object} options
- * @param {Pick<import('../api.js').Api, 'conversations' | 'conversation' | 'rename' | 'deleteConversation' | 'messages' | 'trajectory'>} options.api
+ * @param {Pick<import('../api.js').Api, 'conversations' | 'conversation' | 'rename' | 'deleteConversation' | 'messages' | 'message' | 'trajectory'>} options.api
  * @param {(session: WireSession) => boolean} options.isOpen whether this page shows it
  * @param {() => number} options.now
  */

@@ -6,17 +6,26 @@ import { createAttempts } from './attempts.js'
 
 const undoMs = 7_000
 
+/** Takes back the removal of the conversation that is open. @type {(() => void) | undefined} */
+let keepOpen
+
+/** A person writes in the open conversation, so that it is not removed. */
+export function keepOpenConversation() {
+  keepOpen?.()
+}
+
 /** Does at once what was postponed. @type {(() => void) | undefined} */
 let finish
 
 /**
  * @param {object} options
  * @param {string} options.text what is removed
+ * @param {boolean} options.isOpen whether the page shows it
  * @param {() => void} options.undo
  * @param {() => Promise<void>} options.act
  * @param {() => void} options.failed
  */
-export function offerUndo({ text, undo, act, failed }) {
+export function offerUndo({ text, isOpen, undo, act, failed }) {
   finish?.()
   const toast = byId('undo', HTMLElement)
   const button = byId('undo-button', HTMLButtonElement)
@@ -26,7 +35,10 @@ export function offerUndo({ text, undo, act, failed }) {
   const timer = setTimeout(removeNow, undoMs)
   finish = removeNow
   window.addEventListener('pagehide', removeNow)
-  button.onclick = () => {
+  button.onclick = takeBack
+  if (isOpen) keepOpen = takeBack
+
+  function takeBack() {
     end()
     undo()
   }
@@ -42,6 +54,7 @@ export function offerUndo({ text, undo, act, failed }) {
     clearTimeout(timer)
     window.removeEventListener('pagehide', removeNow)
     finish = undefined
+    keepOpen = undefined
     toast.hidden = true
   }
 }
