@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
+import { readConfigTree } from '../../src/config/edit-config.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { at } from './support.ts'
 
@@ -51,6 +52,8 @@ test('what cannot be connected is refused with the reason, and nothing is stored
     { base_url: 'http://user:password@127.0.0.1/v1', model: 'x' },
     { base_url: gateway.model.baseUrl, key: 'two words', model: 'x' },
     { base_url: gateway.model.baseUrl, model: '' },
+    { base_url: gateway.model.baseUrl, model: '${HOME}' },
+    { base_url: 'http://127.0.0.1/${HOME}', model: 'x' },
   ]
   for (const connection of refused)
     for (const path of ['/api/models/try', '/api/models/connect'])
@@ -59,4 +62,31 @@ test('what cannot be connected is refused with the reason, and nothing is stored
   assert.equal(closed.status, 502)
   assert.doesNotMatch(JSON.stringify(closed.body), new RegExp(key))
   assert.equal(readFileSync(gateway.home.configFile, 'utf8'), before)
+})
+
+test('the key of a provider goes to no address that stood in the configuration before', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { provider: '', base_url: 'http://127.0.0.1:9/v1', api_key: 'old' },
+  })
+  const response = await gateway.post('/api/models/connect', { provider: 'openai', model: 'gpt-5', key })
+  assert.equal(response.status, 200)
+  const config = readConfigTree(gateway.home)
+  assert.deepEqual([at(config, 'provider'), at(config, 'model')], ['openai', 'gpt-5'])
+  assert.deepEqual([at(config, 'base_url'), at(config, 'api_key')], [undefined, undefined])
+  assert.equal(at(config, 'providers', 'custom', 'base_url'), 'http://127.0.0.1:9/v1')
+})
+
+test('a server that has a name already is used by that name, and its key is not lost', async (t) => {
+  const model = () => ({ text: 'hello' })
+  const gateway = await startTestGateway(t, {
+    model,
+    config: { provider: 'demo', base_url: '', api_key: '', model: '' },
+  })
+  gateway.configure({ providers: { lab: { base_url: gateway.model.baseUrl, api_key: 'lab-key-123' } } })
+  const post = async (body: object) => (await gateway.post('/api/models/connect', body)).json()
+  await gateway.waitForLog({ event: 'config.reloaded' })
+  assert.equal(at(await post({ base_url: `${gateway.model.baseUrl}/`, model: 'a-model' }), 'provider'), 'lab')
+  const config = readFileSync(gateway.home.configFile, 'utf8')
+  assert.match(config, /lab-key-123/)
+  assert.equal((await gateway.post('/api/models/connect', { provider: 'lab', model: 'x', key })).status, 400)
 })

@@ -24,7 +24,11 @@ const connection = {
     .describe('A key that is not stored yet.'),
   base_url: z.string().min(1).max(2_000).optional().describe('In place of `provider`: the address of another server.'),
 }
-const model = z.string().min(1).max(500)
+/** A variable would be replaced in config.yaml. */
+const model = z
+  .string()
+  .max(500)
+  .regex(/^(?!.*\$\{)[^\p{Cc}]+$/u, 'a model is one line without variables')
 
 export const listBody = z.strictObject(connection)
 export const listResponse = z.object({ models: z.array(z.string()) })

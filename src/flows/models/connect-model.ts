@@ -7,7 +7,7 @@ import { createProvider, type ProviderSettings } from '../../agent/models/create
 import { findLocalServers } from '../../agent/models/local-servers.ts'
 import { ModelError } from '../../agent/models/provider.ts'
 import { type ProviderChoice, resolveProvider } from '../../agent/models/resolve-provider.ts'
-import { editConfigValues } from '../../config/edit-config.ts'
+import { editConfigValues, readConfigTree } from '../../config/edit-config.ts'
 import { setVariable } from '../../config/edit-dotenv.ts'
 import { HermesError } from '../../lib/errors.ts'
 import { ensureDirectory } from '../../lib/files.ts'
@@ -96,6 +96,11 @@ export async function storeConnection(
 ): Promise<{ readonly provider: string; readonly model: string }> {
   const { settings, choice, server } = await connectionOf(models, chosen)
   const { key = '', model } = chosen
+  const current = models.selection()
+  // A file that cannot be edited is an error before anything is written.
+  readConfigTree(home)
+  const directory = createModelDirectory({ selection: () => settings, withKey: models.withKey })
+  const match = await directory.find(model, choice.name, settings)
   ensureDirectory(home.root)
   if (key !== '') setVariable(home.envFile, choice.keyVariable, key)
   if (server !== undefined)
@@ -103,13 +108,10 @@ export async function storeConnection(
       set: Object.entries(server).map(([field, value]) => ({ path: ['providers', choice.name, field], value })),
       remove: [],
     })
-  const match = await createModelDirectory({ selection: () => settings, withKey: models.withKey }).find(
-    model,
-    choice.name,
-    settings,
-  )
   const contextLength = match.kind === 'found' ? match.contextLength : undefined
-  editModel(home, models.selection(), { provider: choice.name, model, contextLength })
+  // What was tried was asked without the address and the key that stand beside the model.
+  const leavesServer = current.baseUrl !== '' || current.apiKey !== ''
+  editModel(home, current, { provider: choice.name, model, contextLength, leavesServer })
   return { provider: choice.name, model }
 }
 
@@ -126,23 +128,30 @@ async function connectionOf(
   { provider, model, key = '', baseUrl = '' }: ChosenConnection,
 ): Promise<Connection> {
   const main = models.selection()
+  const servers = main.providers ?? {}
   const base = { ...main, model, baseUrl: '', apiKey: '', apiMode: undefined }
-  if (provider === undefined) {
+  const known = provider ?? (key === '' ? nameAt(servers, baseUrl) : undefined)
+  if (known === undefined) {
     if (!isAddress(baseUrl))
       throw new HermesError(
         'http/bad-request',
-        'The address must be http or https, without a name and a password in it.',
+        'The address must be http or https, without a name, a password and a variable in it.',
       )
-    const name = nameOfServer(main.providers ?? {}, baseUrl)
-    const variable = `${name.toUpperCase().replace(/\W/g, '_')}_API_KEY`
+    const name = newServerName(main)
+    const variable = keyVariableOf(name)
     const server = { base_url: baseUrl, ...(key !== '' && { key_env: variable }) }
-    const providers = { ...main.providers, [name]: { ...main.providers?.[name], ...server } }
+    const providers = { ...servers, [name]: server }
     const settings = { ...base, provider: name, providers, variables: withKey(main.variables, variable, key) }
     return { settings, choice: chosenProvider(settings), server }
   }
-  const choice = chosenProvider({ ...base, provider })
+  const choice = chosenProvider({ ...base, provider: known })
+  if (choice.server !== undefined && key !== '')
+    throw new HermesError(
+      'http/bad-request',
+      `The key of ${choice.name} is changed in config.yaml, where the server is.`,
+    )
   const variables = withKey(main.variables, choice.keyVariable, key)
-  const settings = await models.withKey({ ...base, provider, variables })
+  const settings = await models.withKey({ ...base, provider: known, variables })
   return { settings, choice }
 }
 
@@ -157,16 +166,30 @@ function withKey(variables: ProviderSettings['variables'], name: string, key: st
   return key === '' ? variables : { ...variables, [name]: key }
 }
 
+/** A variable would be replaced in config.yaml. */
 function isAddress(text: string): boolean {
   const url = URL.parse(text)
-  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+  return (
+    url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && !text.includes('${')
+  )
 }
 
-/** The name that has this address already, or a new one. */
-function nameOfServer(providers: NonNullable<ProviderSettings['providers']>, baseUrl: string): string {
-  const known = Object.entries(providers).find(([, { base_url }]) => base_url === baseUrl)?.[0]
+/** The server that has this address already. */
+function nameAt(servers: NonNullable<ProviderSettings['providers']>, baseUrl: string): string | undefined {
+  const plain = (url = '') => url.replace(/\/+$/, '')
+  return Object.entries(servers).find(([, { base_url }]) => plain(base_url) === plain(baseUrl) && baseUrl !== '')?.[0]
+}
+
+/** Neither the name nor the variable of its key is used for anything else. */
+function newServerName({ providers = {}, variables }: ProviderSettings): string {
   const names = ['server', ...Array.from({ length: 100 }, (_, index) => `server-${index + 2}`)]
-  return known ?? names.find((name) => providers[name] === undefined && findProvider(name) === undefined) ?? 'server'
+  const isFree = (name: string) =>
+    providers[name] === undefined && findProvider(name) === undefined && variables[keyVariableOf(name)] === undefined
+  return names.find(isFree) ?? `server-${names.length + 1}`
+}
+
+function keyVariableOf(name: string): string {
+  return `${name.toUpperCase().replace(/\W/g, '_')}_API_KEY`
 }
 
 /** A provider may quote the key that it refuses. */

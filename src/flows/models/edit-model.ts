@@ -15,6 +15,8 @@ export interface ModelEdit {
   readonly model: string
   /** The window in tokens, if it is known. */
   readonly contextLength?: number | undefined
+  /** The address and the key beside the model are those of another server, also if it speaks the same API. */
+  readonly leavesServer?: boolean | undefined
 }
 
 export interface EditedModel {
@@ -29,12 +31,13 @@ const defaultWindow = 128_000
 export function editModel(
   home: Pick<HomeLayout, 'root' | 'configFile'>,
   current: ProviderSettings,
-  { provider, model, contextLength }: ModelEdit,
+  { provider, model, contextLength, leavesServer = false }: ModelEdit,
 ): EditedModel {
   const tree = readConfigTree(home)
   const places = keyPlaces(tree)
   const former = resolveProvider(current)
-  const isOther = former?.name !== resolveProvider({ ...current, provider, baseUrl: '', apiKey: '' })?.name
+  const isOther =
+    leavesServer || former?.name !== resolveProvider({ ...current, provider, baseUrl: '', apiKey: '' })?.name
   const set: { path: YamlPath; value: string | number }[] = [
     { path: places.one('model'), value: model },
     { path: places.one('provider'), value: provider },
