@@ -20,6 +20,7 @@ const maxSearchMs = 120
 /** Words that a beginning stands for: the most frequent of the first ones. */
 const maxPrefixWords = 64
 const maxPrefixMs = 30
+const minPrefixWords = 1_000
 
 /** Neither taken back nor of a failed turn, and no summary. What a compression has replaced counts. */
 const isHistory = 'm.superseded >= 0 and m.is_summary = 0'
@@ -146,7 +147,8 @@ function wordsThatBegin(beginning: string): string[] {
   const terms: { term: string; documents: number }[] = []
   for (const { term, doc } of prepared(selectWords).iterate({ from, to: `${from}\u{10ffff}` })) {
     terms.push({ term: String(term), documents: Number(doc) })
-    if (performance.now() > until) break
+    // A busy machine must not leave out words of a small index.
+    if (terms.length >= minPrefixWords && performance.now() > until) break
   }
   return terms
     .sort((a, b) => b.documents - a.documents)
