@@ -50,7 +50,7 @@ test('a message is followed from its arrival through model and tools to its repl
   assert.deepEqual([tool?.name, tool?.result], ['todo', 'ok'])
   assert.ok(shown.steps.every(({ result }) => result === 'ok'))
   const turn = shown.turn?.id ?? ''
-  for (const subject of ['1', turn, turn.slice(0, 8)]) assert.deepEqual(await trace(root, subject), shown)
+  for (const subject of ['1', turn, turn.slice(0, 13)]) assert.deepEqual(await trace(root, subject), shown)
   const { stdout } = await runInProcess(root, ['trace', '1'])
   assert.match(stdout, /Message +1 from .*\n/)
   assert.match(stdout, /tool todo {2}ok/)

@@ -90,6 +90,7 @@ async function makeIds(gateway: TestGateway): Promise<Record<string, string>> {
     chat_id: 'thread',
     response_id: String(at(await json(gateway.post('/v1/responses', { input: 'hi' })), 'id')),
     model: 'test-model',
+    subject: 'last',
   }
 }
 

@@ -20,8 +20,8 @@ import {
 } from './queries.ts'
 import type { Trace, TraceStep } from './trace.ts'
 
-/** A turn is found by so many characters of its id. */
-const minPrefixChars = 8
+/** A turn is found by so many characters of its id: they say the millisecond in which it began. */
+const minPrefixChars = 13
 
 /**
  * The number of the message that is meant.
