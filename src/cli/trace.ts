@@ -1,7 +1,7 @@
 /**
  * `hermes trace`: where one message is, and how it came there. Only reads, so it works while the gateway is stopped, too.
  */
-import { findTraced, readTrace } from '../flows/trace/read-trace.ts'
+import { readTrace } from '../flows/trace/read-trace.ts'
 import type { Trace, TraceStep } from '../flows/trace/trace.ts'
 import { formatElapsed } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -14,15 +14,7 @@ import { assertHomeUsable } from './kit/settings.ts'
 export async function trace(context: CliContext, subject: string, { json }: JsonOption): Promise<void> {
   assertHomeUsable(context)
   const now = Date.now()
-  const read = readHomeStore(
-    context.home,
-    (reader) =>
-      reader.run(function* () {
-        const seq = yield* findTraced(subject)
-        return seq === undefined ? undefined : yield* readTrace(seq, now)
-      }),
-    undefined,
-  )
+  const read = readHomeStore(context.home, (reader) => reader.run(() => readTrace(subject, now)), undefined)
   if (read === undefined) throw notFound(subject)
   const display = createDisplay(context.output, context.environment)
   if (json) display.json(read)

@@ -36,6 +36,7 @@ async function installed(t: TestContext, { broken = false } = {}) {
     join(folder, 'npm'),
     `#!/bin/sh
 echo "$*" >> ${log}
+pwd >> ${folder}/folders
 case "$1" in
   view) echo 9.1.0 ;;
   pack) cp ${folder}/packed "$5/new.tgz"; echo new.tgz ;;
@@ -72,6 +73,8 @@ test('update shows what is new, writes a backup, installs, and says how to go ba
   assert.ok(stdout.includes(join(home.backups, file)))
   assert.match(stdout, /hermes update --to 8\.0\.0/)
   assert.match(calls().at(-1) ?? '', new RegExp(`^install --global --prefix ${folder} .*new\\.tgz$`))
+  // In the folder of a project, npm would ask the registry that the project names.
+  assert.doesNotMatch(readFileSync(join(folder, 'folders'), 'utf8'), /^(?!.*hermes-update-).+$/m)
 })
 
 test('a version that does not start is replaced by the one before', async (t) => {

@@ -106,11 +106,8 @@ export const showTrace = route('GET', '/api/trace/{subject}', {
   summary: 'Where a message is, and how it came there: its number, the id of its turn, or `last`.',
   response: traceResponse,
   async handle({ store, clock }, { params: { subject } }) {
-    const { findTraced, readTrace } = await import('../../flows/trace/read-trace.ts')
-    const trace = await store.run(function* () {
-      const seq = yield* findTraced(subject)
-      return seq === undefined ? undefined : yield* readTrace(seq, clock())
-    })
+    const { readTrace } = await import('../../flows/trace/read-trace.ts')
+    const trace = await store.run(() => readTrace(subject, clock()))
     if (trace === undefined) throw new HermesError('http/not-found', `There is no message or turn ${subject}.`)
     return trace
   },

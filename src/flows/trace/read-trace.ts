@@ -23,11 +23,8 @@ import type { Trace, TraceStep } from './trace.ts'
 /** A turn is found by so many characters of its id: they say the millisecond in which it began. */
 const minPrefixChars = 13
 
-/**
- * The number of the message that is meant.
- * @param subject a number of the inbox, the id of a turn or its beginning, or `last`
- */
-export function* findTraced(subject: string): Transaction<number | undefined> {
+/** The number of the message that is meant. */
+function* findTraced(subject: string): Transaction<number | undefined> {
   if (subject === 'last') return (yield* row(selectNewest, {}))?.seq
   if (/^\d{1,15}$/.test(subject)) return (yield* row(selectMessage, { seq: Number(subject) }))?.seq
   if (subject.length < minPrefixChars) return undefined
@@ -36,8 +33,14 @@ export function* findTraced(subject: string): Transaction<number | undefined> {
   return (yield* row(selectHead, { turn_id: turn.id }))?.seq
 }
 
-/** Undefined if no message has this number. @param now ms since 1970 */
-export function* readTrace(seq: number, now: number): Transaction<Trace | undefined> {
+/**
+ * Undefined if there is no such message.
+ * @param subject a number of the inbox, the id of a turn or its beginning, or `last`
+ * @param now ms since 1970
+ */
+export function* readTrace(subject: string, now: number): Transaction<Trace | undefined> {
+  const seq = yield* findTraced(subject)
+  if (seq === undefined) return undefined
   const message = yield* row(selectMessage, { seq })
   if (message === undefined) return undefined
   const { session_key: sessionKey, platform, account, chat_id: chatId, turn_id } = message

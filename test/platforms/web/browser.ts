@@ -89,3 +89,15 @@ export async function createTab(browser: Browser, options: BrowserContextOptions
     },
   }
 }
+
+/**
+ * What axe finds in the page, of the serious and the critical. The script is a text, because the tests are compiled without the types of a
+ * browser.
+ */
+export async function findSeriousIssues(page: Page): Promise<string[]> {
+  const { default: axe } = await import('axe-core')
+  await page.evaluate(axe.source)
+  return await page.evaluate<string[]>(`axe.run(document).then(({ violations }) => violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`)
+}

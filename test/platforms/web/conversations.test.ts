@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import { startTestGateway } from '../../kit/start-gateway.ts'
 import { waitLimitMs } from '../../kit/wait-limit.ts'
-import { findChromium, startBrowser } from './browser.ts'
+import { findChromium, findSeriousIssues, startBrowser } from './browser.ts'
 
 const chromium = findChromium(process.env)
 const skip = chromium === undefined ? 'no chromium found; set CHROMIUM to its path' : false
@@ -114,6 +114,13 @@ describe('the conversations of the page', { skip }, () => {
     }
     assert.deepEqual((await titles()).toSorted(), ['A better name', 'second words'])
 
+    await about('second words')
+    await page.click('#conversation-delete')
+    // A message in the open conversation takes its deletion back.
+    await say(page, 'one thing more')
+    await row(page, 'second words').waitFor()
+    assert.equal(await page.isVisible('#undo'), false)
+
     await about('A better name')
     await page.click('#conversation-delete')
     // A page that is left deletes at once what it has promised.
@@ -126,14 +133,10 @@ describe('the conversations of the page', { skip }, () => {
   })
 
   test('on a phone the list is a drawer, and no screen has a serious issue for assistive software', async (t) => {
-    const { default: axe } = await import('axe-core')
     const { page, problems, visit } = await open(t, phone)
     await visit()
     await say(page, 'hello')
-    const issues = async () => {
-      await page.evaluate(axe.source)
-      return page.evaluate<string[]>(findIssues)
-    }
+    const issues = () => findSeriousIssues(page)
     assert.equal(await page.isVisible('#conversations'), false)
     await page.click('.side-open')
     await row(page, 'hello').waitFor()
@@ -156,8 +159,3 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
   for (const end = performance.now() + waitLimitMs(); !(await isTrue()); await pause(20))
     if (performance.now() > end) assert.fail('not true in time')
 }
-
-/** Runs in the page, which contains axe. */
-const findIssues = `axe.run(document).then(({ violations }) => violations
-  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  .flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`

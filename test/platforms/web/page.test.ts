@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import type { PressResult } from '#sdk'
 import { waitLimitMs } from '../../kit/wait-limit.ts'
-import { createTab, findChromium, type OpenOptions, startBrowser, type Tab } from './browser.ts'
+import { createTab, findChromium, findSeriousIssues, type OpenOptions, startBrowser, type Tab } from './browser.ts'
 import { type Gateway, target, token } from './support.ts'
 
 const chromium = findChromium(process.env)
@@ -558,7 +558,6 @@ describe('the chat page', { skip }, () => {
     })
 
     test('and the list of what is remembered have no serious issue for assistive software', async () => {
-      const { default: axe } = await import('axe-core')
       await using phone = await createTab(browser, {
         viewport: { width: 360, height: 640 },
         hasTouch: true,
@@ -580,8 +579,7 @@ describe('the chat page', { skip }, () => {
           ),
           0,
         )
-        await page.evaluate(axe.source)
-        const issues = async () => page.evaluate<string[]>(findIssues)
+        const issues = () => findSeriousIssues(page)
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
           assert.deepEqual(await issues(), [], colorScheme)
@@ -676,14 +674,6 @@ async function waitUntil(page: Page, expression: string): Promise<void> {
 function pairingRequest(requestId: string, userName: string) {
   return { platform: 'telegram', requestId, userId: '4711', userName, createdAt: Date.now() }
 }
-
-/**
- * Runs in the page, which contains axe. The script is a text, because the tests are compiled without the types of a
- * browser.
- */
-const findIssues = `axe.run(document).then(({ violations }) => violations
-  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  .flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`
 
 const hostile = `Raw <img src=x onerror=alert(1)> in a line.
 

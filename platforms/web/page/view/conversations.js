@@ -31,6 +31,8 @@ export function createConversations({ api, isOpen, now }) {
   /** Sessions that are removed when the person does not take it back. @type {Set<string>} */
   const leaving = new Set()
   let request = 0
+  /** The words of the search that the list answers. */
+  let listed = ''
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let typing
 
@@ -62,12 +64,18 @@ export function createConversations({ api, isOpen, now }) {
     request += 1
     const mine = request
     await attempt(async () => {
-      const page = await api.conversations(search.value.trim(), cursor)
+      const words = search.value.trim()
+      const page = await api.conversations(words, cursor)
       // A later request answers a newer question.
       if (mine !== request) return
-      if (cursor === undefined) sessions = new Map()
-      for (const session of page.sessions) sessions.set(session.id, session)
-      next = page.next_cursor
+      // A first page that is read again comes before the pages that were loaded.
+      const isAgain = cursor === undefined && words === listed && sessions.size > page.sessions.length
+      const others = [...sessions.values()].filter(({ id }) => !page.sessions.some((session) => session.id === id))
+      const earlier = cursor === undefined && !isAgain ? [] : others
+      const rows = cursor === undefined ? [...page.sessions, ...earlier] : [...earlier, ...page.sessions]
+      sessions = new Map(rows.map((session) => [session.id, session]))
+      if (!isAgain) next = page.next_cursor
+      listed = words
       render()
       await showContinued(api, [...sessions.values()].find(isOpen))
     }, 'The conversations could not be loaded.')
