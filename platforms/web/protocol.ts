@@ -122,6 +122,7 @@ export interface WireSession {
   /** The title, or else the beginning of the first message. */
   readonly about: string
   readonly is_current: boolean
+  readonly pinned: boolean
   /** The session that this one continues or copies. */
   readonly parent_id: string | null
   readonly created_at: string

@@ -235,6 +235,15 @@ export function* renameSession(id: string, title: string): Transaction<void> {
   yield* exec(updateTitle, { id, title })
 }
 
+const updatePinned = query((db, p: { id: string; pinned: number }) =>
+  db.updateTable('sessions').set({ pinned: p.pinned }).where('id', '=', p.id),
+)
+
+/** Keeps a session at the top of the list, or no longer. */
+export function* pinSession(id: string, pinned: boolean): Transaction<void> {
+  yield* exec(updatePinned, { id, pinned: Number(pinned) })
+}
+
 const selectLatestUsage = query((db, p: { session_id: string }) =>
   db
     .selectFrom('messages')

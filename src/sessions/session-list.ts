@@ -25,6 +25,8 @@ export interface SessionFilter {
   readonly session_key?: string | undefined
   /** The folder of the conversation, absolute. */
   readonly directory?: string | undefined
+  /** True: only pinned sessions; false: only the others. */
+  readonly pinned?: boolean | undefined
   readonly search?: SessionSearch | undefined
   /** Sessions that a compression has ended, too. They go on in another session. */
   readonly withContinued?: boolean
@@ -48,6 +50,7 @@ const columns = [
   's.output_tokens',
   's.cost',
   's.priced_tokens',
+  's.pinned',
 ] as const
 
 /** Null where a conversation works in the configured folder. */
@@ -63,6 +66,8 @@ type ListParams = {
   readonly current: number | null
   readonly session_key: string | null
   readonly directory: string | null
+  /** 1 or 0; null for both. */
+  readonly pinned: number | null
   readonly continued: number
   readonly limit: number
 }
@@ -81,6 +86,7 @@ const listQuery = <P extends ListParams>(condition: (p: P) => ReturnType<typeof 
       .where(sql<boolean>`(${p.current} is null or (s.id is l.session_id) = ${p.current})`)
       .where(sql<boolean>`(${p.session_key} is null or s.session_key = ${p.session_key})`)
       .where(sql<boolean>`(${p.directory} is null or ${directory} = ${p.directory})`)
+      .where(sql<boolean>`(${p.pinned} is null or s.pinned = ${p.pinned})`)
       .where(condition(p))
       .orderBy('s.updated_at', 'desc')
       .orderBy('s.id', 'desc')
@@ -93,6 +99,8 @@ const containsAll = (texts: string) =>
   sql`${isSearched} and not exists (select 1 from json_each(${texts}) t where instr(m.content, t.value) = 0)`
 
 const listAll = listQuery((_: ListParams) => sql<boolean>`1`)
+/** The index of the few pinned sessions is used. */
+const listPinned = listQuery((_: ListParams) => sql<boolean>`s.pinned = 1`)
 const listMatching = listQuery(
   (p: ListParams & { readonly match: string }) => sql<boolean>`s.id in (select m.session_id
     from messages_fts cross join messages m on m.id = messages_fts.rowid
@@ -144,7 +152,7 @@ function* toListed({ source, current_id, ...session }: Row): Transaction<ListedS
 
 /** The sessions before a position, the newest first. */
 export function* listSessions(
-  { platform, chat, current, session_key, directory: folder, search, withContinued = false }: SessionFilter,
+  { platform, chat, current, session_key, directory: folder, pinned, search, withContinued = false }: SessionFilter,
   before: SessionPosition | undefined,
   limit: number,
 ): Transaction<ListedSession[]> {
@@ -156,6 +164,7 @@ export function* listSessions(
     current: current === undefined ? null : Number(current),
     session_key: session_key ?? null,
     directory: folder ?? null,
+    pinned: pinned === undefined ? null : Number(pinned),
     continued: Number(withContinued),
     limit,
   }
@@ -165,7 +174,7 @@ export function* listSessions(
 }
 
 function* selectPage(params: ListParams, search: SessionSearch | undefined): Transaction<readonly Row[]> {
-  if (search === undefined) return yield* rows(listAll, params)
+  if (search === undefined) return yield* rows(params.pinned === 1 ? listPinned : listAll, params)
   if ('match' in search) return yield* rows(listMatching, { ...params, match: search.match })
   return yield* rows(listContaining, { ...params, texts: JSON.stringify(search.texts) })
 }

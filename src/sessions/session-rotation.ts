@@ -3,7 +3,7 @@
  * its whole transcript; the new one has it as its parent. Runs as a whole in the transaction of the caller.
  */
 import { exec, query, row, type Transaction } from '../store/query.ts'
-import { copyMessages } from './conversation-edits.ts'
+import { copyMessages, pinSession } from './conversation-edits.ts'
 import { sessionById } from './session-queries.ts'
 import { checkFence, createSession, type Fence } from './session-state.ts'
 import type { TranscriptEntry } from './transcript.ts'
@@ -52,7 +52,7 @@ export function* rotateSession(
   yield* checkFence(fence)
   const parent = yield* row(sessionById, { id: from })
   if (parent === undefined) throw new Error(`there is no session ${from}`)
-  const { session_key: key, platform, user_id: userId, title } = parent
+  const { session_key: key, platform, user_id: userId, title, pinned } = parent
   yield* createSession({ key, source: '', platform, userId, newSessionId: to, now }, nextTitle(title), from)
   const { summary } = edits
   const first = summary === undefined ? 1 : (entries[summary.from]?.ord ?? 1)
@@ -60,6 +60,7 @@ export function* rotateSession(
   yield* exec(copyMessages, { from, to, turn_id: turnId, first, last })
   yield* exec(moveTurnMessages, { from, to, turn_id: turnId })
   yield* exec(moveTurn, { id: turnId, to })
+  if (pinned === 1) yield* pinSession(to, true)
   yield* exec(endParent, { id: from, now })
   yield* exec(pointTo, { key: fence.sessionKey, session_id: to, now })
   return yield* applyCompression(fence, to, entries, edits, now)

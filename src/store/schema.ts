@@ -42,6 +42,8 @@ export interface Database {
     priced_tokens: Generated<number>
     /** 1: a title was asked for. */
     title_tried: Generated<number>
+    /** 1: at the top of the list. */
+    pinned: Generated<number>
   }
   inbox: {
     seq: Generated<number>

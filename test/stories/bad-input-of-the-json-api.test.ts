@@ -64,6 +64,13 @@ test('wrong parameters, cursors and ids are refused with what is wrong', async (
   const renamed = await gateway.http(`/api/sessions/${id}`, { method: 'PATCH', body: '{"title": 5}' })
   assert.equal(renamed.status, 400)
   assert.match(String(at(await renamed.json(), 'error', 'message')), /title/)
+  for (const body of ['{}', '{"pinned": "yes"}'])
+    assert.equal((await gateway.http(`/api/sessions/${id}`, { method: 'PATCH', body })).status, 400, body)
+  // The page opens no such chat for writing.
+  const elsewhere = JSON.stringify({ into: { platform: 'web', chat_id: 'a.b' } })
+  const refusedFork = await gateway.http(`/api/sessions/${id}/fork`, { method: 'POST', body: elsewhere })
+  assert.equal(refusedFork.status, 400)
+  assert.match(String(at(await refusedFork.json(), 'error', 'message')), /chat_id: expected 1 to 64/)
 })
 
 test('no words of a search are a syntax error', async (t) => {

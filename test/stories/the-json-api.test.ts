@@ -61,6 +61,14 @@ test('the sessions of all chats are listed, read, renamed, copied and removed', 
     [id, 'web', 'here', 4, true],
   )
   assert.equal((await into('fake')).status, 404, 'a chat of other people is not changed')
+  const pinned = await change('PATCH', `/api/sessions/${id}`, { pinned: true })
+  assert.deepEqual(
+    ['title', 'pinned'].map((key) => at(pinned.body, 'session', key)),
+    ['Words of Ada', true],
+  )
+  const top = await get('/api/sessions?pinned=true')
+  assert.deepEqual([at(top, 'sessions', 0, 'id'), at(top, 'sessions', 1)], [id, undefined])
+  assert.equal(at(await get('/api/sessions?pinned=true&search=nothing'), 'sessions', 0), undefined)
   assert.equal((await change('DELETE', `/api/sessions/${id}`)).status, 200)
   const gone = await gateway.http(`/api/sessions/${id}`)
   assert.deepEqual([gone.status, at(await gone.json(), 'error', 'code')], [404, 'sessions/not-found'])

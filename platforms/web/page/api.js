@@ -50,10 +50,10 @@ export class ApiError extends Error {
  * @property {(before: string) => Promise<{ entries: import('../protocol.ts').WireEntry[], tools: import('../protocol.ts').ToolEvent[], more: boolean }>} earlier
  * @property {(call: { turnId: string, callId: string }, whole: boolean) => Promise<import('../protocol.ts').WireToolView | null>} tool
  *   what a tool call did; `null` when no more than its line is kept
- * @property {(search: string, cursor: string | undefined) => Promise<{ sessions: import('../protocol.ts').WireSession[], next_cursor: string | null }>} conversations
+ * @property {(search: string, cursor?: string, pinned?: boolean) => Promise<{ sessions: import('../protocol.ts').WireSession[], next_cursor: string | null }>} conversations
  *   a page of the stored conversations of all platforms, the one that was used last first. `search`: '' for all
  * @property {(session: string) => Promise<import('../protocol.ts').WireSession>} conversation
- * @property {(session: string, title: string) => Promise<void>} rename
+ * @property {(session: string, change: { title?: string, pinned?: boolean }) => Promise<void>} changeConversation
  * @property {(session: string) => Promise<void>} deleteConversation goes on when the page is closed; nothing happens when it is gone
  * @property {(session: string, chat: string) => Promise<void>} continueIn a chat of the page goes on with a copy
  * @property {(session: string, cursor: string | undefined) => Promise<{ messages: import('../protocol.ts').WireMessage[], next_cursor: string | null }>} messages
@@ -147,16 +147,21 @@ export function createApi({ token, chat, fetch }) {
         throw error
       }
     },
-    async conversations(search, cursor) {
-      const query = new URLSearchParams({ limit: '40', ...(search && { search }), ...(cursor && { cursor }) })
+    async conversations(search, cursor, pinned) {
+      const query = new URLSearchParams({
+        limit: pinned === true ? '200' : '40',
+        ...(search && { search }),
+        ...(cursor && { cursor }),
+        ...(pinned !== undefined && { pinned: String(pinned) }),
+      })
       return (await call(`/api/sessions?${query}`, {})).json()
     },
     async conversation(session) {
       const response = await call(`/api/sessions/${encodeURIComponent(session)}`, {})
       return (await response.json()).session
     },
-    async rename(session, title) {
-      await call(`/api/sessions/${encodeURIComponent(session)}`, { method: 'PATCH', body: { title } })
+    async changeConversation(session, change) {
+      await call(`/api/sessions/${encodeURIComponent(session)}`, { method: 'PATCH', body: change })
     },
     async deleteConversation(session) {
       try {

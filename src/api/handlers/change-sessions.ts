@@ -8,21 +8,32 @@ import { HermesError } from '../../lib/errors.ts'
 import { brand, sessionIdAt } from '../../lib/ids.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
-import { branchSession, copySession, findKeyOfSession, renameSession } from '../../sessions/conversation-edits.ts'
+import {
+  branchSession,
+  copySession,
+  findKeyOfSession,
+  pinSession,
+  renameSession,
+} from '../../sessions/conversation-edits.ts'
 import { removeLongTexts, removeMessages, removeSession } from '../../sessions/remove-session.ts'
 import { sessionById } from '../../sessions/session-queries.ts'
 import { epochOptions, findSessionSource, findSessionState } from '../../sessions/session-state.ts'
 import { findOpenTurn } from '../../sessions/turns.ts'
 import { afterCommit, row, type Transaction } from '../../store/query.ts'
 import type { ApiServices } from '../services.ts'
-import type { forkBody } from '../shapes/sessions.ts'
+import type { changeBody, forkBody } from '../shapes/sessions.ts'
 import { chatOfOwner } from './chat-of-owner.ts'
 
 /** Rejects `sessions/not-found`. */
-export async function setTitle({ store }: ApiServices, id: string, title: string): Promise<void> {
+export async function changeSession(
+  { store }: ApiServices,
+  id: string,
+  { title, pinned }: z.output<typeof changeBody>,
+): Promise<void> {
   await store.run(function* () {
     yield* existing(id)
-    yield* renameSession(id, toTitle(title))
+    if (title !== undefined) yield* renameSession(id, toTitle(title))
+    if (pinned !== undefined) yield* pinSession(id, pinned)
   })
 }
 

@@ -35,7 +35,7 @@ import { toTrajectory } from './trajectory.ts'
 
 export interface SessionsRequest {
   readonly kind: 'sessions'
-  readonly filter: Pick<SessionFilter, 'platform' | 'chat' | 'current' | 'session_key' | 'directory'> & {
+  readonly filter: Pick<SessionFilter, 'platform' | 'chat' | 'current' | 'session_key' | 'directory' | 'pinned'> & {
     readonly search?: string | undefined
   }
   readonly before?: SessionPosition | undefined
@@ -146,6 +146,7 @@ function* toSession(session: ListedSession): Transaction<ApiSession> {
     title: session.title,
     about: session.about,
     is_current: session.isCurrent,
+    pinned: session.pinned === 1,
     created_at: toTime(session.created_at),
     updated_at: toTime(session.updated_at),
     ended_at: session.ended_at === null ? null : toTime(session.ended_at),

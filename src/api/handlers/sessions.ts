@@ -50,8 +50,8 @@ export async function listSessions(
   { limit, cursor, ...filter }: z.output<typeof sessionsQuery>,
   signal: AbortSignal,
 ): Promise<ApiSessions> {
-  const { platform, chat, search, current, session_key, directory } = filter
-  const list = ['sessions', platform, chat, search, current, session_key, directory]
+  const { platform, chat, search, current, session_key, directory, pinned } = filter
+  const list = ['sessions', platform, chat, search, current, session_key, directory, pinned]
   const position = decodeCursor(list, cursor, sessionPosition)
   if (filter.search !== undefined) await indexNewMessages(services.store)
   const before = position === undefined ? undefined : { at: position[0], id: position[1] }

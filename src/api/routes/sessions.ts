@@ -3,12 +3,12 @@
  */
 import { defineRoutes } from '../route.ts'
 import {
+  changeBody,
   deletedResponse,
   forkBody,
   messageResponse,
   messagesPage,
   messagesQuery,
-  renameBody,
   sessionResponse,
   sessionsPage,
   sessionsQuery,
@@ -31,12 +31,12 @@ export const showSession = route('GET', '/api/sessions/{session_id}', {
   handle: async (services, { params, signal }) => (await load()).showSession(services, params.session_id, signal),
 })
 
-export const renameSession = route('PATCH', '/api/sessions/{session_id}', {
-  summary: 'Renames a session.',
-  body: renameBody,
+export const changeSession = route('PATCH', '/api/sessions/{session_id}', {
+  summary: 'Renames or pins a session.',
+  body: changeBody,
   response: sessionResponse,
   async handle(services, { params: { session_id: id }, body, signal }) {
-    await (await import('../handlers/change-sessions.ts')).setTitle(services, id, body.title)
+    await (await import('../handlers/change-sessions.ts')).changeSession(services, id, body)
     return await (await load()).showSession(services, id, signal)
   },
 })

@@ -13,6 +13,7 @@ export const sessionShape = z.object({
   title: z.string().describe('Empty for a session without a title.'),
   about: z.string().describe('The title, or else the beginning of the first message.'),
   is_current: z.boolean().describe('Whether the next message of the conversation goes into this session.'),
+  pinned: z.boolean().describe('Whether it stays at the top of lists.'),
   created_at: time,
   updated_at: time,
   ended_at: time.nullable(),
@@ -43,6 +44,7 @@ export const sessionsQuery = z.strictObject({
     ),
   directory: z.string().min(1).max(4_096).optional().describe('Only conversations that work in this folder.'),
   current: flag.optional().describe('`true`: only sessions that go on; `false`: only earlier ones.'),
+  pinned: flag.optional().describe('`true`: only pinned sessions; `false`: only the others.'),
   limit,
   cursor: cursor.optional(),
 })
@@ -122,12 +124,20 @@ export type ApiTrajectory = z.output<typeof trajectoryResponse>
 
 export const sessionResponse = z.object({ session: sessionShape })
 export const messageResponse = z.object({ session_id: z.string(), message: messageShape })
-export const renameBody = z.strictObject({ title: z.string().max(10_000).describe('Empty: no title.') })
+export const changeBody = z
+  .strictObject({
+    title: z.string().max(10_000).optional().describe('Empty: no title.'),
+    pinned: z.boolean().optional().describe('Whether it stays at the top of lists.'),
+  })
+  .refine(({ title, pinned }) => title !== undefined || pinned !== undefined, 'expected title or pinned')
 export const forkBody = z
   .strictObject({
     title: z.string().max(10_000).optional(),
     into: z
-      .strictObject({ platform: z.string().min(1).max(200), chat_id: z.string().min(1).max(1_000) })
+      .strictObject({
+        platform: z.string().min(1).max(200),
+        chat_id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'expected 1 to 64 of A-Z a-z 0-9 _ -'),
+      })
       .optional()
       .describe('A direct chat of the owner, which goes on with the copy. Without it the copy is an earlier session.'),
   })

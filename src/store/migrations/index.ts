@@ -21,6 +21,7 @@ import { messageImages } from './017-message-images.ts'
 import { cronJobs } from './018-cron-jobs.ts'
 import { deferredDeliveries } from './020-deferred-deliveries.ts'
 import { platformRecords } from './021-platform-records.ts'
+import { pinnedSessions } from './022-pinned-sessions.ts'
 import type { newestVersion } from './newest-version.ts'
 
 const all = [
@@ -42,6 +43,7 @@ const all = [
   cronJobs,
   platformRecords,
   deferredDeliveries,
+  pinnedSessions,
 ] as const satisfies readonly string[] & { readonly length: typeof newestVersion }
 
 export const migrations: readonly string[] = all

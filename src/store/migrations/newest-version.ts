@@ -3,4 +3,4 @@
  */
 
 /** The number of migrations. The compiler compares the two. */
-export const newestVersion = 18
+export const newestVersion = 19

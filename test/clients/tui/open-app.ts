@@ -114,7 +114,16 @@ const plainMessage: ApiMessage = {
 function toSession({ id, chat, about }: StoredSession): ApiSession {
   return {
     ...{ id, session_key: `cli:${chat}`, platform: 'cli', account: 'default', chat_id: chat, chat_type: 'dm' },
-    ...{ chat_name: null, thread_id: null, directory: null, user_id: 'owner', title: '', about, is_current: true },
+    ...{
+      chat_name: null,
+      thread_id: null,
+      directory: null,
+      user_id: 'owner',
+      title: '',
+      about,
+      is_current: true,
+      pinned: false,
+    },
     ...{ created_at: time, updated_at: time, ended_at: null, end_reason: null, parent_id: null, message_count: 1 },
     ...{ input_tokens: 0, output_tokens: 0, cost: 0 },
   }

@@ -132,6 +132,42 @@ describe('the conversations of the page', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
+  test('a pinned conversation stays at the top, on every page, and a copy of it opens', async (t) => {
+    const { gateway, page, problems, visit } = await open(t)
+    await visit('/?chat=one')
+    await say(page, 'the plan')
+    await visit('/?chat=two')
+    await say(page, 'small talk')
+    const about = async (text: string) => {
+      await row(page, text).hover()
+      await row(page, text).getByRole('button').click()
+    }
+    const order = async () =>
+      (await page.locator('#conversations-list li').allInnerTexts()).map((text) => text.split('\n')[0])
+    await about('the plan')
+    await page.click('#conversation-pin')
+    await page.locator('#conversations-list .group', { hasText: 'Pinned' }).waitFor()
+    assert.deepEqual(await order(), ['Pinned', 'the plan', 'Today', 'small talk'])
+    await page.reload()
+    await row(page, 'the plan').waitFor()
+    assert.deepEqual(await order(), ['Pinned', 'the plan', 'Today', 'small talk'])
+    await page.fill('#conversations-search', 'small')
+    await row(page, 'the plan').waitFor({ state: 'detached' })
+    await page.fill('#conversations-search', '')
+    await row(page, 'the plan').waitFor()
+    await about('the plan')
+    await page.click('#conversation-pin')
+    await page.locator('#conversations-list .group', { hasText: 'Pinned' }).waitFor({ state: 'detached' })
+    assert.deepEqual(await order(), ['Today', 'small talk', 'the plan'])
+
+    await about('the plan')
+    await page.click('#conversation-copy')
+    await page.locator('#continues-link', { hasText: 'the plan' }).waitFor()
+    await say(page, 'what is it?')
+    assert.match(JSON.stringify(gateway.model.requests.at(-1)?.body), /the plan/)
+    assert.deepEqual(problems, [])
+  })
+
   test('on a phone the list is a drawer, and no screen has a serious issue for assistive software', async (t) => {
     const { page, problems, visit } = await open(t, phone)
     await visit()

@@ -1,7 +1,7 @@
 /**
  * The dialog about one conversation: its name, what it has cost, a copy of it as a file, and its removal. Loaded when it is opened.
  */
-import { addressOfChat, chatOf } from '../address.js'
+import { addressOfChat, chatOf, createId } from '../address.js'
 import { byId, h } from '../dom.js'
 import { exportMarkdown } from '../export.js'
 import { createAttempts } from './attempts.js'
@@ -11,12 +11,12 @@ import { offerUndo } from './undo.js'
 
 /**
  * @param {object} options
- * @param {Pick<import('../api.js').Api, 'rename' | 'deleteConversation' | 'messages' | 'message' | 'trajectory'>} options.api
+ * @param {Pick<import('../api.js').Api, 'changeConversation' | 'continueIn' | 'deleteConversation' | 'messages' | 'message' | 'trajectory'>} options.api
  * @param {WireSession} options.session
- * @param {() => Promise<void>} options.onRenamed
+ * @param {() => Promise<void>} options.onChanged
  * @param {(session: WireSession, isLeaving: boolean) => void} options.onLeaving it will be removed, or stays after all
  */
-export function showConversation({ api, session, onRenamed, onLeaving }) {
+export function showConversation({ api, session, onChanged, onLeaving }) {
   const dialog = byId('conversation', HTMLDialogElement)
   const title = byId('conversation-name', HTMLInputElement)
   const attempt = createAttempts(byId('conversation-trouble', HTMLElement))
@@ -28,22 +28,31 @@ export function showConversation({ api, session, onRenamed, onLeaving }) {
   )
   byId('conversation-form', HTMLFormElement).onsubmit = (event) => {
     event.preventDefault()
-    void rename()
+    void change({ title: title.value.trim() }, 'It has its old name.')
   }
   byId('conversation-delete', HTMLButtonElement).onclick = remove
   byId('conversation-markdown', HTMLButtonElement).onclick = () =>
     void attempt(async () => save(await exportMarkdown(api, session), 'md'), 'The conversation could not be saved.')
   byId('conversation-json', HTMLButtonElement).onclick = () =>
     void attempt(async () => save(await api.trajectory(session.id), 'json'), 'The conversation could not be saved.')
+  const pin = byId('conversation-pin', HTMLButtonElement)
+  pin.textContent = session.pinned ? 'Unpin' : 'Pin'
+  pin.onclick = () => void change({ pinned: !session.pinned }, 'It stays where it is.')
+  byId('conversation-copy', HTMLButtonElement).onclick = () =>
+    void attempt(async () => {
+      const chat = createId()
+      await api.continueIn(session.id, chat)
+      location.assign(addressOfChat(chat))
+    }, 'It could not be copied.')
   byId('conversation-close', HTMLButtonElement).onclick = () => dialog.close()
   dialog.showModal()
 
-  async function rename() {
-    const name = title.value.trim()
-    const done = name === session.title || (await attempt(() => api.rename(session.id, name), 'It has its old name.'))
-    if (!done) return
+  /** @param {{ title?: string, pinned?: boolean }} wanted @param {string} failure */
+  async function change(wanted, failure) {
+    const isSame = wanted.title === session.title
+    if (!isSame && !(await attempt(() => api.changeConversation(session.id, wanted), failure))) return
     dialog.close()
-    await onRenamed()
+    await onChanged()
   }
 
   function remove() {

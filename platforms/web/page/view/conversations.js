@@ -14,7 +14,7 @@ const searchPauseMs = 200
 
 /**
  * @param {object} options
- * @param {Pick<import('../api.js').Api, 'conversations' | 'conversation' | 'rename' | 'deleteConversation' | 'messages' | 'message' | 'trajectory'>} options.api
+ * @param {Pick<import('../api.js').Api, 'conversations' | 'conversation' | 'changeConversation' | 'continueIn' | 'deleteConversation' | 'messages' | 'message' | 'trajectory'>} options.api
  * @param {(session: WireSession) => boolean} options.isOpen whether this page shows it
  * @param {() => number} options.now
  */
@@ -26,6 +26,8 @@ export function createConversations({ api, isOpen, now }) {
   const attempt = createAttempts(byId('conversations-trouble', HTMLElement))
   /** @type {Map<string, WireSession>} */
   let sessions = new Map()
+  /** @type {readonly WireSession[]} */
+  let pinned = []
   /** @type {string | null} */
   let next = null
   /** Sessions that are removed when the person does not take it back. @type {Set<string>} */
@@ -65,19 +67,25 @@ export function createConversations({ api, isOpen, now }) {
     const mine = request
     await attempt(async () => {
       const words = search.value.trim()
-      const page = await api.conversations(words, cursor)
+      // A search finds pinned conversations among the others.
+      const [page, top] = await Promise.all([
+        api.conversations(words, cursor, words === '' ? false : undefined),
+        cursor === undefined && words === '' ? api.conversations('', undefined, true) : undefined,
+      ])
       // A later request answers a newer question.
       if (mine !== request) return
+      pinned = words === '' ? (top?.sessions ?? pinned) : []
       // A first page that is read again comes before the pages that were loaded.
       const isAgain = cursor === undefined && words === listed && sessions.size > page.sessions.length
-      const others = [...sessions.values()].filter(({ id }) => !page.sessions.some((session) => session.id === id))
+      const shown = new Set([...pinned, ...page.sessions].map(({ id }) => id))
+      const others = [...sessions.values()].filter(({ id }) => !shown.has(id))
       const earlier = cursor === undefined && !isAgain ? [] : others
       const rows = cursor === undefined ? [...page.sessions, ...earlier] : [...earlier, ...page.sessions]
       sessions = new Map(rows.map((session) => [session.id, session]))
       if (!isAgain) next = page.next_cursor
       listed = words
       render()
-      await showContinued(api, [...sessions.values()].find(isOpen))
+      await showContinued(api, [...pinned, ...sessions.values()].find(isOpen))
     }, 'The conversations could not be loaded.')
   }
 
@@ -86,13 +94,14 @@ export function createConversations({ api, isOpen, now }) {
     let day = ''
     /** @type {HTMLElement[]} */
     const rows = []
-    for (const session of sessions.values()) {
+    for (const session of [...pinned, ...sessions.values()]) {
       if (session.message_count === 0 || leaving.has(session.id)) continue
       const at = Date.parse(session.updated_at)
-      const named = dayNumber(today) - dayNumber(at) < 7 ? dayName(at, today) : monthName(at)
+      const isTop = pinned.includes(session)
+      const named = isTop ? 'Pinned' : dayNumber(today) - dayNumber(at) < 7 ? dayName(at, today) : monthName(at)
       if (named !== day) rows.push(h('li', { class: 'group' }, named))
       day = named
-      rows.push(createRow(session, at))
+      rows.push(createRow(session, isOpen(session), showAbout))
     }
     const focused = document.activeElement?.closest('#conversations-list li')?.getAttribute('data-id')
     list.replaceChildren(...rows)
@@ -113,24 +122,10 @@ export function createConversations({ api, isOpen, now }) {
     return link instanceof HTMLElement ? link : undefined
   }
 
-  /** @param {WireSession} session @param {number} at */
-  function createRow(session, at) {
-    const name = h('bdi', { class: 'name' }, session.title || session.about || 'Without words')
-    const origin =
-      session.platform === 'web' ? '' : `${session.platform}${session.chat_name ? ` · ${session.chat_name}` : ''} · `
-    const facts = h('span', { class: 'facts' }, origin, clockTime(at))
-    const link = h('a', { href: addressOf(session), 'aria-current': isOpen(session) && 'page' }, name, facts)
-    if (session.match) link.append(h('span', { class: 'excerpt' }, ...marked(session.match.excerpt)))
-    const button = h(
-      'button',
-      { class: 'quiet', type: 'button', 'aria-label': `About ${name.textContent}` },
-      icon('more'),
-    )
-    button.addEventListener('click', async () => {
-      const { showConversation } = await import('./conversation.js')
-      showConversation({ api, session, onRenamed: refresh, onLeaving })
-    })
-    return h('li', { 'data-id': session.id }, link, button)
+  /** @param {WireSession} session */
+  async function showAbout(session) {
+    const { showConversation } = await import('./conversation.js')
+    showConversation({ api, session, onChanged: refresh, onLeaving })
   }
 
   /** @param {WireSession} session @param {boolean} isLeaving */
@@ -151,6 +146,27 @@ export function createConversations({ api, isOpen, now }) {
     event.preventDefault()
     target.focus()
   }
+}
+
+/**
+ * @param {WireSession} session
+ * @param {boolean} isOpen
+ * @param {(session: WireSession) => Promise<void>} showAbout
+ */
+function createRow(session, isOpen, showAbout) {
+  const name = h('bdi', { class: 'name' }, session.title || session.about || 'Without words')
+  const origin =
+    session.platform === 'web' ? '' : `${session.platform}${session.chat_name ? ` · ${session.chat_name}` : ''} · `
+  const facts = h('span', { class: 'facts' }, origin, clockTime(Date.parse(session.updated_at)))
+  const link = h('a', { href: addressOf(session), 'aria-current': isOpen && 'page' }, name, facts)
+  if (session.match) link.append(h('span', { class: 'excerpt' }, ...marked(session.match.excerpt)))
+  const button = h(
+    'button',
+    { class: 'quiet', type: 'button', 'aria-label': `About ${name.textContent}` },
+    icon('more'),
+  )
+  button.addEventListener('click', () => void showAbout(session))
+  return h('li', { 'data-id': session.id }, link, button)
 }
 
 /**
