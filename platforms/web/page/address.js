@@ -1,5 +1,5 @@
 /**
- * What the address of the page names: a chat of the page, or a stored conversation to read.
+ * What the address of the page names: a chat of the page, a stored conversation to read, or a view of the dashboard.
  */
 
 /** One chat unless the address names another: `/?chat=work`. @param {Pick<Location, 'search'>} location */
@@ -16,6 +16,16 @@ function isChat(id) {
 /** The stored conversation that is read: `/?session=…`. @param {Pick<Location, 'search'>} location */
 export function sessionOf(location) {
   return new URLSearchParams(location.search).get('session')
+}
+
+/** The view of the dashboard: `/?view=now`. @param {Pick<Location, 'search'>} location */
+export function viewOf(location) {
+  return new URLSearchParams(location.search).get('view')
+}
+
+/** @param {string} view @param {Record<string, string>} [params] */
+export function addressOfView(view, params = {}) {
+  return `/?${new URLSearchParams({ view, ...params })}`
 }
 
 /** @param {string} chat */

@@ -29,6 +29,8 @@ export class ApiError extends Error {
 
 /**
  * @typedef {object} Api
+ * @property {(path: string, options?: { body?: unknown, method?: string, signal?: AbortSignal }) => Promise<any>} request
+ *   the JSON that a route of the gateway answers, for views with routes of their own. POST with a body, GET without one
  * @property {(id: string, text: string, files: readonly string[]) => Promise<void>} send
  *   resolves when the message is on disk; repeating it is harmless. `files`: ids of complete uploads
  * @property {() => Promise<import('../protocol.ts').WireUploadLimits>} uploadLimits
@@ -76,6 +78,9 @@ export class ApiError extends Error {
  */
 export function createApi({ token, chat, fetch }) {
   return {
+    async request(path, options = {}) {
+      return (await call(path, options)).json()
+    },
     async send(id, text, files) {
       await call('/web/messages', { body: { chat, id, text, ...(files.length === 0 ? {} : { files }) } })
     },

@@ -1,10 +1,11 @@
 /**
- * The entry of the page: shows the conversations with a token and the sign-in screen without one.
+ * The entry of the page: shows the conversations or the dashboard with a token, and the sign-in screen without one.
  */
-import { addressOfChat, chatOf, createId, sessionOf } from './address.js'
+import { addActions, listenToActionKeys } from './actions.js'
+import { addressOfChat, addressOfView, chatOf, createId, sessionOf, viewOf } from './address.js'
 import { createApi } from './api.js'
 import { openChat } from './chat.js'
-import { byId, drawIcons } from './dom.js'
+import { byId, drawIcons, h } from './dom.js'
 import { createStorage } from './storage.js'
 import { forgetToken, keepToken, takeToken } from './token.js'
 import { openTranscript } from './transcript.js'
@@ -35,33 +36,71 @@ function begin() {
 
 /** @param {string} token */
 function enter(token) {
+  const api = createApi({ token, chat: chatOf(location), fetch: (...request) => fetch(...request) })
+  /** @param {string} why */
+  const onLeave = (why) => {
+    forgetToken(storage)
+    gate.show(why)
+  }
+  const isDashboard = viewOf(location) !== null
+  const startChat = () => location.assign(addressOfChat(createId()))
+  byId('new', HTMLButtonElement).addEventListener('click', startChat)
+  const { chats, dashboard } = createSwitch(isDashboard)
+  addActions([
+    { label: 'Find a conversation, a setting or an action', keys: 'Ctrl K', run: () => find(api) },
+    { label: 'List the keys', keys: '?', run: showKeys },
+    { label: 'Start a conversation', run: startChat },
+    { label: 'Connect a model', run: async () => (await import('./view/connect.js')).showConnect(api) },
+    isDashboard
+      ? { label: 'Open the conversations', keys: '0', run: () => chats.click() }
+      : { label: 'Open the dashboard', run: () => dashboard.click() },
+  ])
+  listenToActionKeys()
+  if (isDashboard) void import('./dashboard/frame.js').then(({ openDashboard }) => openDashboard({ api, onLeave }))
+  else openConversations(api, onLeave)
+}
+
+/** @param {import('./api.js').Api} api @param {(why: string) => void} onLeave */
+function openConversations(api, onLeave) {
   const chat = chatOf(location)
   const session = sessionOf(location)
-  const api = createApi({ token, chat, fetch: (...request) => fetch(...request) })
   const conversations = createConversations({
     api,
     isOpen: ({ id, platform, chat_id, is_current }) =>
       session === null ? platform === 'web' && is_current && chat_id === chat : id === session,
     now: () => Date.now(),
   })
-  document.addEventListener('keydown', (event) => {
-    if (event.key !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
-    event.preventDefault()
-    conversations.find()
-  })
-  byId('new', HTMLButtonElement).addEventListener('click', () => location.assign(addressOfChat(createId())))
+  storage.set('conversation', location.search)
   // What other pages and platforms have written is seen when the person comes back; nothing is asked meanwhile.
   document.addEventListener('visibilitychange', () => document.hidden || void conversations.refresh())
   void conversations.refresh()
   if (session !== null) return void openTranscript({ api, id: session })
-  openChat({
-    api,
-    chat,
-    storage,
-    onStored: conversations.refresh,
-    onLeave(why) {
-      forgetToken(storage)
-      gate.show(why)
-    },
-  })
+  addActions([
+    { label: 'Stop the agent', keys: 'Escape' },
+    { label: 'New line in a message', keys: 'Shift Enter' },
+  ])
+  openChat({ api, chat, storage, onStored: conversations.refresh, onLeave })
+}
+
+/** The two homes of the page. @param {boolean} isDashboard */
+function createSwitch(isDashboard) {
+  const chats = h(
+    'a',
+    { href: `/${storage.get('conversation') ?? ''}`, 'aria-current': !isDashboard && 'true' },
+    'Conversations',
+  )
+  const dashboard = h('a', { href: addressOfView('now'), 'aria-current': isDashboard && 'true' }, 'Dashboard')
+  byId('side-switch', HTMLElement).append(chats, dashboard)
+  return { chats, dashboard }
+}
+
+/** @param {import('./api.js').Api} api */
+async function find(api) {
+  const { openFinder } = await import('./finder.js')
+  return openFinder(api)
+}
+
+async function showKeys() {
+  const { showKeys: show } = await import('./finder.js')
+  return show()
 }

@@ -71,7 +71,7 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
   const kept = { storage, storageKey: `draft.${chat}` }
   const composer = composerOf({ ...kept, attach, onSend: send, loadCommands: api.commands })
   const empty = createEmptyState(composer.fill)
-  const status = statusOf(api, () => leave(''))
+  const status = createStatus({ api, onForget: () => leave('') })
   const connection = createConnection({
     stream: api.stream,
     after: store.resumeId,
@@ -187,16 +187,6 @@ function uploadsOf({ api, now, shownBy }) {
 /** @param {ReturnType<typeof createOutbox>} outbox @param {import('./api.js').Api} api */
 function actionsOf(outbox, api) {
   return { onRetry: outbox.retry, onDiscard: outbox.discard, onPress: api.press, loadTool: api.tool }
-}
-
-/** @param {import('./api.js').Api} api @param {() => void} onForget */
-function statusOf(api, onForget) {
-  return createStatus({
-    onForget,
-    onConnect: async () => (await import('./view/connect.js')).showConnect(api),
-    onRemembered: async () => (await import('./view/remembered.js')).showRemembered(api),
-    onPairing: async () => (await import('./view/pairing.js')).showPairing(api),
-  })
 }
 
 /** @param {Pick<Parameters<typeof createComposer>[0], 'attach' | 'storage' | 'storageKey' | 'onSend' | 'loadCommands'>} options */

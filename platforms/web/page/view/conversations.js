@@ -45,16 +45,7 @@ export function createConversations({ api, isOpen, now }) {
   more.addEventListener('click', () => void load(next ?? undefined))
   list.addEventListener('keydown', moveByArrows)
 
-  return {
-    refresh,
-    /** Opens the list where it is hidden, and begins to search. */
-    find() {
-      const panel = byId('conversations', HTMLElement)
-      if (getComputedStyle(panel).display === 'none') panel.showPopover()
-      search.focus()
-      search.select()
-    },
-  }
+  return { refresh }
 
   /** Reads the first page again. */
   async function refresh() {

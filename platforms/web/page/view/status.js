@@ -6,8 +6,8 @@ import { byId, h, setText } from '../dom.js'
 /** @typedef {import('../connection.js').ConnectionState} ConnectionState */
 /** @typedef {import('../../protocol.ts').WireInfo} WireInfo */
 
-/** @param {{ onForget: () => void, onConnect: () => Promise<void>, onRemembered: () => Promise<void>, onPairing: () => Promise<void> }} actions */
-export function createStatus({ onForget, onConnect, onRemembered, onPairing }) {
+/** @param {{ api: import('../api.js').Api, onForget: () => void }} options */
+export function createStatus({ api, onForget }) {
   const button = byId('status', HTMLButtonElement)
   const text = byId('status-text', HTMLElement)
   const facts = byId('facts', HTMLElement)
@@ -20,7 +20,11 @@ export function createStatus({ onForget, onConnect, onRemembered, onPairing }) {
   let reason = ''
 
   byId('forget', HTMLButtonElement).addEventListener('click', onForget)
-  const dialogs = { 'connect-open': onConnect, 'remembered-open': onRemembered, 'pairing-open': onPairing }
+  const dialogs = {
+    'connect-open': async () => (await import('./connect.js')).showConnect(api),
+    'remembered-open': async () => (await import('./remembered.js')).showRemembered(api),
+    'pairing-open': async () => (await import('./pairing.js')).showPairing(api),
+  }
   for (const [id, open] of Object.entries(dialogs))
     byId(id, HTMLButtonElement).addEventListener('click', () => {
       byId('about', HTMLElement).hidePopover()
