@@ -121,7 +121,7 @@ const folderOrder: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['loop', 'mcp'],
   ],
   flows: [
-    ['sessions', 'models', 'environments', 'events', 'compression', 'trace'],
+    ['sessions', 'models', 'environments', 'events', 'compression', 'trace', 'settings'],
     ['access', 'mcp'],
     ['delivery'],
     ['turn', 'tools', 'cron'],

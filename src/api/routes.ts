@@ -10,10 +10,14 @@ import * as models from './routes/models.ts'
 import * as operation from './routes/operation.ts'
 import * as pairing from './routes/pairing.ts'
 import * as sessions from './routes/sessions.ts'
+import * as settings from './routes/settings.ts'
 import * as uploads from './routes/uploads.ts'
 import * as workspaces from './routes/workspaces.ts'
 
-const modules = [operation, models, sessions, approvals, messages, workspaces, jobs, uploads, extensions, pairing]
+const modules = [
+  ...[operation, models, sessions, approvals, messages, workspaces, jobs, uploads, extensions, pairing],
+  ...[settings],
+]
 
 /** The order in which `Allow` names the methods of a path. */
 const methods = ['GET', 'POST', 'PATCH', 'DELETE']

@@ -2,6 +2,7 @@
  * The parts of the gateway that have state and that routes of the JSON API use.
  */
 import type { QuestionsDeps } from '../approvals/contract.ts'
+import type { AnyConfig } from '../config/effective-values.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { AccountDirectory } from '../flows/access/account-directory.ts'
 import type { PairingAdmin } from '../flows/access/pairing-admin.ts'
@@ -30,6 +31,8 @@ export interface ApiServices extends Pick<Runtime, 'store' | 'home' | 'clock' | 
   /** Takes secrets out of errors of handlers and plugins. */
   readonly redact: Redactor
   readonly settings: () => ApiSettings
+  /** config.yaml and the environment. */
+  readonly config: AnyConfig
   readonly lifecycle: GatewayControl
   readonly agent: AgentOfApi
   readonly accountDirectory: AccountDirectory

@@ -32,6 +32,7 @@ export function composeApi(context: AppContext, core: Core, parts: ApiParts): Ht
     log,
     redact: secrets.redact,
     settings,
+    config: context.config,
     lifecycle: lifecycleOf(context, core, parts),
     agent: {
       knownTools: agent.knownTools,

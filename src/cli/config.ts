@@ -2,16 +2,16 @@
  * `hermes config`: checks the files, shows the values in effect, and prints a JSON Schema for editors.
  */
 import { gatewayShapes } from '../app/config.ts'
-import { configJsonSchema } from '../config/json-schema.ts'
+import { dottedPath } from '../config/issue.ts'
 import { exitCodes } from '../lib/exit-codes.ts'
 import { silentLog } from '../lib/log.ts'
+import { createRedactor } from '../lib/redact.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
 import { discoverPlatforms } from '../platforms/registry.ts'
 import type { CliContext, JsonOption } from './kit/context.ts'
 import { createDisplay, type Display } from './kit/display.ts'
 import { readSettings } from './kit/settings.ts'
 import { configFindings } from './shared/config-findings.ts'
-import { listEffectiveValues } from './shared/config-values.ts'
 
 /** Prints all problems and warnings with their location. Exit code 78 when there is a problem. */
 export async function configCheck(context: CliContext, { json }: JsonOption): Promise<void> {
@@ -53,7 +53,13 @@ export async function configPath({ home, output }: CliContext): Promise<void> {
 export async function configShow(context: CliContext, { json }: JsonOption): Promise<void> {
   const settings = await readSettings(context)
   const display = createDisplay(context.output, context.environment)
-  const values = listEffectiveValues(settings, context.home)
+  const { listEffectiveValues } = await import('../config/effective-values.ts')
+  const redact = createRedactor({ secrets: settings.secrets.all })
+  const values = listEffectiveValues(settings.config, redact).map(({ path, shown, origin }) => ({
+    path: dottedPath(path),
+    shown,
+    origin,
+  }))
   if (json) display.json(values)
   else for (const { path, shown, origin } of values) printValue(display, path, shown, origin)
   for (const reason of settings.config.state().degraded) context.errors.write(`hermes: ${toSingleLine(reason)}\n`)
@@ -65,6 +71,7 @@ function printValue(display: Display, path: string, shown: string, origin: strin
 
 /** Prints the JSON Schema of config.yaml, including the installed platforms. */
 export async function configSchema(context: CliContext): Promise<void> {
+  const { configJsonSchema } = await import('../config/json-schema.ts')
   const { platforms } = discoverPlatforms({ directories: context.platformDirectories, log: silentLog })
   context.output.write(`${JSON.stringify(configJsonSchema(gatewayShapes(platforms)), null, 2)}\n`)
 }

@@ -15,35 +15,35 @@ type ConfigFile = Pick<HomeLayout, 'root' | 'configFile'>
 
 /** Throws `config/unreadable` when the file is not valid, or when the edit would change other values. */
 export function editConfigLists(home: ConfigFile, edits: readonly ListEdit[]): void {
-  editConfig(
-    home,
-    edits.map(({ path }) => path),
-    (text) => editLists(text, edits),
-  )
+  const paths = edits.map(({ path }) => path)
+  editConfig(home, (text) => editedText(text, paths, (whole) => editLists(whole, edits)))
 }
 
 /** Throws `config/unreadable` as `editConfigLists`, and `config/unwritable`. */
 export function editConfigItems(home: ConfigFile, path: YamlPath, edit: ItemEdit): void {
-  editConfig(home, [path], (text) => editItems(text, path, edit))
+  editConfig(home, (text) => editedText(text, [path], (whole) => editItems(whole, path, edit)))
 }
 
-/** A value, a list or a mapping; undefined removes the key. Throws `config/unreadable` as `editConfigLists`. */
+/** A value, a list or a mapping; undefined removes the key. Throws as `editConfigValues`. */
 export function setConfigValue(home: ConfigFile, path: YamlPath, value: unknown): void {
-  const isPath = (candidate: readonly string[]) => isDeepStrictEqual(candidate, path)
-  const edits = value === undefined ? { remove: isPath } : { set: [{ path, value }] }
-  editConfig(home, [path], (text) => editYamlValues(text, edits).text)
+  editConfigValues(home, value === undefined ? { set: [], remove: [path] } : { set: [{ path, value }], remove: [] })
 }
 
 export interface ConfigEdits {
-  readonly set: readonly { readonly path: YamlPath; readonly value: string | number }[]
+  readonly set: readonly { readonly path: YamlPath; readonly value: unknown }[]
   readonly remove: readonly YamlPath[]
 }
 
 /** Throws `config/unreadable` as `editConfigLists`, and `config/unwritable`. */
-export function editConfigValues(home: ConfigFile, { set, remove }: ConfigEdits): void {
+export function editConfigValues(home: ConfigFile, edits: ConfigEdits): void {
+  editConfig(home, (text) => editedConfigText(text, edits))
+}
+
+/** The text of config.yaml with other values. Throws `config/unreadable` as `editConfigLists`. */
+export function editedConfigText(before: string, { set, remove }: ConfigEdits): string {
   const isRemoved = (candidate: readonly string[]) => remove.some((path) => isDeepStrictEqual(candidate, path))
-  editConfig(
-    home,
+  return editedText(
+    before,
     [...set.map(({ path }) => path), ...remove],
     (text) => editYamlValues(text, { set, remove: isRemoved }).text,
   )
@@ -54,35 +54,43 @@ export function readConfigTree({ configFile }: Pick<HomeLayout, 'configFile'>): 
   return parseYaml(readConfigText(configFile), 'config.yaml').value
 }
 
-function editConfig(
-  { root, configFile }: ConfigFile,
-  paths: readonly YamlPath[],
-  edit: (text: string) => string,
-): void {
-  const before = readConfigText(configFile)
+function editConfig(home: ConfigFile, edit: (text: string) => string): void {
+  const before = readConfigText(home.configFile)
+  const after = edit(before)
+  if (after !== before) writeConfigText(home, after)
+}
+
+function editedText(before: string, paths: readonly YamlPath[], edit: (text: string) => string): string {
   const yaml = parseYaml(before, 'config.yaml')
   const [problem] = yaml.issues
   if (problem !== undefined) {
     throw new HermesError('config/unreadable', `config.yaml:${problem.line}:${problem.column}: ${problem.message}`)
   }
   const after = applyEdit(before, edit)
-  if (after === before) return
-  if (!isDeepStrictEqual(without(paths, yaml.value), without(paths, parseYaml(after, 'config.yaml').value))) {
+  if (
+    after !== before &&
+    !isDeepStrictEqual(without(paths, yaml.value), without(paths, parseYaml(after, 'config.yaml').value))
+  ) {
     const names = [...new Set(paths.map((path) => `\`${path.join('.')}\``))].join(' and ')
     throw new HermesError('config/unreadable', 'config.yaml cannot be edited without changing other values.', {
       hint: `Edit ${names} by hand.`,
     })
   }
+  return after
+}
+
+/** Throws `config/unwritable`. */
+export function writeConfigText({ root, configFile }: ConfigFile, text: string): void {
   try {
     ensureDirectory(root)
-    writeConfigText(configFile, after)
+    replaceConfigFile(configFile, text)
   } catch (error) {
     throw new HermesError('config/unwritable', `${configFile}: ${messageOf(error)}`, { cause: error })
   }
 }
 
 /** Writes the target of a symbolic link and keeps the link. Throws for a file that its owner has made read-only. */
-function writeConfigText(configFile: string, text: string): void {
+function replaceConfigFile(configFile: string, text: string): void {
   const stats = statSync(configFile, { throwIfNoEntry: false })
   if (stats === undefined) {
     if (lstatSync(configFile, { throwIfNoEntry: false }) !== undefined)
@@ -96,7 +104,8 @@ function writeConfigText(configFile: string, text: string): void {
   writeFileAtomic(realpathSync(configFile), text, stats.mode & 0o777)
 }
 
-function readConfigText(configFile: string): string {
+/** '' for a file that does not exist. Throws `config/unreadable`. */
+export function readConfigText(configFile: string): string {
   try {
     return readTextIfExists(configFile) ?? ''
   } catch (error) {

@@ -29,13 +29,14 @@ export function replaceDotenvList(path: string, name: string, items: readonly st
   }
 }
 
-/** Sets a variable, and creates the file, for its owner only. Throws `config/unreadable`. */
-export function setVariable(path: string, name: string, value: string): void {
-  const { text } = removeVariables(read(path), (known) => known === name)
+/** Sets a variable, or removes it, and creates the file, for its owner only. Throws `config/unreadable`. */
+export function setVariable(path: string, name: string, value: string | undefined): void {
+  const { text, removed } = removeVariables(read(path), (known) => known === name)
+  if (value === undefined && removed.length === 0) return
   const before = text === '' || text.endsWith('\n') ? text : `${text}\n`
   try {
     const mode = (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777
-    writeFileAtomic(path, `${before}${name}=${quoted(value)}\n`, mode)
+    writeFileAtomic(path, value === undefined ? text : `${before}${name}=${quoted(value)}\n`, mode)
   } catch (error) {
     throw new HermesError('config/unreadable', `${path}: ${messageOf(error)}`, { cause: error })
   }

@@ -65,6 +65,8 @@ export interface Config<Shape extends ConfigShape> {
   /** Keys of chat accounts without a value, because it is invalid or its variable is not set. */
   unusableSettings(): readonly UnusableSetting[]
   state(): ConfigState
+  /** What values mean, to judge a text before it is written. */
+  rules(): RunningRules<Shape>
   /** Calls the listener after each applied change. Returns a function that removes it. Errors of a listener are logged. */
   onChange(listener: ConfigListener<Shape>): () => void
   /** Reads the files. Invalid files change only `state`. Never throws. */
@@ -73,6 +75,13 @@ export interface Config<Shape extends ConfigShape> {
   watch(): void
   /** Stops watching. May be called twice. */
   stop(): void
+}
+
+export interface RunningRules<Shape extends ConfigShape> extends ConfigInput<Shape> {
+  /** Dotted paths that apply only after a restart. */
+  readonly restartPaths: readonly string[]
+  /** The values of the start. */
+  readonly valueAtStart: ConfigOf<Shape>
 }
 
 /** What the modules currently use. */
@@ -117,6 +126,11 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
     environment: () => running.loaded.environment,
     unusableSettings: () => running.loaded.unusable,
     state: () => running.state,
+    rules: () => ({
+      ...inputOf(options, running.loaded.environment),
+      restartPaths: options.restartPaths ?? [],
+      valueAtStart: running.valueAtStart,
+    }),
     onChange: (listener) => {
       running.listeners.add(listener)
       return () => {
@@ -199,7 +213,7 @@ function reloadFiles<Shape extends ConfigShape>(running: RunningConfig<Shape>): 
 }
 
 /** Dotted paths of changes that cannot be applied while the process runs. */
-function pathsThatNeedRestart(before: unknown, after: unknown, restartPaths: readonly string[]): string[] {
+export function pathsThatNeedRestart(before: unknown, after: unknown, restartPaths: readonly string[]): string[] {
   return changedPaths(before, after).filter((path) => restartPaths.some((restart) => overlaps(path, restart)))
 }
 

@@ -6,7 +6,8 @@ import type { z } from 'zod'
 import { parseJson } from '../lib/json.ts'
 import type { PathPart } from '../lib/yaml.ts'
 import type { Environment, EnvironmentOrigin } from './environment.ts'
-import { childType, type TextKind, textKindOf } from './schema-introspection.ts'
+import { childType, isWriteOnly, type TextKind, textKindOf } from './schema-introspection.ts'
+import { isSecretName } from './secrets.ts'
 import type { ConfigShape } from './section.ts'
 import { withValue } from './tree.ts'
 
@@ -58,6 +59,14 @@ export function typeAt(shapes: ConfigShape, path: readonly PathPart[]): z.ZodTyp
   let type = first !== undefined && Object.hasOwn(shapes, first) ? shapes[first] : undefined
   for (const part of rest) type = type === undefined ? undefined : childType(type, part)
   return type
+}
+
+/** Whether the value at this path, or one above it, is never shown: because of its name, or because its type says so. */
+export function isSecretPath(shapes: ConfigShape, path: readonly PathPart[]): boolean {
+  return path.some((part, index) => {
+    const type = typeAt(shapes, path.slice(0, index + 1))
+    return isSecretName(String(part)) || (type !== undefined && isWriteOnly(type))
+  })
 }
 
 export function textKindAt(shapes: ConfigShape, path: readonly PathPart[]): TextKind | undefined {

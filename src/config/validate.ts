@@ -5,9 +5,8 @@ import type { z } from 'zod'
 import { messageOf } from '../lib/errors.ts'
 import type { Redactor } from '../lib/redact.ts'
 import type { PathPart } from '../lib/yaml.ts'
-import { typeAt } from './overrides.ts'
-import { describeType, isWriteOnly } from './schema-introspection.ts'
-import { isSecretName } from './secrets.ts'
+import { isSecretPath, typeAt } from './overrides.ts'
+import { describeType } from './schema-introspection.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
 import { isTree, valueAt } from './tree.ts'
 
@@ -130,11 +129,7 @@ function describeFound(
   if (value === undefined || value === null) return 'nothing'
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
   if (typeof value === 'object') return 'keys with values'
-  const hidden = path.some((part, index) => {
-    const type = typeAt(shapes, path.slice(0, index + 1))
-    return isSecretName(String(part)) || (type !== undefined && isWriteOnly(type))
-  })
-  if (hidden || redaction.isHidden(path))
+  if (isSecretPath(shapes, path) || redaction.isHidden(path))
     return typeof value === 'string' ? 'a text (not shown, it is secret)' : `a ${typeof value} (not shown)`
   // Before truncation: a part of a secret would not be recognised.
   const text = redaction.redact(String(value))

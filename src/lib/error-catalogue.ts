@@ -26,6 +26,10 @@ export const errorCatalogue = {
     meaning: 'The configuration contains invalid values.',
     hint: 'Each line names the file, line and column. Correct the values and run `hermes config check`.',
   },
+  'config/changed': {
+    meaning: 'config.yaml was changed since it was read. Nothing was written.',
+    hint: 'Read the settings again, look at what changed, and repeat your change.',
+  },
   'config/no-model': {
     meaning: 'A model provider is configured, but a required setting is missing.',
     hint: 'Set `model` and the key of the provider (for example OPENAI_API_KEY) in config.yaml or .env.',

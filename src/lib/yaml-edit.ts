@@ -92,6 +92,34 @@ export function editYamlValues(
   return { text: print(document), removed }
 }
 
+/**
+ * Replaces values and comments in the text and leaves everything else as it is written. For texts that people only read. Throws if
+ * the text is not valid YAML.
+ * @param value returns what is shown in place of the value at a path; undefined leaves it
+ */
+export function maskYaml(
+  text: string,
+  value: (path: readonly string[]) => string | undefined,
+  comment: (text: string) => string,
+): string {
+  const masks: { readonly from: number; readonly to: number; readonly shown: string }[] = []
+  visit(parse(text), {
+    Scalar(key, { range }, ancestors) {
+      if (key === 'key' || range == null) return
+      const shown = value([...pathOf(ancestors), ...(typeof key === 'number' ? [String(key)] : [])])
+      if (shown !== undefined) masks.push({ from: range[0], to: range[1], shown })
+    },
+  })
+  let masked = ''
+  let end = 0
+  for (const { from, to, shown } of masks.sort((a, b) => a.from - b.from)) {
+    // A scalar in several lines ends with its line.
+    masked += text.slice(end, from) + shown + (text.slice(from, to).endsWith('\n') ? '\n' : '')
+    end = to
+  }
+  return (masked + text.slice(end)).replace(/(?<=^|\s)#.*$/gm, comment)
+}
+
 function dropComments(document: Document): void {
   const drop = (node: Document | Node) => {
     node.comment = null

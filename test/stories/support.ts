@@ -1,6 +1,7 @@
 /**
  * Helpers of the stories: model requests, database rows and JSON responses.
  */
+import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -101,5 +102,27 @@ export function isAlive(pid: number): boolean {
     return !state.startsWith('Z')
   } catch {
     return false
+  }
+}
+
+type Attempt = readonly [method: 'GET' | 'POST', path: string, body?: unknown]
+
+/** Without a token, with a wrong one, and from a page of another server, each route answers with nothing but the refusal. */
+export async function refuseStrangers(gateway: TestGateway, attempts: readonly Attempt[]): Promise<void> {
+  const { url } = gateway.current()
+  const token = gateway.current().token()
+  for (const [method, path, body] of attempts) {
+    const sent = body === undefined ? null : JSON.stringify(body)
+    const ask = async (headers: Readonly<Record<string, string>>) =>
+      (
+        await fetch(`${url}${path}`, {
+          method,
+          body: sent,
+          headers: { 'content-type': 'application/json', ...headers },
+        })
+      ).status
+    assert.equal(await ask({}), 401, path)
+    assert.equal(await ask({ authorization: 'Bearer wrong' }), 401, path)
+    assert.equal(await ask({ authorization: `Bearer ${token}`, origin: 'https://evil.example' }), 403, path)
   }
 }
