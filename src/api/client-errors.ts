@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { type ErrorCode, errorCatalogue } from '../lib/error-catalogue.ts'
 import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
+import type { ApiResponse } from './http-fetch.ts'
 
 const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string(), hint: z.string() }) })
 
@@ -14,7 +15,7 @@ export function toUnreachableError(error: unknown): HermesError {
 }
 
 /** The gateway's error, where the response body contains one. */
-export async function readErrorResponse(response: Response): Promise<HermesError> {
+export async function readErrorResponse(response: ApiResponse): Promise<HermesError> {
   const text = await response.text()
   try {
     const { code, message, hint } = errorSchema.parse(JSON.parse(text)).error

@@ -4,13 +4,24 @@
 import type { z } from 'zod'
 import { HermesError } from '../lib/errors.ts'
 import { readErrorResponse, toUnreachableError } from './client-errors.ts'
+import { type ApiFetch, type ApiResponse, httpFetch } from './http-fetch.ts'
 import type { ParamNames, RouteContract } from './route.ts'
 
 /** A gateway and its token. */
-export interface ApiAccess {
+interface ApiAddress {
   /** `http://127.0.0.1:8642` */
   readonly url: string
   readonly token: string
+}
+
+/** What calls routes. */
+export interface RouteAccess extends ApiAddress {
+  /** Default: `httpFetch`. */
+  readonly fetch?: ApiFetch | undefined
+}
+
+/** What calls routes, and reads answers while they come. */
+export interface ApiAccess extends ApiAddress {
   /** Default: that of Node. */
   readonly fetch?: typeof fetch | undefined
 }
@@ -44,21 +55,30 @@ export async function callRoute<
   Body extends z.ZodType | 'bytes',
   Answer extends z.ZodType,
 >(
-  access: ApiAccess,
+  access: RouteAccess,
   route: RouteContract<Path, Query, Body, Answer>,
   input: RouteInput<Path, Query, Body>,
 ): Promise<z.output<Answer>> {
-  const response = await openRoute(access, route, input)
-  return readAnswer(route.response, await response.json())
+  const { path, call } = requestOf(route, input)
+  const response = await send(access, access.fetch ?? httpFetch, path, call)
+  return readAnswer(route.response, JSON.parse(await response.text()))
 }
 
 /** Resolves with the response as it comes, for the content of a file. Rejects like `sendRequest`. */
 export async function openRoute<Path extends string, Query extends z.ZodType, Body extends z.ZodType | 'bytes'>(
   access: ApiAccess,
+  route: RouteContract<Path, Query, Body>,
+  input: RouteInput<Path, Query, Body>,
+): Promise<Response> {
+  const { path, call } = requestOf(route, input)
+  return await sendRequest(access, path, call)
+}
+
+function requestOf<Path extends string, Query extends z.ZodType, Body extends z.ZodType | 'bytes'>(
   { method, path }: RouteContract<Path, Query, Body>,
   { params, query, body, signal }: RouteInput<Path, Query, Body>,
-): Promise<Response> {
-  return await sendRequest(access, addressOf(path, { ...params }, { ...asObject(query) }), { method, body, signal })
+) {
+  return { path: addressOf(path, { ...params }, { ...asObject(query) }), call: { method, body, signal } }
 }
 
 /** Throws `cli/incompatible-response`. */
@@ -81,13 +101,21 @@ function addressOf(path: string, params: Readonly<Record<string, string>>, query
 
 /** Rejects `cli/no-daemon`, also when the time of the signal is over; the gateway's error; and when the signal aborts. */
 export async function sendRequest(access: ApiAccess, path: string, call: ApiCall = {}): Promise<Response> {
-  const { body, signal = null, method = body === undefined ? 'GET' : 'POST' } = call
+  return await send<Response>(access, access.fetch ?? fetch, path, call)
+}
+
+async function send<Answer extends ApiResponse>(
+  { url, token }: ApiAddress,
+  fetch: ApiFetch<Answer>,
+  path: string,
+  { body, signal, method = body === undefined ? 'GET' : 'POST' }: ApiCall,
+): Promise<Answer> {
   const type = body instanceof Blob ? 'application/octet-stream' : 'application/json'
-  const headers = { authorization: `Bearer ${access.token}`, 'content-type': type }
-  const sent = body instanceof Blob ? body : body === undefined ? null : JSON.stringify(body)
-  let response: Response
+  const headers = { authorization: `Bearer ${token}`, 'content-type': type }
+  const content = body instanceof Blob ? body : body === undefined ? null : JSON.stringify(body)
+  let response: Answer
   try {
-    response = await (access.fetch ?? fetch)(new URL(path, access.url), { method, headers, signal, body: sent })
+    response = await fetch(new URL(path, url), { method, headers, signal: signal ?? null, body: content })
   } catch (error) {
     if (error instanceof HermesError) throw error
     if (signal?.aborted === true && !isTimeout(signal.reason)) throw error

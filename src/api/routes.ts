@@ -4,6 +4,7 @@
 import type { Route } from './route.ts'
 import * as approvals from './routes/approvals.ts'
 import * as extensions from './routes/extensions.ts'
+import * as health from './routes/health.ts'
 import * as jobs from './routes/jobs.ts'
 import * as messages from './routes/messages.ts'
 import * as models from './routes/models.ts'
@@ -15,7 +16,7 @@ import * as uploads from './routes/uploads.ts'
 import * as workspaces from './routes/workspaces.ts'
 
 const modules = [
-  ...[operation, models, sessions, approvals, messages, workspaces, jobs, uploads, extensions, pairing],
+  ...[health, operation, models, sessions, approvals, messages, workspaces, jobs, uploads, extensions, pairing],
   ...[settings],
 ]
 

@@ -2,7 +2,7 @@
  * `hermes cron tick`: carries out the jobs that are due, in a gateway that runs only for that time.
  */
 import { setTimeout } from 'node:timers/promises'
-import { type ApiAccess, callRoute } from '../api/client.ts'
+import { callRoute, type RouteAccess } from '../api/client.ts'
 import { listJobs } from '../api/routes/jobs.ts'
 import { type Job, timeOf } from '../cron/job.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
@@ -24,7 +24,7 @@ const lookMs = 200
  */
 export async function cronTick(context: CliContext): Promise<void> {
   const { token, catalogue } = await readSettings(context)
-  const daemon = await findRunningDaemon({ home: context.home, token, fetch })
+  const daemon = await findRunningDaemon({ home: context.home, token })
   const display = createDisplay(context.output, context.environment)
   if (daemon !== undefined) return display.line('A gateway runs, and carries jobs out at their times.')
   const due = (await listStoredJobs(context)).filter((job) => isOpen(job, Date.now()))
@@ -59,6 +59,6 @@ function isOpen({ state, next_run_at }: Job, now: number): boolean {
   return state === 'running' || (next !== null && next <= now)
 }
 
-async function readJobs(gateway: ApiAccess): Promise<readonly Job[]> {
+async function readJobs(gateway: RouteAccess): Promise<readonly Job[]> {
   return parseJobs(await callRoute(gateway, listJobs, {}))
 }

@@ -138,7 +138,7 @@ async function findDaemonOrFailure(
   token: () => string,
 ): Promise<{ readonly daemon: Daemon | undefined; readonly failure?: CheckResult }> {
   try {
-    return { daemon: await findRunningDaemon({ home: context.home, token, fetch }) }
+    return { daemon: await findRunningDaemon({ home: context.home, token }) }
   } catch (error) {
     if (!isHermesError(error)) throw error
     return { daemon: undefined, failure: problemFromError('Gateway', error) }

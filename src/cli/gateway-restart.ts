@@ -16,7 +16,7 @@ const pollIntervalMs = 100
 /** Throws `cli/no-daemon` when no daemon is running, `cli/failed` when it is not ready in time. */
 export async function gatewayRestart(context: CliContext): Promise<void> {
   const settings = await readSettings(context)
-  const find = () => findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  const find = () => findRunningDaemon({ home: context.home, token: settings.token })
   const daemon = await find()
   if (daemon === undefined) throw new HermesError('cli/no-daemon')
   const requestedAt = Date.now()

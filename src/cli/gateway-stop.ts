@@ -16,7 +16,7 @@ const pollIntervalMs = 50
 /** Throws `cli/no-daemon` when no daemon is running, `cli/failed` when it does not exit in time. */
 export async function gatewayStop(context: CliContext): Promise<void> {
   const settings = await readSettings(context)
-  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token })
   if (daemon === undefined) throw new HermesError('cli/no-daemon')
   const { running } = daemon.report.turns
   await callRoute(daemon, shutDownGateway, {})

@@ -60,7 +60,7 @@ function createRemoteGateway(context: CliContext): McpGateway {
   let connection: Promise<{ readonly url: string; readonly token: string }> | undefined
   async function find() {
     const { token } = await readSettings(context)
-    const daemon = await findRunningDaemon({ home: context.home, token, fetch })
+    const daemon = await findRunningDaemon({ home: context.home, token })
     if (daemon === undefined) throw new HermesError('cli/no-daemon')
     return daemon
   }

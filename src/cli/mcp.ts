@@ -51,7 +51,7 @@ async function listServers(context: CliContext): Promise<readonly ListedServer[]
   const { mcp_servers: servers } = config.current()
   const known = new Map(readKnownServers(home.mcpCache, config.current()).map((entry) => [entry.server, entry]))
   const searchPath = config.environment().values['PATH']
-  const daemon = await findRunningDaemon({ home, token, fetch })
+  const daemon = await findRunningDaemon({ home, token })
   const said = [
     ...inspectServers(config.current(), { tokens: home.mcpTokens, searchPath }),
     ...(daemon?.report.degraded ?? []),

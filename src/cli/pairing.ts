@@ -152,7 +152,7 @@ async function run<Result>(
   if (Object.values(words).includes('')) throw new HermesError('cli/usage', 'Expected no empty argument.')
   const { home } = context
   const settings = await readSettings(context)
-  const daemon = await findRunningDaemon({ home, token: settings.token, fetch })
+  const daemon = await findRunningDaemon({ home, token: settings.token })
   if (daemon !== undefined) {
     warnVersionMismatch(context, daemon)
     return await inDaemon(daemon)

@@ -14,7 +14,7 @@ export async function pause(context: CliContext, words: readonly string[]): Prom
   const reason = words.join(' ').trim()
   const isOff = reason.toLowerCase() === 'off'
   const { token } = await readSettings(context)
-  const daemon = await findRunningDaemon({ home, token, fetch })
+  const daemon = await findRunningDaemon({ home, token })
   if (daemon !== undefined) await callRoute(daemon, pauseAgent, { body: isOff ? { off: true } : { reason } })
   else if (isOff) writePause(home.pauseFile, null)
   else writePause(home.pauseFile, { since: readPause(home.pauseFile)?.since ?? Date.now(), reason })

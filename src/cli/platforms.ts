@@ -22,7 +22,7 @@ export async function platformsManifest(context: CliContext, name: string, { jso
     throw new HermesError('cli/not-found', `No platform ${name} has settings to paste.`, {
       hint: 'Its how-to guide says how to connect it.',
     })
-  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token })
   const { quick_commands: quickCommands } = settings.config.current()
   const commands =
     daemon === undefined

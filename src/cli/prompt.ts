@@ -2,7 +2,7 @@
  * `hermes prompt show`: what a new conversation would be given, layer by layer.
  */
 import type { z } from 'zod'
-import { type ApiAccess, callRoute } from '../api/client.ts'
+import { callRoute, type RouteAccess } from '../api/client.ts'
 import { showPrompt } from '../api/routes/extensions.ts'
 import { toSingleLine, toVisibleLines } from '../lib/visible-text.ts'
 import type { CliContext } from './kit/context.ts'
@@ -28,7 +28,7 @@ export async function promptShow(
 async function readPreview(context: CliContext, platform: string): Promise<Preview> {
   const settings = await readSettings(context)
   assertPlatformExists(platform, settings)
-  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token })
   if (daemon !== undefined) {
     warnVersionMismatch(context, daemon)
     return await fetchPreview(daemon, platform)
@@ -46,7 +46,7 @@ async function readPreview(context: CliContext, platform: string): Promise<Previ
 /** The tools may have to be loaded first. */
 const timeoutMs = 60_000
 
-async function fetchPreview(gateway: ApiAccess, platform: string): Promise<Preview> {
+async function fetchPreview(gateway: RouteAccess, platform: string): Promise<Preview> {
   const { url, token } = gateway
   const input = { query: { platform }, signal: AbortSignal.timeout(timeoutMs) }
   return await callRoute({ url, token }, showPrompt, input)

@@ -41,7 +41,7 @@ export async function send(
 ): Promise<void> {
   const text = (await readMessage(context.input, words, file, media.length > 0)).replace(/\n+$/, '')
   const settings = await readSettings(context)
-  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token })
   if (daemon === undefined) throw new HermesError('cli/no-daemon')
   const body = {
     targets: targets

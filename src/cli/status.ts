@@ -23,7 +23,7 @@ type Field = readonly [name: string, value: Cell]
 /** Exit code 3 when no daemon is running. Throws what `findRunningDaemon` throws. */
 export async function status(context: CliContext, { json }: JsonOption): Promise<void> {
   const settings = await readSettings(context)
-  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token })
   const waiting = countDeadLetters(context.home)
   const access = readAccessReport(context)
   const display = createDisplay(context.output, context.environment)

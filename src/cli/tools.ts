@@ -41,7 +41,7 @@ interface KnownToolsets {
 /** Tools of plugins are known to a running gateway only. Throws what `findRunningDaemon` throws, and `home/unusable`. */
 async function loadToolsets(context: CliContext): Promise<KnownToolsets> {
   const settings = await readSettings(context)
-  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token })
   const unavailable = findUnavailableTools(context, settings)
   if (daemon === undefined) {
     const servers = readKnownServers(context.home.mcpCache, settings.config.current())

@@ -14,7 +14,7 @@ import { readSettings, type Settings } from './kit/settings.ts'
  */
 export async function webUrl(context: CliContext): Promise<void> {
   const settings = await readSettings(context)
-  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token })
   // In the fragment, which browsers do not send, so that it appears in no request and no log.
   const address = daemon === undefined ? expectedAddress(context, settings) : `${daemon.url}/#token=${daemon.token}`
   context.output.write(`${address}\n`)

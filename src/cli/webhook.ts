@@ -205,7 +205,7 @@ function readSubscriptions(context: CliContext): JsonObject {
 
 async function daemonUrl(context: CliContext): Promise<string | undefined> {
   const { token } = await readSettings(context)
-  return (await findRunningDaemon({ home: context.home, token, fetch }))?.url
+  return (await findRunningDaemon({ home: context.home, token }))?.url
 }
 
 function describe(name: string, source: string, route: JsonObject): string {

@@ -262,7 +262,7 @@ test('a response in an unknown format is reported as a daemon of another version
 
 test('a daemon that does not respond is reported with its process id', async (t) => {
   const home = await homeWithDaemonResponse(t, undefined)
-  const search = findRunningDaemon({ home, token: () => 'x'.repeat(20), fetch, timeoutMs: 50 })
+  const search = findRunningDaemon({ home, token: () => 'x'.repeat(20), timeoutMs: 50 })
   await assert.rejects(search, (error) => {
     assert.ok(isHermesError(error, 'cli/daemon-silent'))
     assert.match(error.message, new RegExp(`\\b${process.pid}\\b.* http://127`))

@@ -1,56 +1,16 @@
 /**
- * The state of the gateway, its dead letters, its pause and its stop.
+ * The dead letters of the gateway, its pause and its stop.
  */
 import { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { defineRoutes } from '../route.ts'
-import { okResponse, platformHealth } from '../shapes/common.ts'
+import { okResponse } from '../shapes/common.ts'
 import { traceResponse } from '../shapes/trace.ts'
 
 const route = defineRoutes('Operation')
 const accepted = { response: okResponse, status: 202 } as const
 const millis = z.number().describe('ms since 1970')
-const reasons = z.array(z.string())
-const stateAndReason = { state: z.string(), reason: z.string() }
-
-export const showStatus = defineRoutes('Health')('GET', '/api/status', {
-  summary: 'The state of the gateway.',
-  response: z.looseObject({
-    version: z.string(),
-    pid: z.int(),
-    home: z.string(),
-    url: z.string(),
-    status: z.enum(['starting', 'ready', 'draining']),
-    uptimeMs: z.number(),
-    model: z.string(),
-    provider: z.string(),
-    platforms: z.record(z.string(), platformHealth),
-    degraded: reasons,
-    pendingRestart: reasons,
-    turns: z.object({ running: z.int(), waiting: z.int() }),
-    // An older gateway may lack these.
-    background: z.array(z.looseObject({ id: z.string(), by: z.string(), ageMs: z.number() })).default([]),
-    hooks: z.array(z.looseObject({ name: z.string(), ...stateAndReason })).default([]),
-    plugins: z.array(z.looseObject({ id: z.string(), ...stateAndReason })).default([]),
-    daemons: z
-      .array(z.looseObject({ name: z.string(), owner: z.string(), restarts: z.number(), ...stateAndReason }))
-      .default([]),
-    homeChannels: z
-      .array(
-        z.looseObject({
-          target: z.looseObject({ platform: z.string(), account: z.string(), chatId: z.string() }),
-          name: z.string().optional(),
-          origin: z.string(),
-        }),
-      )
-      .default([]),
-  }),
-  async handle({ store, accountDirectory, lifecycle }) {
-    const { readHomeChannels } = await import('../../flows/delivery/home-channels.ts')
-    return { ...lifecycle.status(), homeChannels: await readHomeChannels({ store, accountDirectory }) }
-  },
-})
 
 const onRow = { body: z.object({ id: z.int().describe('The number of the row.') }), response: okResponse }
 const maxListRows = 200

@@ -1,10 +1,11 @@
 /**
  * Finds the running daemon of this home and calls its API. The pid file says where it listens; only a response to our token
- * proves that the process is this daemon.
+ * proves that the process is this daemon. What sends requests is loaded when a process lives.
  */
 import type { z } from 'zod'
-import { type ApiAccess, callRoute } from '../../api/client.ts'
-import { showStatus } from '../../api/routes/operation.ts'
+import type { RouteAccess } from '../../api/client.ts'
+import type { ApiFetch } from '../../api/http-fetch.ts'
+import type { showStatus } from '../../api/routes/health.ts'
 import { HermesError, isHermesError, messageOf, systemCode } from '../../lib/errors.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import { readDaemonAddress } from '../../lib/pid-file.ts'
@@ -13,7 +14,7 @@ import type { CliContext } from './context.ts'
 export type DaemonReport = z.output<typeof showStatus.response>
 
 /** Its address and token for `callRoute`, which throws the gateway's error, or `cli/no-daemon` when it has stopped meanwhile. */
-export interface Daemon extends ApiAccess {
+export interface Daemon extends RouteAccess {
   readonly pid: number
   /** Its current status. */
   readonly report: DaemonReport
@@ -23,7 +24,6 @@ export interface FindDaemonOptions {
   readonly home: HomeLayout
   /** Called only when there is a pid file. */
   readonly token: () => string
-  readonly fetch: typeof fetch
   readonly timeoutMs?: number
 }
 
@@ -40,7 +40,7 @@ export async function findRunningDaemon(options: FindDaemonOptions): Promise<Dae
   const pidFile = readPidFile(options.home)
   if (pidFile === undefined || !isProcessAlive(pidFile.pid)) return undefined
   const { pid, url } = pidFile
-  const access: ApiAccess = { url, token: options.token(), fetch: withTimeLimit(options, pidFile) }
+  const access = { url, token: options.token(), fetch: withTimeLimit(options, pidFile) }
   const report = await readReport(access)
   return report === undefined || report.pid !== pid ? undefined : { ...access, pid, report }
 }
@@ -48,10 +48,11 @@ export async function findRunningDaemon(options: FindDaemonOptions): Promise<Dae
 type PidFile = NonNullable<ReturnType<typeof readDaemonAddress>>
 
 /** A request without a signal of its own has a few seconds. */
-function withTimeLimit({ fetch: send, timeoutMs = requestTimeoutMs }: FindDaemonOptions, { pid, url }: PidFile) {
-  const limited: typeof fetch = async (input, init) => {
+function withTimeLimit({ timeoutMs = requestTimeoutMs }: FindDaemonOptions, { pid, url }: PidFile) {
+  const limited: ApiFetch = async (address, request) => {
+    const { httpFetch } = await import('../../api/http-fetch.ts')
     try {
-      return await send(input, { ...init, signal: init?.signal ?? AbortSignal.timeout(timeoutMs) })
+      return await httpFetch(address, { ...request, signal: request.signal ?? AbortSignal.timeout(timeoutMs) })
     } catch (error) {
       if (error instanceof Error && error.name === 'TimeoutError')
         throw new HermesError('cli/daemon-silent', `Process ${pid} does not respond at ${url}.`, { cause: error })
@@ -62,7 +63,11 @@ function withTimeLimit({ fetch: send, timeoutMs = requestTimeoutMs }: FindDaemon
 }
 
 /** `undefined` when no server listens at the address any more. */
-async function readReport(access: ApiAccess): Promise<DaemonReport | undefined> {
+async function readReport(access: RouteAccess): Promise<DaemonReport | undefined> {
+  const [{ callRoute }, { showStatus }] = await Promise.all([
+    import('../../api/client.ts'),
+    import('../../api/routes/health.ts'),
+  ])
   try {
     return await callRoute(access, showStatus, {})
   } catch (error) {

@@ -16,7 +16,7 @@ export async function openEndpoint(
   { platform }: { readonly platform: EmbeddedPlatform },
 ): Promise<Endpoint> {
   const settings = await readSettings(context)
-  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token })
   if (daemon === undefined) return { ...(await startEmbeddedGateway(context, platform)), isDaemon: false }
   warnVersionMismatch(context, daemon)
   const { url, token, report } = daemon

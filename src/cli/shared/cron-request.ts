@@ -18,7 +18,7 @@ export type CronRequest = z.input<typeof jobActionSchema>
 /** Undefined when no daemon runs. Throws the errors of the daemon. */
 export async function askDaemon(context: CliContext, request: CronRequest): Promise<readonly Job[] | undefined> {
   const { token } = await readSettings(context)
-  const daemon = await findRunningDaemon({ home: context.home, token, fetch })
+  const daemon = await findRunningDaemon({ home: context.home, token })
   return daemon === undefined ? undefined : parseJobs(await callRoute(daemon, changeJobs, { body: request }))
 }
 

@@ -25,7 +25,7 @@ export async function applyDeadLetterAction(
   { id, what = 'dead letter', inDaemon, transaction }: DeadLetterAction,
 ): Promise<'daemon' | 'home'> {
   const settings = await readSettings(context)
-  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token })
   if (daemon === undefined) {
     const { updateHomeStore } = await import('../kit/home-store.ts')
     if (!(await updateHomeStore(context.home, transaction, false))) throw createNotFoundError(what, id)

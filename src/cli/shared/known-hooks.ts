@@ -26,7 +26,7 @@ export async function loadKnownHooks(context: CliContext) {
   /** Removes the secrets of this home. */
   const redact = createRedactor({ secrets: settings.secrets.all })
   /** `undefined` when no daemon is running. */
-  const daemon = await findRunningDaemon({ home, token: settings.token, fetch })
+  const daemon = await findRunningDaemon({ home, token: settings.token })
   /** A registry with the hooks of this home, which the caller must stop. Its hooks cannot send messages. */
   const createRegistry = (log = silentLog) => {
     const context = { home, config: settings.config, clock: Date.now, log }

@@ -27,7 +27,7 @@ export interface KnownPlugins {
 /** Throws what `findRunningDaemon` throws, and `home/unusable`. */
 export async function loadKnownPlugins(context: CliContext): Promise<KnownPlugins> {
   const settings = await readSettings(context)
-  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token })
   if (daemon !== undefined) warnVersionMismatch(context, daemon)
   const plugins =
     daemon === undefined

@@ -67,7 +67,7 @@ export async function runHostileInputs({ only = '', progress }: HostileOptions):
     await daemon.ready
     const layout = createHomeLayout(home)
     const token = (await readFile(layout.tokenFile, 'utf8')).trim()
-    const found = await findRunningDaemon({ home: layout, token: () => token, fetch })
+    const found = await findRunningDaemon({ home: layout, token: () => token })
     if (found === undefined) throw new Error(`the gateway did not start: ${daemon.log()}`)
     const url = found.url
     prober = fork(fileURLToPath(new URL('./prober.ts', import.meta.url)), [url, String(daemon.pid)])

@@ -101,7 +101,7 @@ export async function createTestSystem(testPlatforms: readonly TestPlatform[]): 
   async function connectDaemon() {
     const layout = createHomeLayout(home)
     const token = () => readFileSync(layout.tokenFile, 'utf8').trim()
-    const found = await findRunningDaemon({ home: layout, token, fetch })
+    const found = await findRunningDaemon({ home: layout, token })
     if (found === undefined) throw new Error('the daemon does not answer')
     return found
   }
