@@ -76,6 +76,7 @@ export type {
   DiagnosticResult,
   FoundChat,
   GroupableFile,
+  Invitation,
   MessageLimits,
   NativeDrafts,
   PlatformAdapter,

@@ -1,14 +1,14 @@
 /**
  * The Discord adapter: connects one account of the platform and disconnects it.
  */
-import { definePlatform, type PlatformAdapter, type PlatformContext } from '#sdk'
+import { type DiagnosticContext, definePlatform, type PlatformAdapter, type PlatformContext } from '#sdk'
 import { createAccount } from './account.ts'
-import { createApi, retryAfterRateLimit } from './connection/api.ts'
+import { type Api, createApi, retryAfterRateLimit } from './connection/api.ts'
 import { registerCommands } from './connection/commands.ts'
 import { createGateway } from './connection/gateway.ts'
 import { closeRest, createRest } from './connection/rest.ts'
 import { type GatewayTiming, gatewayTiming } from './connection/timing.ts'
-import { diagnose } from './diagnose.ts'
+import { diagnose, invite } from './diagnose.ts'
 import { describeError } from './errors.ts'
 import { resolveAttachmentUrl } from './inbound/attachment-url.ts'
 import { createIngest } from './inbound/ingest.ts'
@@ -96,12 +96,15 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
 
 export default definePlatform({
   createAdapter: (context) => createAdapter(context),
-  async diagnose({ options: values }, signal) {
-    const rest = createRest(parseOptions(values))
-    try {
-      return await diagnose(createApi(rest), signal)
-    } finally {
-      closeRest(rest)
-    }
-  },
+  diagnose: ({ options }, signal) => withApi(options, (api) => diagnose(api, signal)),
+  invite: ({ options }, signal) => withApi(options, (api) => invite(api, signal)),
 })
+
+async function withApi<T>(values: DiagnosticContext['options'], ask: (api: Api) => Promise<T>): Promise<T> {
+  const rest = createRest(parseOptions(values))
+  try {
+    return await ask(createApi(rest))
+  } finally {
+    closeRest(rest)
+  }
+}

@@ -1,7 +1,7 @@
 /**
  * The checks of `hermes doctor`: token, message content intent, servers and session limit.
  */
-import type { DiagnosticResult } from '#sdk'
+import { type DiagnosticResult, HermesError, type Invitation } from '#sdk'
 import type { Api } from './connection/api.ts'
 import { describeError, isUnauthorised } from './errors.ts'
 import { asRecord, hasFlag, nonEmptyTextAt, numberAt, recordAt } from './inbound/payload.ts'
@@ -11,6 +11,23 @@ const messageContentFlag = 1 << 18
 const messageContentLimitedFlag = 1 << 19
 
 const developerPortal = 'the Developer Portal (discord.com/developers/applications)'
+const applicationsUrl = 'https://discord.com/developers/applications'
+
+/** What docs/how-to/connect-discord.md lists. */
+const permissions = '309237763136'
+
+/** Rejects when Discord does not answer, or not with an application. */
+export async function invite(api: Pick<Api, 'application'>, signal: AbortSignal): Promise<Invitation> {
+  const application = asRecord(await api.application(signal))
+  const id = nonEmptyTextAt(application, 'id')
+  if (id === undefined) throw new HermesError('platform/connect-failed', '(discord: the application has no id)')
+  const query = new URLSearchParams({ client_id: id, scope: 'bot applications.commands', permissions })
+  return {
+    name: nonEmptyTextAt(recordAt(application, 'bot'), 'username') ?? nonEmptyTextAt(application, 'name') ?? 'the bot',
+    url: `https://discord.com/oauth2/authorize?${query}`,
+    advice: 'Add the bot to a server of yours. Then find it in the list of members, and send it a direct message.',
+  }
+}
 
 /** Only reads from Discord. Never rejects. */
 export async function diagnose(
@@ -34,7 +51,7 @@ export async function diagnose(
       return [{ state: 'problem', text: `${describeError(error)}.`, advice }]
     }
     const advice = `Open ${developerPortal}, your application → Bot → Reset Token, and put the new one into DISCORD_BOT_TOKEN.`
-    return [{ state: 'problem', text: 'Discord does not accept the token.', advice }]
+    return [{ state: 'problem', text: 'Discord does not accept the token.', advice, link: applicationsUrl }]
   }
 }
 
@@ -42,10 +59,12 @@ function diagnoseIntent(application: Readonly<Record<string, unknown>>): Diagnos
   if (hasFlag(application, 'flags', messageContentFlag) || hasFlag(application, 'flags', messageContentLimitedFlag)) {
     return { state: 'ok', text: 'The bot may read messages (Message Content Intent).' }
   }
+  const id = nonEmptyTextAt(application, 'id')
   return {
     state: 'problem',
     text: 'The bot may not read messages: Message Content Intent is off, and Discord refuses the connection (4014).',
     advice: `Open ${developerPortal}, your application → Bot → Privileged Gateway Intents, and turn on Message Content Intent.`,
+    link: id === undefined ? applicationsUrl : `${applicationsUrl}/${id}/bot`,
   }
 }
 

@@ -10,7 +10,7 @@ import { createAppManifest } from './connection/app-manifest.ts'
 import { fetchIdentity } from './connection/identity.ts'
 import { createSocketConnection, type Envelope, type SocketConnection, SocketError } from './connection/socket.ts'
 import { createWebhookRoute } from './connection/webhook.ts'
-import { diagnose } from './diagnose.ts'
+import { diagnose, invite } from './diagnose.ts'
 import { toConnectError } from './errors.ts'
 import { resolveAttachmentUrl } from './inbound/attachment-url.ts'
 import { type CatchUp, createCatchUp } from './inbound/catch-up.ts'
@@ -151,4 +151,4 @@ async function handleEnvelope({ log }: PlatformContext, envelope: Envelope, inge
   }
 }
 
-export default definePlatform({ createAdapter, appManifest: createAppManifest, diagnose })
+export default definePlatform({ createAdapter, appManifest: createAppManifest, diagnose, invite })

@@ -2,7 +2,7 @@
  * Checks an account for `hermes doctor`: its tokens, its scopes and how events arrive. Changes nothing at Slack; the unused
  * socket URL of `apps.connections.open` expires.
  */
-import type { DiagnosticContext, DiagnosticResult } from '#sdk'
+import { type DiagnosticContext, type DiagnosticResult, HermesError, type Invitation } from '#sdk'
 import { type CallResult, createApi } from './connection/api.ts'
 import { requiredScopes } from './connection/scopes.ts'
 import { createSilentApiCall } from './connection/transport.ts'
@@ -20,6 +20,26 @@ export async function diagnose(context: DiagnosticContext, signal: AbortSignal):
     transport.mode === 'http' ? [diagnoseRoute(context)] : diagnoseSocket(options, transport.appToken, signal),
   ])
   return checks.flat()
+}
+
+/** Rejects when Slack does not accept the token. */
+export async function invite(
+  { options: values, account }: DiagnosticContext,
+  signal: AbortSignal,
+): Promise<Invitation> {
+  const options = parseOptions(values, account)
+  const result = await callOnce(options.botToken, options, 'auth.test', signal)
+  if (!result.ok) throw new HermesError('platform/connect-failed', `(slack: ${result.failure.error})`)
+  const { transport } = options
+  // The app token names the app.
+  const app = transport.mode === 'socket' ? /^xapp-\d+-(A[A-Z0-9]+)-/.exec(transport.appToken)?.[1] : undefined
+  const target = app === undefined ? { channel: textAt(result.data, 'user_id') ?? '' } : { app }
+  const query = new URLSearchParams({ team: textAt(result.data, 'team_id') ?? '', ...target })
+  return {
+    name: `@${textAt(result.data, 'user') ?? 'bot'}`,
+    url: `https://slack.com/app_redirect?${query}`,
+    advice: 'Open the app in Slack, choose Messages and say hello. In a channel: /invite the app, then mention it.',
+  }
 }
 
 async function callOnce(
@@ -43,6 +63,7 @@ async function diagnoseToken(options: SlackOptions, signal: AbortSignal): Promis
         advice: isInvalid
           ? `Open ${appSettingsUrl}, choose the app, OAuth & Permissions, and copy the Bot User OAuth Token (xoxb-…) into SLACK_BOT_TOKEN.`
           : 'Check the network of this machine and `api_url`; the token could not be checked.',
+        link: isInvalid ? appSettingsUrl : undefined,
       },
     ]
   }
@@ -64,6 +85,7 @@ function diagnoseScopes(data: JsonRecord): DiagnosticResult[] {
     state: isRequired ? 'problem' : 'note',
     text: `the scope ${scope} is missing: ${effectWithout}`,
     advice: `Open ${appSettingsUrl}, choose the app, OAuth & Permissions, Bot Token Scopes: add ${scope}, then press Reinstall to Workspace.`,
+    link: appSettingsUrl,
   }))
 }
 
@@ -93,6 +115,7 @@ async function diagnoseSocket(
       advice: isNetworkError
         ? 'Check the network of this machine, then run `hermes doctor` again.'
         : `Open ${appSettingsUrl}, choose the app: Socket Mode must be enabled, and Basic Information → App-Level Tokens must hold one with connections:write. Copy it (xapp-…) into SLACK_APP_TOKEN.`,
+      link: isNetworkError ? undefined : appSettingsUrl,
     },
   ]
 }

@@ -16,7 +16,7 @@ import { fetchIdentity } from './connection/identity.ts'
 import { createPolling, type Polling } from './connection/polling.ts'
 import { watchWebhook } from './connection/watchdog.ts'
 import { createWebhookRoute, deleteOwnWebhook, setWebhook } from './connection/webhook.ts'
-import { diagnose } from './diagnose.ts'
+import { diagnose, invite } from './diagnose.ts'
 import { ApiError, toConnectError } from './errors.ts'
 import { resolveAttachmentUrl } from './inbound/attachment-url.ts'
 import { createIngest, type Ingest } from './inbound/ingest.ts'
@@ -135,4 +135,5 @@ export default definePlatform({
     const parsed = parseOptions(options, account)
     return await diagnose(createApi(parsed), parsed, signal)
   },
+  invite: ({ account, options }, signal) => invite(createApi(parseOptions(options, account)), signal),
 })

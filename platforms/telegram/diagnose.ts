@@ -1,11 +1,19 @@
 /**
  * Checks an account for `hermes doctor`: the token, how messages arrive, and what the bot can read in groups.
  */
-import { type DiagnosticResult, isHermesError, messageOf } from '#sdk'
+import { type DiagnosticResult, type Invitation, isHermesError, messageOf } from '#sdk'
 import type { BotApi } from './connection/api.ts'
 import { type BotIdentity, fetchIdentity } from './connection/identity.ts'
 import { fetchWebhookInfo, isOwnWebhook, type WebhookInfo } from './connection/webhook.ts'
 import type { TelegramOptions } from './options.ts'
+
+const botFather = 'https://t.me/BotFather'
+
+/** Throws `platform/…`. */
+export async function invite(api: BotApi, signal: AbortSignal): Promise<Invitation> {
+  const { username } = await fetchIdentity(api, signal)
+  return { name: `@${username}`, url: `https://t.me/${username}`, advice: 'Open the chat, press Start and say hello.' }
+}
 
 /** Changes nothing at Telegram. Never throws. */
 export async function diagnose(
@@ -19,9 +27,11 @@ export async function diagnose(
     const name: DiagnosticResult = { state: 'ok', text: `The token belongs to @${me.username}.` }
     return [name, ...diagnoseDelivery(info, options), ...diagnoseGroups(me, options)]
   } catch (error) {
-    const advice = isHermesError(error, 'platform/unauthorised')
-      ? 'Ask @BotFather for the token (/mybots → API Token) and put it into .env as TELEGRAM_BOT_TOKEN.'
-      : `Check that this machine reaches ${options.apiRoot}, and try again.`
+    if (isHermesError(error, 'platform/unauthorised')) {
+      const advice = 'Ask @BotFather for the token (/mybots → API Token) and put it into .env as TELEGRAM_BOT_TOKEN.'
+      return [{ state: 'problem', text: messageOf(error), advice, link: botFather }]
+    }
+    const advice = `Check that this machine reaches ${options.apiRoot}, and try again.`
     return [{ state: 'problem', text: messageOf(error), advice }]
   }
 }
@@ -78,6 +88,7 @@ function diagnoseGroups(
       text: 'Privacy mode is on: in groups the bot receives only commands, mentions and replies to it.',
       advice:
         'Switch it off with @BotFather (/setprivacy), then remove the bot from the group and add it again; or make it an administrator there.',
+      link: botFather,
     })
   }
   if (needsAllMessages && !canJoinGroups) {
@@ -85,6 +96,7 @@ function diagnoseGroups(
       state: 'problem',
       text: 'The bot cannot be added to groups.',
       advice: 'Allow it with @BotFather (/setjoingroups).',
+      link: botFather,
     })
   }
   return results

@@ -12,12 +12,13 @@ import * as operation from './routes/operation.ts'
 import * as pairing from './routes/pairing.ts'
 import * as sessions from './routes/sessions.ts'
 import * as settings from './routes/settings.ts'
+import * as setup from './routes/setup.ts'
 import * as uploads from './routes/uploads.ts'
 import * as workspaces from './routes/workspaces.ts'
 
 const modules = [
   ...[health, operation, models, sessions, approvals, messages, workspaces, jobs, uploads, extensions, pairing],
-  ...[settings],
+  ...[settings, setup],
 ]
 
 /** The order in which `Allow` names the methods of a path. */

@@ -12,6 +12,7 @@ import type { EventFeed } from '../flows/events/event-feed.ts'
 import type { GatewayStatusReport } from '../flows/lifecycle/status.ts'
 import type { SessionServerConfig } from '../flows/mcp/session-servers.ts'
 import type { AgentModels } from '../flows/models/agent-models.ts'
+import type { PlatformSettings } from '../flows/platform/connect-platform.ts'
 import type { FileServices } from '../flows/platform/platform-files.ts'
 import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
 import type { PromptPreview } from '../flows/prompt/prompt-preview.ts'
@@ -40,6 +41,7 @@ export interface ApiServices extends Pick<Runtime, 'store' | 'home' | 'clock' | 
     /** Undefined while the account is not connected. */
     adapter(of: Pick<Target, 'platform' | 'account'>): PlatformAdapter | undefined
   }
+  readonly platformSettings: PlatformSettings
   readonly engine: Engine
   readonly outbox: Outbox
   readonly hooks: HookRegistry

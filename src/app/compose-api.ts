@@ -23,7 +23,7 @@ export interface ApiParts extends Pick<GatewayControl, 'status'> {
 }
 
 export function composeApi(context: AppContext, core: Core, parts: ApiParts): HttpRoute[] {
-  const { home, settings, store, accountDirectory, platforms, secrets, clock, log } = context
+  const { home, config, settings, store, accountDirectory, platforms, secrets, clock, log } = context
   const { agent, menu } = parts
   const services: ApiServices = {
     store,
@@ -42,6 +42,7 @@ export function composeApi(context: AppContext, core: Core, parts: ApiParts): Ht
     },
     accountDirectory,
     platforms,
+    platformSettings: { catalogue: platforms.catalogue, config },
     engine: core.engine,
     outbox: core.outbox,
     hooks: core.hooks,

@@ -58,21 +58,24 @@ export async function pairingApprove(
   context: CliContext,
   platform: string,
   code: string,
-  { json }: JsonOption,
+  { owner, json }: JsonOption & { readonly owner: boolean },
 ): Promise<void> {
   const name = platform.toLowerCase()
-  const body = { platform: name, code }
+  const role = owner ? 'owner' : 'member'
+  const body = { platform: name, code, role } as const
   const approved = await run<ApprovedPerson>(
     context,
     body,
     (daemon) => callRoute(daemon, approvePairing, { body }),
-    (admin) => admin.approve(name, code),
+    (admin) => admin.approve(name, code, role),
   )
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(approved)
   if (approved.problem !== undefined) context.errors.write(`hermes: ${toSingleLine(approved.problem)}\n`)
   const who = approved.user_name === '' ? approved.user_id : `${approved.user_name} (${approved.user_id})`
-  context.output.write(`Approved: ${toSingleLine(who)} has access on ${name}, as a member.\n`)
+  context.output.write(
+    `Approved: ${toSingleLine(who)} has access on ${name}, as ${approved.role === 'owner' ? 'an owner' : 'a member'}.\n`,
+  )
   if (approved.owners_named !== undefined)
     context.output.write(
       `Named as owners in roles.owners of config.yaml: ${approved.owners_named.map(toSingleLine).join(', ')}\n`,

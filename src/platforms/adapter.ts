@@ -207,7 +207,19 @@ export interface DiagnosticResult {
   /** For the owner; contains no secret. */
   readonly text: string
   /** The next step; always present for a problem. */
-  readonly advice?: string
+  readonly advice?: string | undefined
+  /** The page on which the next step is done. */
+  readonly link?: string | undefined
+}
+
+/** How people reach a bot. */
+export interface Invitation {
+  /** The name of the bot, as people know it: `@my_bot`. */
+  readonly name: string
+  /** The page that opens a chat with it, or adds it to a server or workspace. */
+  readonly url: string
+  /** What to do there, in one or two sentences. */
+  readonly advice: string
 }
 
 /** The default export of `platforms/<name>/adapter.ts`. */
@@ -218,6 +230,11 @@ export interface PlatformModule<Options = Readonly<Record<string, unknown>>> {
    * nothing on the platform. Without it, doctor only reports whether the account is configured.
    */
   diagnose?(account: DiagnosticContext<Options>, signal: AbortSignal): Promise<readonly DiagnosticResult[]>
+  /**
+   * How people reach the bot of an account, for those who connect it. Called once `diagnose` has found no problem; changes nothing
+   * on the platform, and may throw. Without it they find the bot themselves.
+   */
+  invite?(account: DiagnosticContext<Options>, signal: AbortSignal): Promise<Invitation>
   /** The settings of an app that a person pastes into the pages of the platform, as JSON. For `hermes platforms manifest`. */
   appManifest?(commands: readonly CommandEntry[]): unknown
 }

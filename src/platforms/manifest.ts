@@ -47,6 +47,21 @@ export interface PlatformManifest {
    * placeholder `role:<role id>`. The adapter has `heldRoles`.
    */
   readonly userRoles?: readonly string[] | undefined
+  readonly setup: PlatformSetup
+}
+
+/** What a person is asked for, on the page and by `hermes setup`. */
+export interface PlatformSetup {
+  /** Options of the types `string` and `number`; without any the platform is not offered. */
+  readonly fields: readonly string[]
+  /** What is done first on the pages of the platform. */
+  readonly steps: readonly SetupStep[]
+}
+
+export interface SetupStep {
+  readonly text: string
+  /** `{app_manifest}` in it stands for what `PlatformModule.appManifest` returns. */
+  readonly url?: string | undefined
 }
 
 interface EnvironmentVariable {
@@ -192,6 +207,26 @@ const manifestSchema = z.looseObject(
         error: 'expected a list of roles',
       })
       .default([]),
+    setup: z
+      .looseObject(
+        {
+          fields: z.array(textSchema, { error: 'expected a list of options' }).optional(),
+          steps: z
+            .array(
+              z.looseObject(
+                {
+                  text: textSchema,
+                  url: z.url({ protocol: /^https$/, error: 'expected an https address' }).optional(),
+                },
+                mappingError('text and url'),
+              ),
+              { error: 'expected a list of steps' },
+            )
+            .default([]),
+        },
+        mappingError('fields and steps'),
+      )
+      .default({ steps: [] }),
   },
   mappingError('the fields of a platform'),
 )
@@ -217,10 +252,19 @@ function crossFieldIssues(file: ManifestFile): ValueIssue[] {
   file.required.forEach((key, index) => {
     if (!known.has(key)) issues.push({ path: ['required', index], message: `expected ${options}` })
   })
+  file.setup.fields?.forEach((key, index) => {
+    if (!isTyped(file.config_schema[key]))
+      issues.push({ path: ['setup', 'fields', index], message: `expected ${options} of type string or number` })
+  })
   for (const [variable, { key }] of Object.entries(file.environment)) {
     if (!known.has(key)) issues.push({ path: ['environment', variable, 'key'], message: `expected ${options}` })
   }
   return issues
+}
+
+/** Whether a person can type the value. */
+function isTyped(option: Pick<OptionFile, 'type'> | undefined): boolean {
+  return option?.type === 'string' || option?.type === 'number'
 }
 
 function matchesType(option: Pick<OptionFile, 'type' | 'enum'>, value: unknown): boolean {
@@ -256,6 +300,10 @@ function toManifest(file: ManifestFile): PlatformManifest {
     ...(file.prompt_hint.trim() === '' ? {} : { promptHint: file.prompt_hint.trim() }),
     toolset: file.toolset,
     ...(file.user_roles.length === 0 ? {} : { userRoles: file.user_roles }),
+    setup: {
+      fields: file.setup.fields ?? (required.every((key) => isTyped(options[key])) ? required : []),
+      steps: file.setup.steps.map(({ text, url }) => ({ text, url })),
+    },
   }
 }
 

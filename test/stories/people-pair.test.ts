@@ -45,6 +45,7 @@ test('a stranger gets a code, and is served after an owner has approved it', asy
     platform: 'fake',
     user_id: 'stranger',
     user_name: 'stranger',
+    role: 'member',
     owners_named: ['fake:friend'],
   })
   await gateway.say('now?', { user: 'stranger', chat: 'his' })
@@ -69,6 +70,28 @@ test('a stranger gets a code, and is served after an owner has approved it', asy
   const requests = gateway.model.requestCount
   await gateway.say('and now?', { user: 'stranger', chat: 'his' })
   assert.equal(gateway.model.requestCount, requests)
+})
+
+test('a person who is approved as an owner is one, and those who were owners stay it', async (t) => {
+  const gateway = await startTestGateway(t, { config: friendsOnly })
+  await gateway.say('let me in', { user: 'boss', chat: 'his' })
+  const approved = await gateway.post('/api/pairing/approve', {
+    platform: 'fake',
+    code: await codeFor(gateway, 'his'),
+    role: 'owner',
+  })
+  assert.deepEqual(await approved.json(), {
+    platform: 'fake',
+    user_id: 'boss',
+    user_name: 'boss',
+    role: 'owner',
+    owners_named: ['fake:friend'],
+  })
+  for (const user of ['boss', 'friend']) {
+    await gateway.say('/whoami', { user, chat: user })
+    await gateway.waitForReply(/owner/, user)
+  }
+  assert.equal((await gateway.post('/api/pairing/approve', { platform: 'fake', code: 'x', role: 'god' })).status, 400)
 })
 
 for (const [mistake, text] of Object.entries({

@@ -7,6 +7,7 @@ import { okResponse } from '../shapes/common.ts'
 
 const route = defineRoutes('Pairing')
 const text = z.string().trim().min(1)
+const role = z.enum(['member', 'owner'])
 
 export const listPairing = route('GET', '/api/pairing', {
   summary: 'Lists people and their requests.',
@@ -21,15 +22,20 @@ export const listPairing = route('GET', '/api/pairing', {
 
 export const approvePairing = route('POST', '/api/pairing/approve', {
   summary: 'Gives a person access.',
-  body: z.object({ platform: text, code: text.describe('The code, or the id of a request.') }),
+  body: z.object({
+    platform: text,
+    code: text.describe('The code, or the id of a request.'),
+    role: role.default('member').describe('`owner` also names the person in `roles.owners`.'),
+  }),
   response: z.object({
     platform: z.string(),
     user_id: z.string(),
     user_name: z.string(),
+    role: role.default('member').describe('`member` also when an owner could not be named.'),
     problem: z.string().optional().describe('What has not worked.'),
     owners_named: z.array(z.string()).optional(),
   }),
-  handle: async ({ opened }, { body }) => (await opened.pairing()).approve(body.platform, body.code),
+  handle: async ({ opened }, { body }) => (await opened.pairing()).approve(body.platform, body.code, body.role),
 })
 
 export const revokePairing = route('POST', '/api/pairing/revoke', {

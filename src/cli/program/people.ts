@@ -60,6 +60,7 @@ export function addPairingCommands(root: Commands): void {
     'approve <platform> <code>',
     'pairingApprove',
     'give a person access, by the code that the person received or by the id of the request',
+    ['--owner', 'as an owner: also names the person in roles.owners', false],
     json,
   )
   pairing.add(

@@ -73,7 +73,7 @@ export function removeFromAllowLists(
 }
 
 /** Lists give `*`, commas, references to variables and white space at the ends a meaning. People may choose their ids. */
-function canBeListed(userId: string): boolean {
+export function canBeListed(userId: string): boolean {
   return userId === userId.trim() && !/^\*$|,|\$\{|\p{Cc}/u.test(userId)
 }
 

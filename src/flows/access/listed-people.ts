@@ -7,6 +7,7 @@ import type { HomeLayout } from '../../lib/home.ts'
 import type { PairedPeople } from '../../pairing/pairing.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
 import { isPlatformRole } from '../../platforms/config.ts'
+import { canBeListed } from './allow-list-files.ts'
 
 /** Whether a list in effect names the person on this platform. */
 export function isListed(accounts: readonly PlatformAccount[], platform: string, userId: string): boolean {
@@ -40,4 +41,18 @@ export function nameOwners(
     owners.map((add) => ({ path: ['roles', 'owners'], add })),
   )
   return owners
+}
+
+/** Writes a person into `roles.owners`. Throws `config/unreadable`, and an error for an id that the list would read as other people. */
+export function nameOwner(
+  home: Pick<HomeLayout, 'root' | 'configFile'>,
+  accounts: readonly PlatformAccount[],
+  platform: string,
+  userId: string,
+): void {
+  const isRole = accounts.some(
+    (account) => account.platform.name === platform && isPlatformRole(userId, account.platform),
+  )
+  if (isRole || !canBeListed(userId)) throw new Error('a list would read this id as other people.')
+  editConfigLists(home, [{ path: ['roles', 'owners'], add: `${platform}:${userId}` }])
 }

@@ -19,7 +19,7 @@ import { lockAfterLostLimits } from '../../pairing/pairing-limits.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
 import type { Runtime } from '../../store/runtime.ts'
 import { type AllowListFiles, addToAllowList, removeFromAllowLists } from './allow-list-files.ts'
-import { isListed, nameOwners } from './listed-people.ts'
+import { isListed, nameOwner, nameOwners } from './listed-people.ts'
 
 /** The lists of people who have access. */
 export interface AccessLists extends Pick<AllowListFiles, 'environment'> {
@@ -31,10 +31,14 @@ export interface AccessLists extends Pick<AllowListFiles, 'environment'> {
 
 type PairingRuntime = Pick<Runtime, 'home' | 'clock' | 'log'>
 
+/** What an approved person becomes. */
+export type PairedRole = 'member' | 'owner'
+
 export interface ApprovedPerson {
   readonly platform: string
   readonly user_id: string
   readonly user_name: string
+  readonly role: PairedRole
   /** What has not worked; absent if all has. */
   readonly problem?: string | undefined
   /** The people who were written into `roles.owners`, because the person would otherwise be taken for an owner; absent if none. */
@@ -44,8 +48,12 @@ export interface ApprovedPerson {
 export interface PairingAdmin {
   readonly pairing: Pairing
   list(): PairingList
-  /** Throws `pairing/rejected`, `pairing/not-paired`, `pairing/files-unusable`. @param code the code, or the id of a request */
-  approve(platform: string, code: string): ApprovedPerson
+  /**
+   * Throws `pairing/rejected`, `pairing/not-paired`, `pairing/files-unusable`.
+   * @param code the code, or the id of a request
+   * @param role `owner` also names the person in `roles.owners`
+   */
+  approve(platform: string, code: string, role?: PairedRole): ApprovedPerson
   /** Throws `pairing/not-paired`, `pairing/listed`, `pairing/files-unusable`, `config/unreadable`. */
   revoke(platform: string, userId: string): void
   /**
@@ -103,7 +111,7 @@ export function createPairingAdmin(runtime: PairingRuntime, lists: AccessLists):
   return {
     pairing,
     list: pairing.list,
-    approve(platform, code) {
+    approve(platform, code, role = 'member') {
       checkPlatformName(platform)
       const result = pairing.approve(platform, code)
       if (result.status === 'locked') {
@@ -128,8 +136,8 @@ export function createPairingAdmin(runtime: PairingRuntime, lists: AccessLists):
         )
       }
       const { userId, userName } = result
-      log.info({ event: 'pairing.approved', platform, user: userId }, 'a person was approved')
-      const listed = tryAddToList(platform, userId)
+      log.info({ event: 'pairing.approved', platform, user: userId, role }, 'a person was approved')
+      const listed = tryAddToLists(platform, userId, role)
       lists.onChange(pairing.people())
       return { platform, user_id: userId, user_name: userName, ...listed }
     },
@@ -169,19 +177,28 @@ export function createPairingAdmin(runtime: PairingRuntime, lists: AccessLists):
   }
 
   /** The person has access without it. */
-  function tryAddToList(platform: string, userId: string): Pick<ApprovedPerson, 'problem' | 'owners_named'> {
+  function tryAddToLists(
+    platform: string,
+    userId: string,
+    wanted: PairedRole,
+  ): Pick<ApprovedPerson, 'role' | 'problem' | 'owners_named'> {
+    let role: PairedRole = 'member'
     try {
-      const owners = nameOwners(home, lists.accounts(), pairing.people())
+      const accounts = lists.accounts()
+      const owners = nameOwners(home, accounts, pairing.people())
+      if (wanted === 'owner') nameOwner(home, accounts, platform, userId)
+      role = wanted
       if (owners.length > 0)
         log.info({ event: 'pairing.owners_named', owners }, 'the owners were named in roles.owners')
       addToAllowList(files, platform, userId)
-      return owners.length > 0 ? { owners_named: owners } : {}
+      return { role, ...(owners.length > 0 && { owners_named: owners }) }
     } catch (error) {
       log.warn(
         { event: 'pairing.list_not_edited', platform, err: error },
         `an approved person was not added to the allow list: ${messageOf(error)}`,
       )
-      return { problem: `The allow list was not changed: ${messageOf(error)}` }
+      const lost = role === wanted ? 'The allow list was not changed' : 'The person is a member, and no owner'
+      return { role, problem: `${lost}: ${messageOf(error)}` }
     }
   }
 }
