@@ -2,6 +2,7 @@
  * Exports the configuration as JSON Schema, for editors that complete and validate config.yaml. Loaded only by commands.
  */
 import { z } from 'zod'
+import { isSecretName } from './secrets.ts'
 import type { ConfigShape } from './section.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -13,6 +14,10 @@ export function configJsonSchema(shapes: ConfigShape): JsonSchema {
     io: 'input',
     // A value that code computes (a preprocess step) has no schema, so every value is allowed.
     unrepresentable: 'any',
+    override({ jsonSchema: { properties = {} } }) {
+      for (const [key, value] of Object.entries(properties))
+        if (isSecretName(key) && typeof value === 'object' && value.type === 'string') value.writeOnly = true
+    },
   })
   return {
     ...schema,

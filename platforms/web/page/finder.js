@@ -14,7 +14,10 @@ import { h, setText } from './dom.js'
  *
  * @type {readonly { title: string, find: (words: string, api: import('./api.js').Api) => Promise<readonly Find[]> }[]}
  */
-const sources = [{ title: 'Conversations', find: findConversations }]
+const sources = [
+  { title: 'Conversations', find: findConversations },
+  { title: 'Settings', find: async (words, api) => (await import('./dashboard/settings.js')).findSettings(words, api) },
+]
 
 /** A pause in typing after which the gateway is asked, ms. */
 const pauseMs = 120

@@ -26,4 +26,10 @@
 /** @type {readonly { name: string, title: string, about: string, load: () => Promise<ViewModule> }[]} */
 export const views = [
   { name: 'now', title: 'Now', about: 'What runs, what waits, and what needs you', load: () => import('./now.js') },
+  {
+    name: 'settings',
+    title: 'Settings',
+    about: 'config.yaml and .env of this gateway',
+    load: () => import('./settings.js'),
+  },
 ]
