@@ -5,18 +5,50 @@
 import type { TypedAnswer } from '../commands/session.ts'
 import type { ButtonPress } from '../message/change.ts'
 import type { SessionKey } from '../message/ids.ts'
+import type { Button } from '../message/outbound.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { PressResult } from '../platforms/context.ts'
 import type { Transaction } from '../store/query.ts'
 import type { QuestionsDeps } from './contract.ts'
 import { findQuestion, type StoredQuestion, waitingQuestions } from './queries.ts'
-import { type Approver, buttonsOf, type Choice, type Question } from './question.ts'
+import type { Approver, Choice, Question, QuestionKind } from './question.ts'
 import { answerQuestion, expireQuestion, removeButtons } from './resolve-question.ts'
 
 /** Limits a reason, and an answer in own words. */
 export const maxReasonChars = 4_000
 
 export const staleResult: PressResult = { status: 'stale', text: 'This question is no longer open.' }
+
+/** The contract's forms (§3.2): `sc:<choice>:<id>`, `appr:<id>:<choice>`, `cl:<id>:<index>`. */
+export function buttonsOf(id: string, { kind, choices }: Pick<Question, 'kind' | 'choices'>): Button[] {
+  // Without choices to press, the answer is a message.
+  const pressable = choices.some(({ answer }) => answer !== 'other') ? choices : []
+  return pressable.map(({ answer, label, style }, index) => ({
+    id: buttonId(id, kind, answer, index),
+    label,
+    style,
+    ...(answer === 'other' ? { isText: true as const } : {}),
+  }))
+}
+
+function buttonId(id: string, kind: QuestionKind, answer: string, index: number): string {
+  switch (kind) {
+    case 'slash-confirm':
+      return `sc:${answer}:${id}`
+    case 'approval':
+      return `appr:${id}:${answer}`
+    case 'clarify':
+      return `cl:${id}:${index}`
+  }
+}
+
+/** The question id of a button; undefined for other buttons. */
+export function parseQuestionId(buttonId: string): string | undefined {
+  const [kind, second, third, ...more] = buttonId.split(':')
+  if (more.length > 0) return undefined
+  if (kind === 'sc') return third
+  return kind === 'appr' || kind === 'cl' ? second : undefined
+}
 
 /** Answers the question `id` with the pressed button. */
 export function* applyPress(

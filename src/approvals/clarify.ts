@@ -9,8 +9,7 @@ import { shorten } from '../lib/visible-text.ts'
 import { mayBeAsked } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { enlist, type Transaction } from '../store/query.ts'
-import { openTurnOf } from './open-turn.ts'
-import { findQuestion, type StoredQuestion } from './queries.ts'
+import { findQuestion, openTurnOf, type StoredQuestion } from './queries.ts'
 import type { Choice, Question } from './question.ts'
 import type { AskingCalls } from './tool-approval.ts'
 
@@ -24,7 +23,7 @@ export interface AskingCall {
 export function createAskUser(deps: AskingCalls, call: AskingCall): AskUser {
   return async (question, signal) => {
     const id = questionIdOf(call, question)
-    const completion = deps.completionSignals.listen(id)
+    const answer = deps.questions.listen(id)
     let stopListening: (() => void) | undefined
     try {
       const state = await storeQuestion(deps, id, call, question)
@@ -32,11 +31,11 @@ export function createAskUser(deps: AskingCalls, call: AskingCall): AskUser {
       if (state.kind === 'resolved') return responseOf(question, state.question)
       deps.failpoint?.('clarify:waiting')
       stopListening = onAbort(deps.stopping, () => deps.abortTurn(state.sessionKey))
-      await deps.waitInTurn(state.sessionKey, () => completion.wait(signal), signal)
+      await deps.waitInTurn(state.sessionKey, () => answer.wait(signal), signal)
       return responseOf(question, await deps.store.run(() => findQuestion(id)))
     } finally {
       stopListening?.()
-      completion.release()
+      answer.release()
     }
   }
 }

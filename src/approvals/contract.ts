@@ -30,7 +30,7 @@ export interface QuestionsDeps extends Pick<Runtime, 'store' | 'clock' | 'log' |
   /** Notified after the commit; undefined without plugins. */
   readonly plugins?: ApprovalListener | undefined
   /** Called for each resolved question, after the commit. */
-  readonly onResolved?: (id: string) => void
+  readonly onResolved: (id: string) => void
 }
 
 /** Observers: they cannot delay or change an answer. */

@@ -1,6 +1,11 @@
 /**
- * The queries of questions and of grants (rules that need no further approval).
+ * The queries of questions, of the turns that ask them, and of grants (rules that need no further approval).
  */
+import { parseStoredEvent } from '../inbox/stored-event.ts'
+import { brand } from '../lib/ids.ts'
+import type { MessageEvent } from '../message/event.ts'
+import type { SessionKey } from '../message/ids.ts'
+import { findOpenTurn, sessionKeyOfOpenTurn } from '../sessions/turns.ts'
 import { deleteOldest, exec, pick, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { Database } from '../store/schema.ts'
 import type { Question } from './question.ts'
@@ -321,4 +326,17 @@ const sweepEnded = deleteOldest('questions', 'created_at', sql`state in ('answer
 /** Deletes at most `limit` resolved questions that were created before `olderThan` (ms). Returns the number. */
 export function* sweepQuestions(olderThan: number, limit: number): Transaction<number> {
   return (yield* rows(sweepEnded, { before: olderThan, limit })).length
+}
+
+export interface OpenTurn {
+  readonly event: MessageEvent
+  readonly sessionKey: SessionKey
+}
+
+/** The event and the session of an open turn; undefined outside of sessions. */
+export function* openTurnOf(turnId: string): Transaction<OpenTurn | undefined> {
+  const key = yield* sessionKeyOfOpenTurn(turnId)
+  const open = key === undefined ? undefined : yield* findOpenTurn(key)
+  if (key === undefined || open?.id !== turnId) return undefined
+  return { event: parseStoredEvent(open.payload), sessionKey: brand<SessionKey>(key) }
 }

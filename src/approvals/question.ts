@@ -69,34 +69,3 @@ export interface Effect {
   /** The session id with which the grants end; permanent if omitted. */
   readonly grantEndsWith?: string
 }
-
-/** The contract's forms (§3.2): `sc:<choice>:<id>`, `appr:<id>:<choice>`, `cl:<id>:<index>`. */
-export function buttonsOf(id: string, { kind, choices }: Pick<Question, 'kind' | 'choices'>): Button[] {
-  // Without choices to press, the answer is a message.
-  const pressable = choices.some(({ answer }) => answer !== 'other') ? choices : []
-  return pressable.map(({ answer, label, style }, index) => ({
-    id: buttonId(id, kind, answer, index),
-    label,
-    style,
-    ...(answer === 'other' ? { isText: true as const } : {}),
-  }))
-}
-
-function buttonId(id: string, kind: QuestionKind, answer: string, index: number): string {
-  switch (kind) {
-    case 'slash-confirm':
-      return `sc:${answer}:${id}`
-    case 'approval':
-      return `appr:${id}:${answer}`
-    case 'clarify':
-      return `cl:${id}:${index}`
-  }
-}
-
-/** The question id of a button; undefined for other buttons. */
-export function parseQuestionId(buttonId: string): string | undefined {
-  const [kind, second, third, ...more] = buttonId.split(':')
-  if (more.length > 0) return undefined
-  if (kind === 'sc') return third
-  return kind === 'appr' || kind === 'cl' ? second : undefined
-}

@@ -4,21 +4,28 @@
  */
 import type { TypedAnswers } from '../commands/session.ts'
 import { HermesError } from '../lib/errors.ts'
+import { raceAbort } from '../lib/timers.ts'
 import type { ButtonPress } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { targetOf } from '../message/source.ts'
 import type { PressResult } from '../platforms/context.ts'
 import { afterCommit, enlist, type Transaction, type TransactionPart } from '../store/query.ts'
-import { applyPress, applyTypedAnswer, staleResult, typedHints, whoMayAnswer } from './answers.ts'
+import {
+  applyPress,
+  applyTypedAnswer,
+  buttonsOf,
+  parseQuestionId,
+  staleResult,
+  typedHints,
+  whoMayAnswer,
+} from './answers.ts'
 import type { QuestionsDeps } from './contract.ts'
 import { createExpiryClock, createStaleApprovals, type ExpiryClock, type StaleApprovals } from './expiry.ts'
 import { applyPlainAnswer, isPlainAnswer } from './plain-answer.ts'
 import { insertQuestion, waitingQuestions } from './queries.ts'
-import { buttonsOf, parseQuestionId, type Question } from './question.ts'
+import type { Question } from './question.ts'
 import { approvalEventContext, approvalInfo, replyKeyOf, withdrawQuestion } from './resolve-question.ts'
-
-export type { QuestionsDeps }
 
 export interface Questions extends TypedAnswers {
   /**
@@ -30,6 +37,8 @@ export interface Questions extends TypedAnswers {
   press(press: ButtonPress): Promise<PressResult>
   /** Prepares an answer in plain words, see `isPlainAnswer`; the text is the reply. */
   answerPlain(sessionKey: SessionKey, event: MessageEvent): TransactionPart<string>
+  /** Listens at once for the end of a question, so that an answer before `wait` is not missed. The store then has the result. */
+  listen(id: string): QuestionListener
   /** The open questions by id. Empty most of the time. */
   readonly open: ReadonlyMap<string, OpenQuestion>
   /** Whether a turn of this session waits for an answer. */
@@ -48,6 +57,13 @@ export interface Questions extends TypedAnswers {
   readonly deps: QuestionsDeps
 }
 
+export interface QuestionListener {
+  /** Resolves once the question is resolved and stored; rejects with the signal's reason when that aborts first. */
+  wait(signal: AbortSignal): Promise<void>
+  /** Stops listening. May be called twice. */
+  release(): void
+}
+
 type OpenQuestion = Pick<Question, 'kind' | 'sessionKey' | 'source'>
 
 interface QuestionsState {
@@ -57,13 +73,14 @@ interface QuestionsState {
   readonly staleApprovals: StaleApprovals
 }
 
-export function createQuestions(given: QuestionsDeps): Questions {
+export function createQuestions(given: Omit<QuestionsDeps, 'onResolved'>): Questions {
   const open = new Map<string, OpenQuestion>()
+  const listeners = new Map<string, Set<() => void>>()
   const deps: QuestionsDeps = {
     ...given,
     onResolved(id) {
       open.delete(id)
-      given.onResolved?.(id)
+      for (const notify of listeners.get(id) ?? []) notify()
     },
   }
   const expiryClock = createExpiryClock(deps)
@@ -74,6 +91,17 @@ export function createQuestions(given: QuestionsDeps): Questions {
     press: (pressed) => press(deps, pressed),
     answerTyped: (sessionKey, answer) => rescheduling(state, (now) => applyTypedAnswer(deps, sessionKey, answer, now)),
     answerPlain: (sessionKey, event) => rescheduling(state, (now) => applyPlainAnswer(deps, sessionKey, event, now)),
+    listen(id) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const listening = listeners.get(id) ?? new Set()
+      listeners.set(id, listening.add(resolve))
+      return {
+        wait: (signal) => raceAbort(promise, signal),
+        release() {
+          if (listening.delete(resolve) && listening.size === 0 && listeners.get(id) === listening) listeners.delete(id)
+        },
+      }
+    },
     open,
     isAsking: (sessionKey) =>
       open.size > 0 && [...open.values()].some((question) => question.sessionKey === sessionKey),

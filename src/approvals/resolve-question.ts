@@ -6,7 +6,7 @@ import { acceptEvent } from '../inbox/queries.ts'
 import { serializeEvent } from '../inbox/stored-event.ts'
 import { type SessionSource, targetOf } from '../message/source.ts'
 import { toMarkdownLabel } from '../message/untrusted-text.ts'
-import { findButtonsMessageId } from '../outbox/buttons.ts'
+import { findButtonsMessageId } from '../outbox/queries.ts'
 import { afterCommit, enlist, type Transaction } from '../store/query.ts'
 import type { ApprovalChoice, ApprovalInfo, QuestionsDeps } from './contract.ts'
 import { grantInSession, grantUntilEnd, resolveQuestion, type StoredQuestion } from './queries.ts'
@@ -144,7 +144,7 @@ function publishResolved(deps: QuestionsDeps, question: StoredQuestion, state: F
     })
   const info = approvalInfo(question)
   if (info !== undefined) deps.plugins?.approvalResolved(info, approvalChoiceOf(state, answer), by)
-  deps.onResolved?.(question.id)
+  deps.onResolved(question.id)
 }
 
 /** Undefined for questions other than approvals. */

@@ -1,37 +1,40 @@
 /**
  * Asks a user whether a tool may run (contract §2.6, `pre_tool_call → approve`; §3.9, §4.10). The question belongs to the
- * turn, the call and the action: a turn that is resumed after a crash finds it, open or answered, and does not ask twice.
+ * turn, the call and the action: a turn that is resumed after a crash finds it, open or answered, and does not ask twice. No user is asked
+ * what the configuration decides: `approvals.mode`, `/yolo`, `command_allowlist`, and the modes of turns that no user follows.
  * Loaded with the first call that needs approval.
  */
+
 import { createHash } from 'node:crypto'
+import { isOnAllowlist } from '../agent/command-policy/policy.ts'
 import type { ApproveTool, ToolApprovalRequest } from '../agent/loop/tool-approval.ts'
+import type { ApprovalNeed } from '../agent/tools/tool.ts'
 import type { Accounts } from '../inbox/accounts.ts'
 import { onAbort } from '../lib/timers.ts'
-import type { MessageEvent } from '../message/event.ts'
+import type { Role } from '../message/authority.ts'
+import { hasWaitingUser, type MessageEvent, mayBeAsked } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
+import { commandLinePlatform } from '../message/source.ts'
 import { readSessionSettings } from '../sessions/session-state.ts'
 import { enlist, type Transaction } from '../store/query.ts'
 import type { Runtime } from '../store/runtime.ts'
-import type { CompletionSignals } from './completion-signals.ts'
 import type { ApprovalsConfig } from './config.ts'
-import type { Redact } from './format-tool-call.ts'
-import { type OpenTurn, openTurnOf } from './open-turn.ts'
 import {
   findQuestion,
   isGrantedInSession,
   isGrantedUntilEnd,
   isYolo,
+  type OpenTurn,
+  openTurnOf,
   revokeInSession,
   type StoredQuestion,
 } from './queries.ts'
 import type { Questions } from './questions.ts'
-import { settledByConfiguration } from './settled-approvals.ts'
-import { askedOf, deniedUnattended, questionFor, ruleOf, withoutChanges } from './tool-question.ts'
+import { askedOf, deniedUnattended, questionFor, type Redact, ruleOf, withoutChanges } from './tool-question.ts'
 
 /** How a tool call asks its user and waits for the answer. */
 export interface AskingCalls extends Pick<Runtime, 'store' | 'clock' | 'stopping' | 'failpoint'> {
-  readonly questions: Pick<Questions, 'ask'>
-  readonly completionSignals: Pick<CompletionSignals, 'listen'>
+  readonly questions: Pick<Questions, 'ask' | 'listen'>
   readonly settings: () => ApprovalsConfig
   /** Removes secrets from texts for users and plugins. */
   readonly redact: Redact
@@ -102,7 +105,7 @@ interface Outcome {
 
 async function decide(deps: ToolApprovalDeps, request: ToolApprovalRequest, signal: AbortSignal): Promise<Outcome> {
   const id = approvalIdOf(request)
-  const completion = deps.completionSignals.listen(id)
+  const answer = deps.questions.listen(id)
   let stopListening: (() => void) | undefined
   try {
     const state = await requestJudged(deps, id, request, signal)
@@ -110,7 +113,7 @@ async function decide(deps: ToolApprovalDeps, request: ToolApprovalRequest, sign
     if (state.kind === 'waiting') {
       deps.failpoint?.('approval:waiting')
       stopListening = onAbort(deps.stopping, () => deps.abortTurn(state.open.sessionKey))
-      await deps.waitInTurn(state.open.sessionKey, () => completion.wait(signal), signal)
+      await deps.waitInTurn(state.open.sessionKey, () => answer.wait(signal), signal)
     }
     const question = state.kind === 'waiting' ? await deps.store.run(() => findQuestion(id)) : state.question
     const decision = decisionOf(request, question)
@@ -118,7 +121,7 @@ async function decide(deps: ToolApprovalDeps, request: ToolApprovalRequest, sign
     return question?.answer === 'deny' ? { decision, open: state.open } : { decision }
   } finally {
     stopListening?.()
-    completion.release()
+    answer.release()
   }
 }
 
@@ -265,4 +268,55 @@ function decisionOf({ info }: ToolApprovalRequest, question: StoredQuestion | un
   return {
     deny: `A user refused to let ${toolName} run${why}. It was not run. Do not try to achieve the same in another way.`,
   }
+}
+
+interface ApprovalSituation {
+  readonly event: MessageEvent
+  /** The role of the person who caused the turn. */
+  readonly role: Role
+  /** `/yolo` of the conversation, or `HERMES_YOLO_MODE`. */
+  readonly yolo: boolean
+  /** A model has said a clear yes. */
+  readonly judged: boolean
+  /** The user has accepted changes of files: `workspace` those in the folder of the conversation, `everywhere` all but sensitive ones. */
+  readonly edits: string | undefined
+}
+
+/** Returns what a user must still allow, or `deny` where no user can be asked. */
+function settledByConfiguration(
+  { approvals, command_allowlist }: ApprovalsConfig,
+  needs: readonly ApprovalNeed[],
+  { event, role, yolo, judged, edits }: ApprovalSituation,
+): readonly ApprovalNeed[] | 'deny' {
+  const unattended = unattendedModeOf(event, approvals)
+  const isSettled = (need: ApprovalNeed): boolean => {
+    // What a plugin requires, what only an owner may allow, and a command that could not be checked are always asked.
+    if (need.source === 'plugin' || need.ownerOnly === true || need.remember === 'call') return false
+    if (approvals.mode === 'off' || judged || (yolo && role === 'owner')) return true
+    if (need.source === 'conversation' && isAccepted(need.ruleKey, edits)) return true
+    if (need.command !== undefined && isOnAllowlist(need.command, command_allowlist)) return true
+    // A tool is allowed by its name, whatever its arguments are.
+    if (need.command === undefined && need.shape !== undefined && command_allowlist.includes(need.shape)) return true
+    return unattended === 'approve'
+  }
+  const remaining = needs.filter((need) => !isSettled(need))
+  return remaining.length > 0 && unattended !== undefined ? 'deny' : remaining
+}
+
+function isAccepted(ruleKey: string, edits: string | undefined): boolean {
+  // The choice was taken back meanwhile.
+  if (edits === undefined) return true
+  return ruleKey === 'edit' ? edits !== 'ask' : ruleKey === 'edit-elsewhere' && edits === 'everywhere'
+}
+
+/** Undefined where a user follows the turn. */
+function unattendedModeOf(
+  event: MessageEvent,
+  { cron_mode, single_query_mode, unattended_mode }: ApprovalsConfig['approvals'],
+): 'deny' | 'approve' | undefined {
+  const { task, source } = event
+  if (task !== undefined) return task.route.startsWith('cron') ? cron_mode : unattended_mode
+  if (hasWaitingUser(event)) return undefined
+  const mode = source.platform === commandLinePlatform ? single_query_mode : unattended_mode
+  return mode === 'deny' && mayBeAsked(event) ? undefined : mode
 }

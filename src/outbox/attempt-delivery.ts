@@ -2,13 +2,13 @@
  * One attempt to deliver a row, and the state of the row that follows from it. Before a repeated attempt it finds out
  * whether an earlier one has reached the platform.
  */
+import { z } from 'zod'
 import { messageOf } from '../lib/errors.ts'
 import { backoffMs } from '../lib/timers.ts'
-import type { OutboundAttachment, OutboundMessage, SendResult } from '../message/outbound.ts'
+import type { Button, OutboundAttachment, OutboundMessage, SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { MessageLimits } from '../platforms/adapter.ts'
 import { afterLostAlbum } from './albums.ts'
-import { parseButtons } from './buttons.ts'
 import type { Sender } from './context.ts'
 import { lostDeliveryId } from './drafts.ts'
 import { callWithTimeout } from './platform-calls.ts'
@@ -220,4 +220,18 @@ export function toUnclaimedResult(row: OutboxRow): DeliveryResult {
 
 export function unchangedFields({ id, op, target, tries, due_at }: OutboxRow) {
   return { id, op, target, tries, due_at, platform_id: null }
+}
+
+const buttonsSchema = z.array(
+  z.object({
+    id: z.string(),
+    label: z.string(),
+    style: z.enum(['primary', 'danger']).exactOptional(),
+    isText: z.literal(true).exactOptional(),
+  }),
+)
+
+/** Throws when the column `buttons` of a row is damaged. */
+function parseButtons(json: string): readonly Button[] {
+  return buttonsSchema.parse(JSON.parse(json))
 }

@@ -348,3 +348,13 @@ const selectOpenAttachments = query((db, _: object) =>
 export function* findOpenAttachments(): Transaction<readonly string[]> {
   return (yield* rows(selectOpenAttachments, {})).map(({ attachment }) => attachment ?? '')
 }
+
+const selectPlatformId = query((db, p: KeyRange) =>
+  rowsUnder(db, p).select('platform_id').where('buttons', 'is not', null).where('platform_id', 'is not', null).limit(1),
+)
+
+/** The platform's id of the message that shows the buttons of a reply (`Reply.key`); `undefined` until it is sent. */
+export function* findButtonsMessageId(replyKey: string): Transaction<string | undefined> {
+  const delivered = yield* row(selectPlatformId, keysUnder(replyKey))
+  return delivered?.platform_id ?? undefined
+}

@@ -63,7 +63,7 @@ export type SessionSetting =
   | 'directory'
   /** The folder in which the conversation works, absolute, in place of `terminal.cwd` (flows/workspaces.ts). */
   | 'workspace'
-  /** The person who is asked before files are changed (approvals/settled-approvals.ts). Absent: no one. */
+  /** The person who is asked before files are changed (approvals/tool-approval.ts). Absent: no one. */
   | 'edits'
   /** Unlike the others no choice: the background commands whose end is to be reported, JSON (flows/command-reports.ts). */
   | 'commands'

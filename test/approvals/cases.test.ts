@@ -7,7 +7,6 @@ import { describe, type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import type { ToolApprovalRequest } from '../../src/agent/loop/tool-approval.ts'
 import type { ApprovalNeed } from '../../src/agent/tools/tool.ts'
-import { createCompletionSignals } from '../../src/approvals/completion-signals.ts'
 import { approvalsConfig } from '../../src/approvals/config.ts'
 import { isPlainAnswer } from '../../src/approvals/plain-answer.ts'
 import { grantUntilEnd, listGrants, revokeGrant, toggleYolo } from '../../src/approvals/queries.ts'
@@ -32,8 +31,7 @@ const removal: ApprovalNeed = {
   shape: 'rm -r build',
 }
 function open(t: TestContext, { approvals = {}, allowlist = [], owners = [], event = {}, ...more }: Situation) {
-  const completionSignals = createCompletionSignals()
-  const under = openQuestions(t, { onResolved: completionSignals.complete })
+  const under = openQuestions(t)
   under.openTurn(turnInfo.turnId, { ...message, ...event })
   for (const owner of owners) under.owners.add(owner)
   const settings = z.object(approvalsConfig).parse({ approvals, command_allowlist: allowlist })
@@ -42,7 +40,6 @@ function open(t: TestContext, { approvals = {}, allowlist = [], owners = [], eve
   const approve = createToolApproval({
     store: under.store,
     questions: under.questions,
-    completionSignals,
     clock: under.clock.now,
     log: silentLog,
     settings: () => settings,

@@ -3,8 +3,9 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
+import type { QuestionsDeps } from '../../src/approvals/contract.ts'
 import type { Question } from '../../src/approvals/question.ts'
-import { createQuestions, type QuestionsDeps } from '../../src/approvals/questions.ts'
+import { createQuestions } from '../../src/approvals/questions.ts'
 import { brand } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
@@ -49,7 +50,10 @@ export interface EnqueuedEvent {
   readonly key: string
 }
 
-export function openQuestions(t: TestContext, changes: Partial<QuestionsDeps> = {}) {
+/** What the gateway gives. */
+type GatewayDeps = Omit<QuestionsDeps, 'onResolved'>
+
+export function openQuestions(t: TestContext, changes: Partial<GatewayDeps> = {}) {
   const { store, path } = openStore(t)
   const clock = createManualClock()
   /** Replies whose transaction was committed. */
@@ -67,7 +71,7 @@ export function openQuestions(t: TestContext, changes: Partial<QuestionsDeps> = 
     },
     isShared: ({ chatId }) => shared.has(chatId),
   }
-  const deps: QuestionsDeps = {
+  const deps: GatewayDeps = {
     store,
     outbox: {
       prepare(reply) {

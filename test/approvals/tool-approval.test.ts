@@ -6,7 +6,6 @@ import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import type { ToolApprovalRequest } from '../../src/agent/loop/tool-approval.ts'
 import type { ApprovalNeed } from '../../src/agent/tools/tool.ts'
-import { createCompletionSignals } from '../../src/approvals/completion-signals.ts'
 import { approvalsConfig } from '../../src/approvals/config.ts'
 import { createToolApproval } from '../../src/approvals/tool-approval.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -20,8 +19,7 @@ const { signal } = new AbortController()
 const defaultApprovals = z.object(approvalsConfig).parse({})
 
 function asking(t: TestContext, event: MessageEvent | undefined = message) {
-  const completionSignals = createCompletionSignals()
-  const under = openQuestions(t, { onResolved: completionSignals.complete })
+  const under = openQuestions(t)
   if (event !== undefined) under.openTurn(turnInfo.turnId, event)
   const stop = new AbortController()
   const abortedTurns: SessionKey[] = []
@@ -29,7 +27,6 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
   const approve = createToolApproval({
     store: under.store,
     questions: under.questions,
-    completionSignals,
     clock: under.clock.now,
     log: silentLog,
     settings: () => defaultApprovals,

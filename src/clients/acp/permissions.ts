@@ -59,7 +59,7 @@ interface FileDiff {
   readonly text: string
 }
 
-/** The changes of files in a question (src/approvals/format-tool-call.ts). No line of a diff can end its block. */
+/** The changes of files in a question (src/approvals/tool-question.ts). No line of a diff can end its block. */
 function withoutDiffs(question: string): { readonly words: string; readonly diffs: readonly FileDiff[] } {
   const diffs: FileDiff[] = []
   const words = question.replace(/^```diff (.+)\n([\s\S]*?)\n```(?:\n\n)?/gm, (_, path: string, text: string) => {

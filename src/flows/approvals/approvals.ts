@@ -6,7 +6,6 @@ import type { ApproveTool } from '../../agent/loop/tool-approval.ts'
 import type { Auxiliary } from '../../agent/models/auxiliary.ts'
 import type { AskUser } from '../../agent/tools/clarify.ts'
 import type { AskingCall } from '../../approvals/clarify.ts'
-import { createCompletionSignals } from '../../approvals/completion-signals.ts'
 import type { ApprovalsConfig } from '../../approvals/config.ts'
 import type { ApprovalListener } from '../../approvals/contract.ts'
 import { createQuestions, type Questions } from '../../approvals/questions.ts'
@@ -64,7 +63,6 @@ export function createApprovals(gateway: ApprovalGateway, turns: AskingTurns): A
   const { store, accountDirectory, config, lifecycle, clock, log, settings, stopping, failpoint } = gateway
   const { outbox, engine, events, runningTurns, waitInTurn } = turns
   const yoloMode = isYoloMode(config.environment())
-  const completionSignals = createCompletionSignals()
   const questions = createQuestions({
     ...{ store, outbox, clock, sleep, log, newId: uuid7, failpoint },
     // The turn that asked goes on at the next start, and finds the answer.
@@ -76,10 +74,9 @@ export function createApprovals(gateway: ApprovalGateway, turns: AskingTurns): A
     showsButtons: (target) => gateway.platforms.adapter(target)?.showsButtons === true,
     commandPrefix: (platform) => accountDirectory.platform(platform)?.commandPrefix ?? '/',
     wake: (sessionKey) => engine.wake(sessionKey, 'control'),
-    onResolved: completionSignals.complete,
   })
   const asking: AskingCalls = {
-    ...{ store, clock, settings, stopping, failpoint, questions, completionSignals, waitInTurn },
+    ...{ store, clock, settings, stopping, failpoint, questions, waitInTurn },
     redact: gateway.secrets.redact,
     abortTurn: runningTurns.abort,
   }

@@ -2,8 +2,9 @@
  * A chat as people saw it: what was written and what was answered, from inbox and outbox together.
  * (The transcript is another thing: what the model saw.)
  */
+
+import { buttonsOf } from '../../approvals/answers.ts'
 import { findQuestion } from '../../approvals/queries.ts'
-import { buttonsOf } from '../../approvals/question.ts'
 import { listChatEvents } from '../../inbox/chat-history.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import type { ChatPosition, ChatRef } from '../../message/chat-range.ts'

@@ -176,7 +176,7 @@ async function runCommand(
   try {
     const refusal = await refusalOf(gateway.accountDirectory, typedCommand.definition, typedCommand.context)
     if (refusal !== undefined) return refusedResult(gateway, key, name, refusal)
-    if (!isConfirmed(event) && !route.runningTurns.isRunning(key))
+    if (!route.runningTurns.isRunning(key) && !isConfirmed(event))
       route.pluginRegistries.gatewayHooks.commandReceived(typedCommand.context)
     const decision = wereHooksNotified(event)
       ? { command: typedCommand, hooksNotified: true }
@@ -277,7 +277,7 @@ async function askConfirmation(
 const hooksNotifiedKey = 'told'
 
 function wereHooksNotified(event: MessageEvent): boolean {
-  return isConfirmed(event) && event.metadata?.[hooksNotifiedKey] !== undefined
+  return event.metadata?.[hooksNotifiedKey] !== undefined && isConfirmed(event)
 }
 
 function emitCommandEvent(
