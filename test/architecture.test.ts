@@ -383,10 +383,11 @@ const rules: Readonly<Record<string, { readonly pattern: RegExp; readonly except
   'no module holds state': {
     pattern:
       /^(?:export )?(?:let|var) |^(?:export )?const \w+(?:: (?!.*\breadonly\b)[^=\n]+)? = (?:new (?:Map|Set|WeakMap|WeakSet|AsyncLocalStorage)\b[^(\n]*\(\)|\[\]|\{\}|(?:lazy|createLruCache|createMemo)(?:<.*>)?\(.*)$/m,
-    // Programs of threads and of other processes are alone. The values of manifests are a file of the installation. Pages are
-    // read one after the other, because the limit of memory is that of the process. The others never change.
+    // Programs of threads and of other processes are alone. The values of manifests are a file of the installation, and the parser of
+    // Markdown is a package. Pages are read one after the other, because the limit of memory is that of the process. The others never
+    // change.
     except:
-      /-(?:thread|worker)\.ts$|^src\/(?:hosts\/node|agent\/sandbox\/inside)\/|^src\/lib\/manifest-yaml\.ts$|^src\/web\/read-page\.ts$|^src\/agent\/tools\/support\/run-command\.ts$|^src\/middleware\/call-run\.ts$|^platforms\/(?:telegram|slack)\/inbound\/payload\.ts$|^platforms\/web\/page\//,
+      /-(?:thread|worker)\.ts$|^src\/(?:hosts\/node|agent\/sandbox\/inside)\/|^src\/lib\/(?:manifest-yaml|markdown)\.ts$|^src\/web\/read-page\.ts$|^src\/middleware\/call-run\.ts$|^platforms\/(?:telegram|slack)\/inbound\/payload\.ts$|^platforms\/web\/page\//,
   },
   'nothing happens on import': {
     // A line that ends with `() {` begins a function of a shell script in a template.

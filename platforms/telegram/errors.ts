@@ -1,11 +1,9 @@
 /**
- * Maps failed calls of the Bot API to `ApiError` and `SendResult`. Errors of telegraf and fetch must not leave this
+ * Maps failed calls of the Bot API to `ApiError`. Errors of telegraf and fetch must not leave this
  * adapter, because their messages contain the URL of the call, and the URL contains the token.
  */
-import { HermesError, isConnectError, isRecord, messageOf, type SendResult, systemCode } from '#sdk'
+import { HermesError, isConnectError, isRecord, messageOf, systemCode } from '#sdk'
 import { asId, asNumber, asRecord, asText, type JsonRecord } from './inbound/payload.ts'
-
-type SendFailure = Extract<SendResult, { success: false }>
 
 export interface ApiErrorDetails {
   /** Telegram's error code; absent when there was no response. */
@@ -55,38 +53,6 @@ export function parseErrorResponse(response: JsonRecord, redact: (text: string) 
     notExecuted: code >= 400 && code < 500,
   })
 }
-
-/** Tells the outbox how to continue after a failed call. */
-export function toSendResult({ message: error, details }: ApiError): SendFailure {
-  const { code, retryAfterMs, notExecuted } = details
-  if (code === 401) return { success: false, problem: 'unauthorised', error }
-  if (code === 429) return { success: false, problem: 'rate-limited', error, retryAfterMs }
-  if (code !== undefined && code >= 400 && code < 500)
-    return { ...rejected(error), ...(chatGonePattern.test(error) ? { chatGone: true } : {}) }
-  return { success: false, problem: 'temporary', error, ...(notExecuted ? {} : { maybeSent: true }) }
-}
-
-export function rejected(error: string): SendFailure {
-  return { success: false, problem: 'rejected', error }
-}
-
-export async function catchApiError<Result>(work: () => Promise<Result>): Promise<Result | SendFailure> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof ApiError) return toSendResult(error)
-    throw error
-  }
-}
-
-/** The result of a call that is safe to repeat. */
-export function withoutMaybeSent(result: SendResult): SendResult {
-  return result.success ? result : { ...result, maybeSent: undefined }
-}
-
-/** Descriptions of a chat that takes no message at all. Others are about one message, one thread or one permission. */
-const chatGonePattern =
-  /chat not found|bot was (?:blocked|kicked)|user is deactivated|bot is not a member|bot can't initiate conversation|group chat was deleted|PEER_ID_INVALID/i
 
 /** Maps a failed call while connecting. Telegram responds with 404 to a token of an invalid form. */
 export function toConnectError(error: unknown): HermesError {

@@ -47,9 +47,10 @@ import { agentsCommand, backgroundCommand, cronCommand } from '../commands/built
 import type { BusyServices } from '../commands/busy.ts'
 import type { CheckpointServices } from '../commands/checkpoint.ts'
 import type { ConversationChoices } from '../commands/choices.ts'
-import { bindCommand, type CommandDefinition } from '../commands/command.ts'
+import type { CommandDefinition } from '../commands/command.ts'
 import type { GatewayAdmin, GatewayStatus, InstallationReport, StatusReport } from '../commands/gateway.ts'
 import type { CurrentModel, ModelConversation, ModelServices } from '../commands/model.ts'
+import { bindCommand } from '../commands/registry.ts'
 import type { StopControl } from '../commands/session.ts'
 import type { TaskServices } from '../commands/tasks.ts'
 import { lazy } from '../lib/cache.ts'
@@ -76,7 +77,7 @@ export interface CommandGateway {
   visibleSessions(): Promise<VisibleSessions>
 }
 
-/** @param gateway called when a command runs */
+/** @param gateway called when a command runs for the first time */
 export function builtInCommands(gateway: () => CommandGateway): readonly CommandDefinition[] {
   const admin = lazy(() => gatewayAdminOf(gateway()))
   const tasks = lazy(() => tasksOf(gateway()))

@@ -20,7 +20,7 @@ import { createSessionServices } from '../flows/sessions/session-services.ts'
 import { createBackgroundTasks } from '../flows/tasks/background-tasks.ts'
 import type { AgentEnvironments } from '../flows/tools/agent-services.ts'
 import { createTurnNotices } from '../flows/turn/turn-notices.ts'
-import { createTurnWait } from '../flows/turn/waiting.ts'
+import { createTurnWaits } from '../flows/turn/waiting.ts'
 import { createEventResults, createInbox, type Inbox } from '../inbox/inbox.ts'
 import { lazy } from '../lib/cache.ts'
 import { brand } from '../lib/ids.ts'
@@ -70,7 +70,7 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
   const decisionTimeoutMs = () => settings().hooks.command_timeout * 1_000
   const commandDecisions = createCommandDecisions(hooks, commands, runningTurns, decisionTimeoutMs)
   const { gatewayHooks, notifyMemory } = pluginRegistries
-  const waitInTurn = createTurnWait(store, engine)
+  const { waitInTurn, isPaused } = createTurnWaits(store, engine)
   const turnNotices = createTurnNotices(store, outbox, clock)
   const approvals = createApprovals(context, {
     waitInTurn,
@@ -143,6 +143,7 @@ export function composeCore(context: AppContext, commands: CommandRegistry, { au
     modelCalls,
     pairing,
     pause: createPauseControl(context, { engine, runningTurns, turnNotices }),
+    isTurnPaused: isPaused,
     pauseTurn: ({ sessionKey }, ms, signal) =>
       waitInTurn(brand<SessionKey>(sessionKey), () => sleep(ms, signal), signal),
     embeddedSessionKey: () => embeddedSession,

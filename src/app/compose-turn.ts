@@ -25,7 +25,7 @@ import type { Core } from './core.ts'
 
 export function composeTurnJournal(
   { settings, accountDirectory, store, lifecycle: { stopping }, secrets, clock, failpoint }: AppContext,
-  { outbox, engine, sessionServices, endRevokedMessage }: Core,
+  { outbox, engine, sessionServices, endRevokedMessage, isTurnPaused }: Core,
   { environments: { hasRunningCommand } }: AgentServices,
   preparation: () => Pick<MessagePreparation, 'prepareSteered'>,
 ): TurnJournal {
@@ -48,6 +48,7 @@ export function composeTurnJournal(
     isRevoked,
     endRevoked: endRevokedMessage,
     onProgress: engine.madeProgress,
+    isPaused: isTurnPaused,
     redact: secrets.redact,
     withhold: outbox.withhold,
     failpoint,

@@ -50,6 +50,8 @@ export interface Core {
   readonly turnInfoOf: TurnInfoFactory
   readonly turnNotices: TurnNotices
   readonly modelCalls: ModelCallMonitor
+  /** Whether the turn of a session waits, so that a crash does not count as its failed attempt. */
+  isTurnPaused(key: SessionKey): boolean
   /** Waits within a turn, which does not count as running meanwhile. */
   pauseTurn(turn: Pick<TurnInfo, 'sessionKey'>, ms: number, signal: AbortSignal): Promise<void>
   /** The session of a terminal with an embedded gateway. */

@@ -82,11 +82,6 @@ export function defineCommand<Port>(
   return { aliases: [], argsHint, queue: 'control', ...command }
 }
 
-/** @param port called each time that the command runs; it may load code, and rejects as the command does */
-export function bindCommand<Port>(command: Command<Port>, port: () => Port | Promise<Port>): CommandDefinition {
-  return { ...command, run: async (context) => command.run(context, await port()) }
-}
-
 /** A reply that changes nothing. */
 export function textReply(text: string): TransactionPart<string> {
   return {

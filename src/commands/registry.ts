@@ -1,8 +1,9 @@
 /**
  * The registered commands, by name and alias. Plugins may add commands but not replace one.
  */
+import { lazy } from '../lib/cache.ts'
 import { type MessageEvent, parseCommand } from '../message/event.ts'
-import type { CommandDefinition } from './command.ts'
+import type { Command, CommandDefinition } from './command.ts'
 import { findQuickCommand, listQuickCommands, type QuickCommandSource } from './quick-commands.ts'
 
 export interface CommandRegistry {
@@ -14,6 +15,12 @@ export interface CommandRegistry {
   list(): readonly CommandDefinition[]
   /** Adds a command at the end. The returned function removes it and returns whether it was registered. Throws when a name exists. */
   register(definition: CommandDefinition): () => boolean
+}
+
+/** @param open opens the port with the first run, and may load code. Where it rejects, the command does, and the next run tries again */
+export function bindCommand<Port>(command: Command<Port>, open: () => Port | Promise<Port>): CommandDefinition {
+  const port = lazy(open)
+  return { ...command, run: async (context) => command.run(context, await port()) }
 }
 
 /** @param builtIn they win over the commands of the operator, and those over the commands of plugins */

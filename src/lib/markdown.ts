@@ -2,6 +2,7 @@
  * Parses Markdown into tokens for renderers. `marked` is loaded for the first text, because it costs 35 ms and 5 MB.
  */
 import type { MarkedToken, Token } from 'marked'
+import { lazy } from './cache.ts'
 
 export type { MarkedToken } from 'marked'
 
@@ -14,16 +15,16 @@ export async function parseMarkdown(text: string): Promise<readonly MarkedToken[
 }
 
 /** `parseMarkdown` for a caller that cannot wait, such as the drawing of a terminal. */
-export async function loadMarkdownParser(): Promise<(text: string) => readonly MarkedToken[]> {
+export const loadMarkdownParser: () => Promise<(text: string) => readonly MarkedToken[]> = lazy(async () => {
   const { lexMarkdown } = await import('./markdown-lexer.ts')
-  return (text) => {
+  return (text: string): readonly MarkedToken[] => {
     try {
       return lexMarkdown(text).filter(isMarkedToken)
     } catch {
       return [{ type: 'paragraph', raw: text, text, tokens: [{ type: 'text', raw: text, text, escaped: false }] }]
     }
   }
-}
+})
 
 /** A formula in LaTeX, in a line or as a block. Its text must be shown unchanged, with its delimiters. */
 export function isMathToken(token: MarkedToken): boolean {

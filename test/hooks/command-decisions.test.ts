@@ -64,7 +64,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
     },
     turnResults: createEventResults(store),
     commands: { resolve: (name) => commands.find((one) => one.name === name) },
-    events: { emit: tell('told all:'), notifyListeners: tell('told within:') },
+    events: { emit: tell('told all:'), emitsMessageEvents: () => true, notifyListeners: tell('told within:') },
     commandDecisions: { decide: async () => scene.decision },
     pluginRegistries: { gatewayHooks: { commandReceived: () => undefined } },
     runningTurns: { isRunning: () => false },

@@ -99,7 +99,9 @@ export function contentOf(message: JsonRecord): MessageContent | undefined {
   const text = asText(message['text'])
   if (text === undefined) return nonTextContentOf(message)
   const entities = asRecords(message['entities'])
-  const formatted = entities.length === 0 ? { text, entities } : toMarkdown({ text, entities })
+  // Most messages with entities are commands, or mention the bot.
+  const isPlain = entities.every(({ type }) => type === 'bot_command' || type === 'mention')
+  const formatted = isPlain ? { text, entities } : toMarkdown({ text, entities })
   const messageType = formatted.text.trimStart().startsWith('/') ? 'command' : 'text'
   return { ...formatted, messageType, attachments: [] }
 }

@@ -4,11 +4,10 @@
  */
 import type { AlbumFile, AlbumResult, GroupableFile, OutboundAlbum } from '#sdk'
 import type { UploadedFile } from '../connection/api.ts'
-import { rejected } from '../errors.ts'
 import { asId, asRecord, type JsonRecord } from '../inbound/payload.ts'
 import { checkUploadSize, mediaMethodOf, openFile } from './media.ts'
 import { captionFields, maxCaptionChars, mediaFields, renderText } from './render.ts'
-import type { ChatCalls } from './text.ts'
+import { type ChatCalls, rejected } from './text.ts'
 
 /** Limit of Telegram. */
 export const maxAlbumFiles = 10

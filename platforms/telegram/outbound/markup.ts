@@ -2,9 +2,7 @@
  * Renders Markdown tokens as Telegram's HTML: few tags, no nested quotes, everything else escaped. The tags must be
  * balanced, because Telegram rejects a message that it cannot parse.
  */
-import type { MarkedToken } from '#sdk'
-import { escapeHtml, stripHtml } from './escape.ts'
-import { tableHtml } from './table.ts'
+import { formatTable, type MarkedToken, type TableStyle, tableHasLinks, tableWidth } from '#sdk'
 
 type InlineTokens = Extract<MarkedToken, { type: 'paragraph' }>['tokens']
 type TokenOf<Type extends MarkedToken['type']> = Extract<MarkedToken, { type: Type }>
@@ -205,4 +203,47 @@ function anchor(href: string, label: string): string {
   if (/^https?:\/\/\S/i.test(href)) return `<a href="${escapeHtml(href)}">${label}</a>`
   const address = href.replace(/^mailto:/i, '')
   return stripHtml(label) === address || address === '' ? label : `${label} (${escapeHtml(address)})`
+}
+
+/** The result is safe as text and as an attribute value. */
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+}
+
+const htmlEntities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' }
+
+/** The visible text of HTML that this adapter created. */
+export function stripHtml(html: string): string {
+  return html
+    .replace(/<[^>]*>/g, '')
+    .replace(/&(amp|lt|gt|quot);/g, (whole, name: string) => htmlEntities[name] ?? whole)
+}
+
+type Table = Extract<MarkedToken, { type: 'table' }>
+type Cell = Table['header'][number]
+
+/** Wider lines wrap on a phone. */
+const maxTableWidth = 40
+const tableStyle: TableStyle = { columnSeparator: ' | ', ruleCharacter: '-', ruleSeparator: '-+-' }
+
+/** A monospaced table if it is narrow enough and has no links, otherwise a group of lines for each row. */
+function tableHtml(table: Table, inlineHtml: (tokens: Cell['tokens']) => string): string {
+  const { header, rows, align } = table
+  const htmlRows = [header, ...rows].map((row) => row.map(({ tokens }) => inlineHtml(tokens).replaceAll('\n', ' ')))
+  const texts = htmlRows.map((row) => row.map(stripHtml))
+  if (tableHasLinks(table)) return tableAsList(htmlRows)
+  if (tableWidth(texts, tableStyle) > maxTableWidth) return tableAsList(htmlRows)
+  return `<pre>${escapeHtml(formatTable(texts, align, tableStyle).join('\n'))}</pre>`
+}
+
+/** One group of lines for each row, with the column names as labels. */
+function tableAsList([header = [], ...rows]: readonly (readonly string[])[]): string {
+  const groups = rows.map(([title = '', ...cells]) => {
+    const entries = cells.flatMap((cell, index) => {
+      const name = header[index + 1] ?? ''
+      return cell === '' ? [] : [`• ${name === '' ? '' : `${name}: `}${cell}`]
+    })
+    return [...(title === '' ? [] : [`<b>${title}</b>`]), ...entries].join('\n')
+  })
+  return groups.length === 0 ? header.join(' | ') : groups.join('\n\n')
 }

@@ -3,10 +3,10 @@
  * audio is sent as a document.
  */
 import { type GroupableFile, messageOf, type OutboundAttachment, type OutboundMessage, type SendResult } from '#sdk'
-import { ApiError, catchApiError } from '../errors.ts'
+import { ApiError } from '../errors.ts'
 import type { JsonRecord } from '../inbound/payload.ts'
 import { maxCaptionChars, mediaFields, type RenderedText, renderText } from './render.ts'
-import { type ChatCalls, sendText, sentResult } from './text.ts'
+import { type ChatCalls, catchApiError, sendText, sentResult } from './text.ts'
 import { voiceDuration } from './voice-duration.ts'
 
 /** Sends a file with its caption. A caption that is too long follows as a separate message. Throws `ApiError`. */

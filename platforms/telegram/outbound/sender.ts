@@ -3,11 +3,20 @@
  */
 import type { PlatformAdapter, SendResult, Target } from '#sdk'
 import type { TelegramAccount } from '../account.ts'
-import { ApiError, catchApiError, withoutMaybeSent } from '../errors.ts'
+import { ApiError } from '../errors.ts'
 import { albumGroupOf, maxAlbumFiles, sendAlbum } from './album.ts'
 import { sendFile } from './media.ts'
 import { deleteRequest, typingRequest } from './render.ts'
-import { type ChatCalls, createChatCalls, createNativeDrafts, editText, noSuchMessageResult, sendText } from './text.ts'
+import {
+  type ChatCalls,
+  catchApiError,
+  createChatCalls,
+  createNativeDrafts,
+  editText,
+  noSuchMessageResult,
+  sendText,
+  withoutMaybeSent,
+} from './text.ts'
 
 export type Sender = Required<Pick<PlatformAdapter, 'send' | 'albums' | 'edit' | 'remove' | 'typing' | 'nativeDrafts'>>
 

@@ -1,10 +1,11 @@
 /**
  * Sends texts, edits them, and shows them while they are written. When Telegram rejects the formatting, the text is sent once more
- * without it. All calls for a chat follow a group that was converted into a supergroup.
+ * without it. All calls for a chat follow a group that was converted into a supergroup, and what a failed one means for the outbox is
+ * decided here.
  */
 import { createLruCache, type OutboundMessage, type PlatformAdapter, type SendResult } from '#sdk'
 import type { BotApi, UploadedFile } from '../connection/api.ts'
-import { ApiError, catchApiError, rejected, withoutMaybeSent } from '../errors.ts'
+import { ApiError } from '../errors.ts'
 import { asId, asRecord, type JsonRecord } from '../inbound/payload.ts'
 import { type ApiRequest, draftRequest, editRequest, type RenderedText, renderText, sendRequest } from './render.ts'
 
@@ -43,6 +44,40 @@ export function createChatCalls(api: BotApi): ChatCalls {
     }
   }
 }
+
+type SendFailure = Extract<SendResult, { success: false }>
+
+/** Tells the outbox how to continue after a failed call. */
+export function toSendResult({ message: error, details }: ApiError): SendFailure {
+  const { code, retryAfterMs, notExecuted } = details
+  if (code === 401) return { success: false, problem: 'unauthorised', error }
+  if (code === 429) return { success: false, problem: 'rate-limited', error, retryAfterMs }
+  if (code !== undefined && code >= 400 && code < 500)
+    return { ...rejected(error), ...(chatGonePattern.test(error) ? { chatGone: true } : {}) }
+  return { success: false, problem: 'temporary', error, ...(notExecuted ? {} : { maybeSent: true }) }
+}
+
+export function rejected(error: string): SendFailure {
+  return { success: false, problem: 'rejected', error }
+}
+
+export async function catchApiError<Result>(work: () => Promise<Result>): Promise<Result | SendFailure> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ApiError) return toSendResult(error)
+    throw error
+  }
+}
+
+/** The result of a call that is safe to repeat. */
+export function withoutMaybeSent(result: SendResult): SendResult {
+  return result.success ? result : { ...result, maybeSent: undefined }
+}
+
+/** Descriptions of a chat that takes no message at all. Others are about one message, one thread or one permission. */
+const chatGonePattern =
+  /chat not found|bot was (?:blocked|kicked)|user is deactivated|bot is not a member|bot can't initiate conversation|group chat was deleted|PEER_ID_INVALID/i
 
 const emptyTextResult = rejected('Telegram accepts no message without text.')
 export const noSuchMessageResult = rejected('Telegram has no message with this id.')

@@ -20,8 +20,8 @@ interface CommandPolicyOptions {
   readonly home: string
   /** The home directory of the user, absolute. */
   readonly userHome: string
-  /** `approvals.deny`: patterns of commands that never run. Read for each command, so that a change applies at once. */
-  readonly deny?: () => readonly string[]
+  /** Patterns of commands that never run. Read for each command, so that a change applies at once. */
+  readonly settings?: () => { readonly approvals: { readonly deny: readonly string[] } }
 }
 
 interface EvaluationOptions {
@@ -43,11 +43,14 @@ const maxChars = 32 * 1024
 const maxWords = 2_000
 const maxSubstitutions = 2_000
 
+const noPatterns: readonly string[] = []
+
 const tooLarge = requireApproval('too-large', 'is too long to be checked')
 
-export function createCommandPolicy({ home, userHome, deny = () => [] }: CommandPolicyOptions): CommandPolicy {
+export function createCommandPolicy({ home, userHome, settings }: CommandPolicyOptions): CommandPolicy {
+  const denied = () => settings?.().approvals.deny ?? noPatterns
   const protectedPaths = createProtectedPaths(home, userHome)
-  const matchDenyList = createDenyList(deny)
+  const matchDenyList = createDenyList(denied)
   const lookupVariable = predefinedVariables(home, userHome)
   // A call is judged when it is admitted and again when it runs.
   let last: { readonly key: readonly unknown[]; readonly decision: PolicyDecision } | undefined
@@ -74,7 +77,7 @@ export function createCommandPolicy({ home, userHome, deny = () => [] }: Command
 
   return {
     evaluate(command, options = {}) {
-      const key = [command, options.cwd, options.interactive, options.limitsHermes, deny()]
+      const key = [command, options.cwd, options.interactive, options.limitsHermes, denied()]
       if (last?.key.every((part, index) => part === key[index])) return last.decision
       const decision = evaluate(command, options)
       last = { key, decision }

@@ -12,19 +12,19 @@ import { abandon } from '../../store/commit.ts'
 import type { TransactionPart } from '../../store/query.ts'
 import type { AgentHooks, ToolInfo, TurnInfo } from '../support/agent-hooks.ts'
 import { decodeArguments } from '../support/parse-arguments.ts'
-import { summarizeResult } from '../support/result-json.ts'
-import type { ApprovalNeed, CallingLoop, ToolContext } from '../tools/tool.ts'
-import type { AgentTools, PreparedToolCall } from './agent-tools.ts'
-import type { Journal, ProgressListener } from './journal.ts'
-import type { ApproveTool } from './tool-approval.ts'
 import {
   type ExecutedToolResult,
   failedResult,
   OutcomeUnknownError,
+  summarizeResult,
   ToolRejected,
   toExecutedResult,
   unknownOutcome,
-} from './tool-result.ts'
+} from '../support/result-json.ts'
+import type { ApprovalNeed, CallingLoop, ToolContext } from '../tools/tool.ts'
+import type { AgentTools, PreparedToolCall } from './agent-tools.ts'
+import type { Journal, ProgressListener } from './journal.ts'
+import type { ApproveTool } from './tool-approval.ts'
 
 export interface ToolCallDeps {
   readonly turn: TurnInfo

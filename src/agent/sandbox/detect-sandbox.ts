@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path'
 import { findProgram } from '../../lib/find-program.ts'
 import type { Logger } from '../../lib/log.ts'
 import { bubblewrapCommand } from './bubblewrap.ts'
-import { landlockCommand, withLandlockScopes } from './landlock.ts'
+import { landlockCommand, landlockScopes } from './landlock.ts'
 import {
   accessOf,
   currentView,
@@ -145,10 +145,10 @@ function createSandbox(kind: Kind, program: string, options: DetectSandboxOption
   const isRoot = process.getuid?.() === 0
   // A network of its own has abstract sockets of its own.
   const perl = kind === 'bwrap' && sharesNetwork && !isSetuid(program) ? findSystemProgram('perl', options) : undefined
+  const scopes = perl === undefined ? [] : landlockScopes(perl)
   const wrapWith = {
     bwrap(argv: readonly string[], more: WrapOptions) {
-      const command = bubblewrapCommand(currentView(view), { program, sharesNetwork, isRoot }, argv, more)
-      return perl === undefined ? command : withLandlockScopes(perl, command)
+      return [...scopes, ...bubblewrapCommand(currentView(view), { program, sharesNetwork, isRoot }, argv, more)]
     },
     seatbelt: (argv: readonly string[], more: WrapOptions) =>
       seatbeltCommand(currentView(view), { program, sharesNetwork, socketDirectory: options.binDirectory }, argv, more),

@@ -45,7 +45,7 @@ const devices = [
 const maxEntries = 2_000
 
 /**
- * Runs `argv` with the files of the view, with the scopes of `withLandlockScopes`, and without Unix sockets unless one is listed
+ * Runs `argv` with the files of the view, with `landlockScopes`, and without Unix sockets unless one is listed
  * itself: the kernel cannot tell them apart. `program` is Perl.
  */
 export function landlockCommand(
@@ -65,15 +65,16 @@ export function landlockCommand(
     ...exposed.map((path) => ruleFor(path, 'readOnly')),
   ].filter((rule) => rule !== undefined)
   const mayConnect = [...view.readOnly, ...view.writable].some((path) => findEntry(path)?.isSocket() === true)
-  return commandLine(program, 'files', mayConnect ? undefined : unixSocketFilter(process.arch), rules, argv)
+  const filter = mayConnect ? undefined : unixSocketFilter(process.arch)
+  return [...commandLine(program, 'files', filter, rules), ...argv]
 }
 
 /**
- * Runs `argv` without abstract Unix sockets of other programs, such as X11 and D-Bus, and without signals to their processes, where
- * the kernel can restrict them (Linux 6.12). `program` is Perl.
+ * What stands before a command line that is to run without abstract Unix sockets of other programs, such as X11 and D-Bus, and without
+ * signals to their processes, where the kernel can restrict them (Linux 6.12). `program` is Perl.
  */
-export function withLandlockScopes(program: string, argv: readonly string[]): readonly string[] {
-  return commandLine(program, 'none', undefined, [], argv)
+export function landlockScopes(program: string): readonly string[] {
+  return commandLine(program, 'none', undefined, [])
 }
 
 function commandLine(
@@ -81,10 +82,9 @@ function commandLine(
   kind: 'files' | 'none',
   filter: string | undefined,
   rules: readonly string[],
-  argv: readonly string[],
 ): readonly string[] {
   const [prctl, capget] = callNumbers[process.arch] ?? [0, 0]
-  return [program, script, `${prctl}`, `${capget}`, kind, filter ?? '-', ...rules, '--', ...argv]
+  return [program, script, `${prctl}`, `${capget}`, kind, filter ?? '-', ...rules, '--']
 }
 
 /** Readable all the same, such as skills in the home of the gateway. */

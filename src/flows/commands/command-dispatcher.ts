@@ -48,7 +48,7 @@ interface CommandRoute {
   readonly outbox: Outbox
   readonly turnResults: EventResults
   readonly commands: Pick<CommandRegistry, 'resolve'>
-  readonly events: Pick<GatewayEvents, 'emit' | 'notifyListeners'>
+  readonly events: Pick<GatewayEvents, 'emit' | 'emitsMessageEvents' | 'notifyListeners'>
   readonly commandDecisions: Pick<CommandDecisions, 'decide'>
   /** Plugins learn of a command before hooks decide about it, where no turn of the session runs. */
   readonly pluginRegistries: { readonly gatewayHooks: Pick<GatewayHooks, 'commandReceived'> }
@@ -170,7 +170,7 @@ async function runCommand(
   const typedCommand = resolveCommand(gateway, route, key, message, signal)
   if (typedCommand === undefined) return textReply('')
   const { name, rawCommand } = typedCommand.context
-  const emitEvent = () => emitCommandEvent(route.events.emit, gateway, event, typedCommand.context)
+  const emitEvent = () => emitCommandEvent(route.events, route.events.emit, event, typedCommand.context)
   let hooksNotified = false
   gateway.log.info({ event: 'command.started', session: key, command: name }, 'command started')
   try {
@@ -234,7 +234,7 @@ async function askHooks(
     : undefined
   const decision = await route.commandDecisions.decide(definition, { key, seq: message.seq }, eventContext)
   if (decision === undefined) return { command: typed, hooksNotified: false }
-  emitCommandEvent(route.events.notifyListeners, gateway, event, context)
+  emitCommandEvent(route.events, route.events.notifyListeners, event, context)
   switch (decision.kind) {
     case 'allow':
       return { command: typed, hooksNotified: true }
@@ -281,13 +281,12 @@ function wereHooksNotified(event: MessageEvent): boolean {
 }
 
 function emitCommandEvent(
+  { emitsMessageEvents }: CommandRoute['events'],
   emit: HookEventListener,
-  gateway: DispatchingGateway,
   event: MessageEvent,
   context: CommandContext,
 ): void {
-  if (gateway.accountDirectory.emitsEvents(event.source))
-    emit(`command:${context.name}`, commandEventContext(event, context))
+  if (emitsMessageEvents(event.source)) emit(`command:${context.name}`, commandEventContext(event, context))
 }
 
 function commandEventContext({ source }: MessageEvent, { name, args, rawCommand }: CommandContext) {

@@ -37,13 +37,13 @@ export function createSandboxSockets(settings: () => Pick<AgentConfig, 'terminal
         throw error
       }
     },
-    /** What the commands of a turn need to call `hermes`. Without a sandbox they find the complete one. */
-    async variablesOf({ seq, sessionKey, event, authority }: SandboxedTurn, sandbox: Sandbox | undefined) {
-      const directory = sandbox?.kind === 'none' ? undefined : sandbox?.binDirectory
+    /** What the commands of a turn need to call `hermes` in a sandbox. */
+    async variablesOf({ seq, sessionKey, event, authority }: SandboxedTurn, { kind, binDirectory }: Sandbox) {
+      const directory = kind === 'none' ? undefined : binDirectory
       if (turns === undefined || directory === undefined) return {}
       if (seq === undefined || sessionKey === undefined || event === undefined) return {}
       turnAccess ??= createTurnAccess(directory, turns, log)
-      return turnAccess.variablesOf({ seq, sessionKey, source: event.source, authority }, sandbox?.kind !== 'landlock')
+      return turnAccess.variablesOf({ seq, sessionKey, source: event.source, authority }, kind !== 'landlock')
     },
     async close() {
       await turnAccess?.close()

@@ -63,7 +63,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     readTodos: (json, earlier) => requireRuntime().readTodos(json, earlier),
   })
   const environments = createEnvironmentNotices(deps)
-  const cwd = () => workingDirectory(deps)
+  const cwd = createWorkingDirectory(deps)
   const models = createAgentModels(deps)
   const access = createToolAccess(deps, models, async (turn, name) => {
     const { all, resolve } = await openSessionTools(turn)
@@ -113,7 +113,11 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const toolContextFor = createToolContexts(deps, {
     resources,
     environmentUsed: environments.used,
-    turnVariables: async (turn) => sockets.variablesOf(turn, await sandbox.get()),
+    async turnVariables(turn) {
+      const opened = await sandbox.get()
+      // Without a sandbox commands find the complete `hermes`.
+      return opened?.binDirectory === undefined ? {} : sockets.variablesOf(turn, opened)
+    },
   })
 
   /** What the session is offered, before the role of a person takes any away. */
@@ -189,6 +193,12 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   }
 }
 
+/** The directory in which commands begin. It is worked out again when the configuration changes. */
+function createWorkingDirectory(deps: AgentServicesDeps): () => string {
+  const directory = createMemo<string>(1)
+  return () => directory([deps.settings(), deps.environment()], '', () => workingDirectory(deps))
+}
+
 /** Tells the people of the turn that uses an environment what they wait for. */
 function createEnvironmentNotices({ announceEnvironment, log }: AgentServicesDeps) {
   const turns = createLruCache<TurnElsewhere>(1_000)
@@ -250,7 +260,7 @@ function createSocketAccess({ settings, log, turnAccess }: AgentServicesDeps) {
   })
   return {
     openProxy: async (directory: string) => (await open()).openProxy(directory),
-    variablesOf: async (turn: CallingTurn, sandbox: Sandbox | undefined) => (await open()).variablesOf(turn, sandbox),
+    variablesOf: async (turn: CallingTurn, sandbox: Sandbox) => (await open()).variablesOf(turn, sandbox),
     close: async () => (await open.made())?.close(),
   }
 }

@@ -59,10 +59,10 @@ export async function openToolRuntime(deps: AgentServicesDeps, parts: ToolRuntim
   const { values } = environment()
   const isHere = terminal.backend === 'local' || terminal.backend === 'bwrap'
   const environments = isHere || terminal.backend === 'none' ? undefined : await openEnvironments(deps, parts)
-  const sandboxOf = (workspace?: string) => () =>
-    terminal.backend === 'bwrap' ? requireSandbox(() => parts.sandbox(workspace)) : parts.sandbox(workspace)
+  const openSandbox = terminal.backend === 'bwrap' ? requireSandbox(parts.sandbox) : parts.sandbox
+  const sandboxOf = (workspace?: string) => openSandbox.bind(undefined, workspace)
   const userHome = values['HOME'] ?? home.root
-  const commandPolicy = createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny })
+  const commandPolicy = createCommandPolicy({ home: home.root, userHome, settings: deps.settings })
   const fileGuardOf = (sandbox: () => Promise<Sandbox | undefined>) =>
     createFileGuard({
       home: home.root,
@@ -198,10 +198,12 @@ async function openEnvironments(
 }
 
 /** For `terminal.backend: bwrap`. Rejects with `environment/no-sandbox` instead of doing without. */
-async function requireSandbox(open: ToolRuntimeParts['sandbox']): Promise<Sandbox | undefined> {
-  const sandbox = await open()
-  if (sandbox?.kind === 'bwrap') return sandbox
-  throw new HermesError('environment/no-sandbox', sandbox?.reason ?? '')
+function requireSandbox(open: ToolRuntimeParts['sandbox']): ToolRuntimeParts['sandbox'] {
+  return async (workspace) => {
+    const sandbox = await open(workspace)
+    if (sandbox?.kind === 'bwrap') return sandbox
+    throw new HermesError('environment/no-sandbox', sandbox?.reason ?? '')
+  }
 }
 
 function toolsetsOff(memory: AgentConfig['memory']): readonly string[] {

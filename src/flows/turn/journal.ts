@@ -56,6 +56,8 @@ export interface TurnJournalDeps extends ClaimRules {
   readonly clock: () => number
   /** Called when a turn with failed attempts has stored its first progress. */
   onProgress(key: SessionKey): void
+  /** Whether the attempt of the running turn of a session is paused, because the turn waits. */
+  isPaused?(key: SessionKey): boolean
   /** Ends a message for which `isRevoked` is true. Rejects `store/...`. */
   endRevoked?(key: SessionKey, seq: number): Promise<void>
   /** A voice message is to be steered into a running turn, and is not transcribed yet. Must not throw. */
@@ -237,8 +239,8 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
           const now = clock()
           return store.run(function* () {
             yield* checkFence(turn.fence)
-            // The turn may wait in another call of the same batch.
-            yield* continueAttempt(turn.seq)
+            // The turn waits in another call of the same batch.
+            if (deps.isPaused?.(turn.sessionKey) === true) yield* continueAttempt(turn.seq)
             return yield* startToolCall(started, now)
           })
         },

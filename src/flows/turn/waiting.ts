@@ -20,7 +20,13 @@ interface SessionWaits {
   paused: number | undefined
 }
 
-export function createTurnWait(store: Store, engine: Pick<Engine, 'waitOutside'>): TurnWait {
+export interface TurnWaits {
+  readonly waitInTurn: TurnWait
+  /** Whether a wait of this session has paused the attempt of its turn. */
+  isPaused(key: SessionKey): boolean
+}
+
+export function createTurnWaits(store: Store, engine: Pick<Engine, 'waitOutside'>): TurnWaits {
   const waits = new Map<SessionKey, SessionWaits>()
 
   /** Pauses the attempt, unless the turn also works. */
@@ -46,15 +52,18 @@ export function createTurnWait(store: Store, engine: Pick<Engine, 'waitOutside'>
     if (paused !== undefined) await store.run(() => continueAttempt(paused))
   }
 
-  return (key, wait, signal) => {
-    const waitWithoutAttempt = async () => {
-      try {
-        await pause(key)
-        return await wait()
-      } finally {
-        await resume(key)
+  return {
+    waitInTurn(key, wait, signal) {
+      const waitWithoutAttempt = async () => {
+        try {
+          await pause(key)
+          return await wait()
+        } finally {
+          await resume(key)
+        }
       }
-    }
-    return engine.waitOutside(key, waitWithoutAttempt, signal)
+      return engine.waitOutside(key, waitWithoutAttempt, signal)
+    },
+    isPaused: (key) => waits.get(key)?.paused !== undefined,
   }
 }

@@ -9,7 +9,11 @@ import { createCommandPolicy } from '../../../src/agent/command-policy/policy.ts
 import { allowed, forbidden, needsApproval } from './commands.ts'
 
 const seed = 20_261_122
-const policy = createCommandPolicy({ home: '/home/me/.hermes', userHome: '/home/me', deny: () => ['denied *x*y*z*'] })
+const policy = createCommandPolicy({
+  home: '/home/me/.hermes',
+  userHome: '/home/me',
+  settings: () => ({ approvals: { deny: ['denied *x*y*z*'] } }),
+})
 const evaluate = (command: string) => policy.evaluate(command, { cwd: '/home/me/project' })
 const decisionOf = (command: string) => evaluate(command).decision
 

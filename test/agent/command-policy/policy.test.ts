@@ -62,7 +62,7 @@ test('the deny list of the user ignores case and applies to every command of a l
   const strict = createCommandPolicy({
     home: '/home/me/.hermes',
     userHome: '/home/me',
-    deny: () => ['git push --force*', 'terraform destroy', '/opt/tools/deploy *'],
+    settings: () => ({ approvals: { deny: ['git push --force*', 'terraform destroy', '/opt/tools/deploy *'] } }),
   })
   for (const command of [
     'git push --force origin main',
@@ -83,7 +83,7 @@ test('the deny list of the user ignores case and applies to every command of a l
 })
 
 test('a built-in rule is reported before the deny list', () => {
-  const strict = createCommandPolicy({ home: '/h', userHome: '/u', deny: () => ['*'] })
+  const strict = createCommandPolicy({ home: '/h', userHome: '/u', settings: () => ({ approvals: { deny: ['*'] } }) })
   const result = strict.evaluate('rm -rf /')
   assert.equal('rule' in result && result.rule, 'remove-vital')
   assert.equal(strict.evaluate('ls').decision, 'forbidden')

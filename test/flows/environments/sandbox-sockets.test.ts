@@ -52,7 +52,6 @@ test('only a command of a turn in the sandbox has a token: not a script of a job
   const { variablesOf } = openSockets(t)
   assert.deepEqual(Object.keys(await variablesOf(turn, sandboxOf(t, 'bwrap'))), ['HERMES_TURN_TOKEN'])
   assert.deepEqual(await variablesOf(turn, sandboxOf(t, 'none')), {})
-  assert.deepEqual(await variablesOf(turn, undefined), {})
   assert.deepEqual(await variablesOf({ authority }, sandboxOf(t, 'bwrap')), {})
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createTurnJournal } from '../../../src/flows/turn/journal.ts'
-import { createTurnWait } from '../../../src/flows/turn/waiting.ts'
+import { createTurnWaits } from '../../../src/flows/turn/waiting.ts'
 import { assessCrash, closeAllAttempts } from '../../../src/inbox/attempts.ts'
 import { acceptEvent } from '../../../src/inbox/queries.ts'
 import { brand } from '../../../src/lib/ids.ts'
@@ -20,8 +20,10 @@ async function turnInProgress(t: TestContext) {
   const event: MessageEvent = { source, text: 'hello', messageType: 'text', timestamp: 1 }
   const row = { sessionKey: key, lane: 'turn', kind: 'text', platform: 'chat', account: 'bot', chatId: 'c' } as const
   await store.run(() => acceptEvent({ ...row, payload: JSON.stringify(event) }, ['1'], 1))
+  const { waitInTurn: wait, isPaused } = createTurnWaits(store, { waitOutside: (_key, work) => work() })
   const deps = {
     store,
+    isPaused,
     clock: () => 1,
     isShared: () => false,
     authorityOf: () => ownerAuthority,
@@ -31,7 +33,6 @@ async function turnInProgress(t: TestContext) {
   const journal = createTurnJournal(deps)
   const claim = await journal.claim(key)
   assert.ok(claim?.kind === 'model')
-  const wait = createTurnWait(store, { waitOutside: (_key, work) => work() })
   return {
     store,
     writes: journal.journalOf(claim.turn),

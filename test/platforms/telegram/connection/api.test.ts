@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createBotApi, type TelegrafClient } from '../../../../platforms/telegram/connection/api.ts'
-import {
-  ApiError,
-  createTokenRedactor,
-  parseErrorResponse,
-  toApiError,
-  toSendResult,
-} from '../../../../platforms/telegram/errors.ts'
+import { ApiError, createTokenRedactor, parseErrorResponse, toApiError } from '../../../../platforms/telegram/errors.ts'
+import { toSendResult } from '../../../../platforms/telegram/outbound/text.ts'
 import { signal } from '../support.ts'
 
 const token = '123456:AAsecret_part-of-it'

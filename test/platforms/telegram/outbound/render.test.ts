@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { countMarkers } from '../../../../platforms/telegram/outbound/entities.ts'
-import { stripHtml } from '../../../../platforms/telegram/outbound/escape.ts'
+import { stripHtml } from '../../../../platforms/telegram/outbound/markup.ts'
 import {
+  countMarkers,
   deleteRequest,
   editRequest,
   renderText,

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { failedResult, toExecutedResult, unknownOutcome } from '../../../src/agent/loop/tool-result.ts'
+import { failedResult, toExecutedResult, unknownOutcome } from '../../../src/agent/support/result-json.ts'
 
 const asIs = (text: string) => text
 const resultOf = (value: unknown) => toExecutedResult(value, undefined, 1, asIs).result
