@@ -8,6 +8,7 @@ import * as health from './routes/health.ts'
 import * as jobs from './routes/jobs.ts'
 import * as messages from './routes/messages.ts'
 import * as models from './routes/models.ts'
+import * as now from './routes/now.ts'
 import * as operation from './routes/operation.ts'
 import * as pairing from './routes/pairing.ts'
 import * as sessions from './routes/sessions.ts'
@@ -18,7 +19,7 @@ import * as workspaces from './routes/workspaces.ts'
 
 const modules = [
   ...[health, operation, models, sessions, approvals, messages, workspaces, jobs, uploads, extensions, pairing],
-  ...[settings, setup],
+  ...[now, settings, setup],
 ]
 
 /** The order in which `Allow` names the methods of a path. */

@@ -8,6 +8,7 @@ import type { AccountDirectory } from '../flows/access/account-directory.ts'
 import type { PairingAdmin } from '../flows/access/pairing-admin.ts'
 import type { Cron } from '../flows/cron/cron.ts'
 import type { DeliveryConfig } from '../flows/delivery/config.ts'
+import type { ChangeFeed } from '../flows/events/change-feed.ts'
 import type { EventFeed } from '../flows/events/event-feed.ts'
 import type { GatewayStatusReport } from '../flows/lifecycle/status.ts'
 import type { SessionServerConfig } from '../flows/mcp/session-servers.ts'
@@ -95,10 +96,11 @@ export interface AgentOfApi {
 
 /** Services that are opened when they are first needed. */
 export interface OpenedServices {
+  changes(): Promise<ChangeFeed>
   cron(): Promise<Cron>
   events(): Promise<EventFeed>
   files(): Promise<FileServices>
   pairing(): Promise<PairingAdmin>
-  /** Runs `handlers/read-sessions-thread.ts`. */
+  /** Runs `handlers/reader-thread.ts`. */
   reader(): ReaderThread
 }

@@ -52,7 +52,21 @@ export function composeApi(context: AppContext, core: Core, parts: ApiParts): Ht
     menu,
     opened: openServices(context, core, parts),
   }
-  return apiRoutes.map((route) => serveRoute(route, services))
+  return apiRoutes.map((route) => announcing(serveRoute(route, services), core.events.changed))
+}
+
+/** What a client has changed is a change for the others. */
+function announcing(route: HttpRoute, changed: (topic: string) => void): HttpRoute {
+  if (route.method === 'GET') return route
+  const topic = route.path.split('/')[2] ?? ''
+  return {
+    ...route,
+    async handle(request) {
+      const answer = await route.handle(request)
+      if (answer.ok) changed(topic)
+      return answer
+    },
+  }
 }
 
 function lifecycleOf(context: AppContext, core: Core, { status, routes }: ApiParts): GatewayControl {
@@ -78,15 +92,31 @@ function lifecycleOf(context: AppContext, core: Core, { status, routes }: ApiPar
 
 /** Each is opened with the first request that needs it. */
 function openServices(
-  { store, lifecycle: { stopping }, clock, log }: AppContext,
+  { store, config, lifecycle: { stopping }, clock, log }: AppContext,
   { events, outbox, pairing }: Core,
-  { agent, files }: ApiParts,
+  { agent, files, status }: ApiParts,
 ): ApiServices['opened'] {
   return {
     cron: agent.cron.open,
     files,
     pairing: pairing.admin,
-    reader: lazy(() => createReaderThread(new URL('../api/handlers/read-sessions-thread.ts', import.meta.url))),
+    reader: lazy(() => createReaderThread(new URL('../api/handlers/reader-thread.ts', import.meta.url))),
+    changes: lazy(async () =>
+      (await import('../flows/events/change-feed.ts')).createChangeFeed(
+        {
+          observe: ({ changed, ...observer }) => {
+            const stops = [
+              events.observe({ ...observer, changed }),
+              log.observe(() => changed('logs')),
+              config.onChange(() => changed('config')),
+            ]
+            return () => stops.forEach((stop) => void stop())
+          },
+          warnings: () => JSON.stringify([status().degraded, status().pendingRestart, status().platforms]),
+        },
+        stopping,
+      ),
+    ),
     events: lazy(async () =>
       (await import('../flows/events/event-feed.ts')).createEventFeed(
         { store, events, withhold: outbox.withhold, clock, log },

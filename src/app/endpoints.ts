@@ -56,6 +56,7 @@ export function composeEndpoints(
     log,
     setAdapter: ({ platform, account }, adapter) =>
       accountDirectory.setAdapter({ platform: platform.name, account }, adapter),
+    onHealth: () => core.events.changed('platforms'),
     onConnected: (account) => core.outbox.platformConnected(account.platform.name, account.account),
   })
   void supervisor.initialConnectsDone().then(() => {

@@ -26,6 +26,27 @@ export const listUnfinishedEvents = query((db, p: { limit: number }) =>
     .limit(p.limit),
 )
 
+/** The newest first, those before a number. The condition is that of a partial index. */
+const pageOf = (condition: typeof deadCondition) =>
+  query((db, p: { before: number; limit: number }) =>
+    db
+      .selectFrom('inbox')
+      .select(['seq', 'session_key', 'platform', 'chat_id', 'state', 'tries', 'reason', 'payload', 'accepted_at'])
+      .where('seq', 'in', (inbox) => inbox.selectFrom('inbox').select('seq').where(condition))
+      .where('seq', '<', p.before)
+      .orderBy('seq', 'desc')
+      .limit(p.limit),
+  )
+
+export const pageOfDeadEvents = pageOf(deadCondition)
+export const pageOfOpenEvents = pageOf(openCondition)
+
+const countDead = query((db) => db.selectFrom('inbox').select(sql<number>`count(*)`.as('dead')).where(deadCondition))
+
+export function* countDeadEvents(): Transaction<number> {
+  return (yield* row(countDead, {}))?.dead ?? 0
+}
+
 const requeue = query((db, p: { seq: number; now: number }) =>
   db
     .updateTable('inbox')

@@ -39,6 +39,8 @@ export interface LogOptions {
 /** The root logger. `setLevel` also applies to its children. */
 export interface Log extends Logger {
   setLevel(level: LogLevel): void
+  /** Calls after each line, until the returned function is called. The listener may not throw, and may not log. */
+  observe(listener: () => void): () => void
   /** Closes the file. A later line opens it again, so that the last lines of a shutdown are kept. */
   close(): void
 }
@@ -69,6 +71,7 @@ export function createLog(options: LogOptions): Log {
   // Without a listener a closed terminal or pipe would end the process.
   stream?.on?.('error', streamSink.countLost)
   let level = options.level
+  const listeners = new Set<() => void>()
 
   const root = pino(
     {
@@ -83,6 +86,7 @@ export function createLog(options: LogOptions): Log {
         const clean = redactLine(line, redactor, ownLine)
         fileSink.write(clean)
         streamSink.write(clean)
+        for (const listener of listeners) listener()
       },
     },
   )
@@ -103,6 +107,10 @@ export function createLog(options: LogOptions): Log {
     ...loggerOver(root),
     setLevel: (next) => {
       level = next
+    },
+    observe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
     },
     close: () => {
       try {

@@ -57,6 +57,11 @@ const columns = [
 const directory = sql<string | null>`(select json_extract(settings, '$.workspace') from session_settings w
   where w.session_key = s.session_key)`
 
+/** When a conversation of each platform was used last. */
+export const lastUseOfPlatforms = query((db) =>
+  db.selectFrom('sessions').select(['platform', sql<number>`max(updated_at)`.as('at')]).groupBy('platform'),
+)
+
 type ListParams = {
   readonly at: number
   readonly id: string

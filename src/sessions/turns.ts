@@ -8,6 +8,28 @@ import type { TurnState } from '../store/schema.ts'
 // Literal, because SQLite uses a partial index only when the query repeats its condition verbatim.
 const isOpen = sql<boolean>`turns.state in ('running', 'waiting')`
 
+/** The open turns of all conversations, the oldest first, with the tool that each one runs now. */
+export const listOpenTurns = query((db, p: { limit: number }) =>
+  db
+    .selectFrom('turns')
+    .leftJoin('sessions', 'sessions.id', 'turns.session_id')
+    .select(['turns.id', 'turns.session_key', 'turns.session_id', 'turns.state', 'turns.origin', 'turns.model'])
+    .select(['turns.started_at', 'turns.stop_requested', 'turns.outage_since', 'sessions.title'])
+    .select((turn) =>
+      turn
+        .selectFrom('tool_calls')
+        .select('name')
+        .whereRef('turn_id', '=', 'turns.id')
+        .where('state', '=', 'started')
+        .orderBy('started_at', 'desc')
+        .limit(1)
+        .as('tool'),
+    )
+    .where(isOpen)
+    .orderBy('turns.started_at')
+    .limit(p.limit),
+)
+
 const insertTurn = query(
   (
     db,

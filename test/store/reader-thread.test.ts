@@ -77,6 +77,6 @@ test('a read that SQLite refuses keeps its error code', async (t) => {
   writeFileSync(damaged, 'x'.repeat(4_096))
   const lists = createVisibleSessions(damaged).list({ scope, limit: 5 }, goOn())
   await assert.rejects(lists, { code: 'store/corrupt' })
-  const { ask } = createReaderThread(new URL('../../src/api/handlers/read-sessions-thread.ts', import.meta.url))
+  const { ask } = createReaderThread(new URL('../../src/api/handlers/reader-thread.ts', import.meta.url))
   await assert.rejects(ask({ database: join(home, 'absent.db'), request: {} }, goOn()), { code: 'store/unavailable' })
 })

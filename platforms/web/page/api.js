@@ -68,6 +68,7 @@ export class ApiError extends Error {
  * @property {(connection: import('../protocol.ts').WireConnection) => Promise<string>} tryModel resolves with the answer of the model
  * @property {(connection: import('../protocol.ts').WireConnection) => Promise<void>} connectModel stores it
  * @property {(after: string | undefined, signal: AbortSignal) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>} stream
+ * @property {(signal: AbortSignal) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>} changes what has changed, a line each
  */
 
 /**
@@ -206,12 +207,17 @@ export function createApi({ token, chat, fetch }) {
     async connectModel(connection) {
       await call('/api/models/connect', { body: connection })
     },
-    async stream(after, signal) {
-      const query = new URLSearchParams({ chat, ...(after === undefined ? {} : { after }) })
-      const { body } = await call(`/web/stream?${query}`, { signal })
-      if (body === null) throw new TypeError('the gateway answered without a stream')
-      return body
+    stream(after, signal) {
+      return open(`/web/stream?${new URLSearchParams({ chat, ...(after === undefined ? {} : { after }) })}`, signal)
     },
+    changes: (signal) => open('/api/changes', signal),
+  }
+
+  /** @param {string} path @param {AbortSignal} signal */
+  async function open(path, signal) {
+    const { body } = await call(path, { signal })
+    if (body === null) throw new TypeError('the gateway answered without a stream')
+    return body
   }
 
   /**

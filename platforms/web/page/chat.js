@@ -79,6 +79,7 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
       reveal()
       store.begin()
     },
+    /** @param {import('../protocol.ts').LiveEvent} event */
     onEvent(event) {
       store.apply(event)
       if (event.type === 'turn') onStored()

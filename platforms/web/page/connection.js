@@ -1,5 +1,5 @@
 /**
- * Reads the stream of the chat, and reopens it after its last entry when it breaks.
+ * Reads a stream of JSON lines, and reopens it after its last entry when it breaks: that of the chat, or the changes for the dashboard.
  */
 import { ApiError } from './api.js'
 
@@ -16,11 +16,12 @@ const firstPauseMs = 400
 const longestPauseMs = 8_000
 
 /**
+ * @template Event of the `type` `ready` once all missed entries have arrived
  * @param {object} options
  * @param {import('./api.js').Api['stream']} options.stream
  * @param {() => string | undefined} options.after the last entry that is known
  * @param {() => void} options.onBegin a new stream begins: what was live is doubtful until `ready`
- * @param {(event: import('../protocol.ts').LiveEvent) => void} options.onEvent
+ * @param {(event: Event) => void} options.onEvent
  * @param {(state: ConnectionState, reason: string) => void} options.onState
  * @returns {{ start: () => void, retryNow: () => void, stop: () => void }}
  */

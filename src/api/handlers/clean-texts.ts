@@ -9,11 +9,11 @@ import type { ApiMessage, ApiSession, ApiTrajectory } from '../shapes/sessions.t
 /** Replaces the secrets of the gateway in a text. */
 export type Withhold = (text: string) => string
 
-function cleanText(withhold: Withhold, text: string): string {
+export function cleanText(withhold: Withhold, text: string): string {
   return toVisibleText(withhold(text), { keepsMarks: true })
 }
 
-function cleanOptional(withhold: Withhold, text: string | null): string | null {
+export function cleanOptional(withhold: Withhold, text: string | null): string | null {
   return text === null ? null : cleanText(withhold, text)
 }
 

@@ -13,7 +13,8 @@ export const listPending = route('GET', '/api/approvals/pending', {
   summary: 'Lists the questions that wait for an answer.',
   query: pendingQuery,
   response: pendingResponse,
-  handle: async (services, { query }) => (await import('../handlers/approvals.ts')).listPending(services, query),
+  handle: async (services, { query, signal }) =>
+    (await import('../handlers/approvals.ts')).listPending(services, query, signal),
 })
 
 export const decide = route('POST', '/api/approvals/decide', {

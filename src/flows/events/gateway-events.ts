@@ -30,6 +30,8 @@ export interface GatewayObserver {
   jobFired?(job: { readonly id: string; readonly name: string }, slot: number): void
   /** A message was delivered or became a dead letter. */
   finished?(message: FinishedMessage): void
+  /** Something that has no event of its own has changed, such as the health of a platform. @param topic see `change-feed.ts` */
+  changed?(topic: string): void
 }
 
 export interface GatewayEvents {
@@ -41,6 +43,7 @@ export interface GatewayEvents {
   observe(observer: GatewayObserver): () => void
   readonly activity: NonNullable<GatewayObserver['activity']>
   readonly jobFired: NonNullable<GatewayObserver['jobFired']>
+  readonly changed: NonNullable<GatewayObserver['changed']>
   /** Notifies hooks and listeners. */
   readonly emit: HookEventListener
   /** The hooks are made later: they send messages, and messages are events. */
@@ -85,6 +88,9 @@ export function createGatewayEvents({ listeners, emitsEvents, log }: GatewayEven
     },
     jobFired(job, slot) {
       for (const observer of observers) observer.jobFired?.(job, slot)
+    },
+    changed(topic) {
+      for (const observer of observers) observer.changed?.(topic)
     },
     emit,
     connectHooks(connected) {

@@ -45,6 +45,7 @@ export const pageSize = 50
  * @param {AbortSignal} options.signal of the view
  * @param {(text: string) => void} [options.say]
  * @param {(count: number, isAll: boolean) => void} [options.onCount]
+ * @param {() => void} [options.onFail]
  */
 export function createList({
   label,
@@ -55,13 +56,14 @@ export function createList({
   signal,
   say,
   onCount,
+  onFail,
 }) {
   const list = h('ul', { class: 'rows', 'aria-label': label })
   const trouble = h('p', { class: 'trouble', role: 'alert', hidden: true })
   const loading = h('p', { class: 'fine', role: 'status' }, 'Loading')
   const nothing = h('p', { class: 'fine nothing', hidden: true }, empty)
   const more = createButton('Show more', () => read(next ?? undefined))
-  const again = createButton('Try again', () => read(undefined))
+  const again = createButton('Try again', refresh)
   const attempt = createAttempts(trouble)
   more.hidden = true
   again.hidden = true
@@ -76,7 +78,22 @@ export function createList({
   list.addEventListener('keydown', moveByKeys)
 
   const element = h('div', { class: 'list' }, trouble, again, list, loading, nothing, more)
-  return { element, refresh: () => read(undefined) }
+  /** One reading at a time: what changes meanwhile is read by one more. @type {Promise<void> | undefined} */
+  let reading
+  let isDue = false
+  return { element, refresh }
+
+  function refresh() {
+    isDue = true
+    reading ??= (async () => {
+      while (isDue && !signal.aborted) {
+        isDue = false
+        await read(undefined)
+      }
+      reading = undefined
+    })()
+    return reading
+  }
 
   /** Reads one page, or those that are shown again. @param {string | undefined} cursor */
   async function read(cursor) {
@@ -106,6 +123,7 @@ export function createList({
     again.hidden = done || !failed
     loading.hidden = true
     if (done) draw()
+    else onFail?.()
   }
 
   function draw() {
@@ -116,7 +134,7 @@ export function createList({
       const described = row(entry)
       const shown = JSON.stringify([entry, described.facts?.map(textOf), textOf(described.name)])
       const known = drawn.get(described.key)
-      rows.set(described.key, known?.shown === shown ? known : { shown, element: createRow(described) })
+      rows.set(described.key, known?.shown === shown ? known : { shown, element: createRow(described, act) })
     }
     drawn = rows
     replace(
@@ -129,54 +147,17 @@ export function createList({
     onCount?.(rows.size, next === null)
   }
 
-  /** @param {Row} described */
-  function createRow({ key, name, facts = [], text, state, stateName, href, open, actions = [] }) {
-    const label = h('bdi', {}, name)
-    const title =
-      href !== undefined
-        ? h('a', { class: 'name', href }, label)
-        : open !== undefined
-          ? h('button', { class: 'name', type: 'button' }, label)
-          : h('span', { class: 'name' }, label)
-    if (open !== undefined) title.addEventListener('click', () => void open())
-    const dot = h('span', { class: 'dot', 'data-state': state, 'aria-hidden': 'true' })
-    const shown = facts.filter((fact) => fact !== '' && fact !== null && fact !== undefined && fact !== false)
-    const details = h(
-      'span',
-      { class: 'facts' },
-      ...shown.map((fact) => h('bdi', {}, /** @type {string | Node} */ (fact))),
-    )
-    const unseen = stateName === undefined ? [] : [h('span', { class: 'unseen' }, stateName)]
-    const body = h('div', { class: 'about' }, title, ...unseen, details)
-    if (text !== undefined && text !== '') body.append(h('p', { class: 'said' }, text))
-    const buttons = actions.map((action) => createAction(action, label.textContent ?? ''))
-    return h(
-      'li',
-      { 'data-key': key },
-      ...(state === undefined ? [] : [dot]),
-      body,
-      ...(buttons.length === 0 ? [] : [h('div', { class: 'choices' }, ...buttons)]),
-    )
-  }
-
-  /** @param {RowAction} action @param {string} name */
-  function createAction(action, name) {
-    const button = createButton(
-      action.label,
-      async () => {
-        if (action.confirm !== undefined && !(await confirm({ ...action.confirm, action: action.label }))) return
-        // A disabled button would lose the focus, and with it the place in the list.
-        if (button.ariaDisabled === 'true') return
-        button.ariaDisabled = 'true'
-        const done = await attempt(async () => void (await action.act()), action.problem)
-        button.ariaDisabled = null
-        if (!done) return
-        if (action.said !== undefined) say?.(action.said)
-        await read(undefined)
-      },
-      { name: `${action.label}: ${name}`, isDanger: action.isDanger === true },
-    )
-    return button
+  /** @param {RowAction} action @param {HTMLButtonElement} button */
+  async function act(action, button) {
+    if (action.confirm !== undefined && !(await confirm({ ...action.confirm, action: action.label }))) return
+    // A disabled button would lose the focus, and with it the place in the list.
+    if (button.ariaDisabled === 'true') return
+    button.ariaDisabled = 'true'
+    const done = await attempt(async () => void (await action.act()), action.problem)
+    button.ariaDisabled = null
+    if (!done) return
+    if (action.said !== undefined) say?.(action.said)
+    await refresh()
   }
 
   /** @param {KeyboardEvent} event */
@@ -200,6 +181,37 @@ export function createList({
     const controls = controlsOf(target)
     controls[Math.min(focused.index, controls.length - 1)]?.focus()
   }
+}
+
+/** @param {Row} described @param {(action: RowAction, button: HTMLButtonElement) => Promise<void>} act */
+function createRow({ key, name, facts = [], text, state, stateName, href, open, actions = [] }, act) {
+  const label = h('bdi', {}, name)
+  const title =
+    href !== undefined
+      ? h('a', { class: 'row-name', href }, label)
+      : open !== undefined
+        ? h('button', { class: 'row-name', type: 'button' }, label)
+        : h('span', { class: 'row-name' }, label)
+  if (open !== undefined) title.addEventListener('click', () => void open())
+  const body = h('div', { class: 'row-about' }, title)
+  if (stateName !== undefined) body.append(h('span', { class: 'unseen' }, stateName))
+  const shown = facts.flatMap((fact) =>
+    fact === '' || fact === null || fact === undefined || fact === false ? [] : [fact],
+  )
+  body.append(h('span', { class: 'row-facts' }, ...shown.map((fact) => h('bdi', {}, fact))))
+  if (text !== undefined && text !== '') body.append(h('p', { class: 'row-text' }, text))
+  const row = h('li', { 'data-key': key })
+  if (state !== undefined) row.append(h('span', { class: 'dot', 'data-state': state, 'aria-hidden': 'true' }))
+  row.append(body)
+  const buttons = actions.map((action) => {
+    const button = createButton(action.label, () => act(action, button), {
+      name: `${action.label}: ${label.textContent}`,
+      isDanger: action.isDanger === true,
+    })
+    return button
+  })
+  if (buttons.length > 0) row.append(h('div', { class: 'row-actions' }, ...buttons))
+  return row
 }
 
 /**

@@ -27,6 +27,12 @@
 export const views = [
   { name: 'now', title: 'Now', about: 'What runs, what waits, and what needs you', load: () => import('./now.js') },
   {
+    name: 'people',
+    title: 'People',
+    about: 'Who may talk to Hermes, and what runs without a question',
+    load: () => import('./people.js'),
+  },
+  {
     name: 'settings',
     title: 'Settings',
     about: 'config.yaml and .env of this gateway',

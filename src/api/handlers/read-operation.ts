@@ -1,0 +1,133 @@
+/**
+ * Reads what happens now and what waits. Runs in the thread that reads for the JSON API.
+ */
+import { type StoredQuestion, waitingApprovals } from '../../approvals/queries.ts'
+import { countDeadEvents, pageOfDeadEvents, pageOfOpenEvents } from '../../inbox/dead-letters.ts'
+import { openMessages } from '../../inbox/open-messages.ts'
+import { parseStoredEvent } from '../../inbox/stored-event.ts'
+import { shorten } from '../../lib/visible-text.ts'
+import type { SessionSource } from '../../message/source.ts'
+import { pageOfDeadReplies, pageOfOpenReplies } from '../../outbox/dead-letters.ts'
+import { openReplies } from '../../outbox/open-replies.ts'
+import { lastUseOfPlatforms } from '../../sessions/session-list.ts'
+import { listOpenTurns } from '../../sessions/turns.ts'
+import { rows, type Transaction } from '../../store/query.ts'
+import type { ApiQuestion } from '../shapes/approvals.ts'
+
+export type OperationRequest =
+  | { readonly about: 'now' }
+  | { readonly about: 'questions' }
+  | {
+      readonly about: 'queue'
+      readonly of: 'messages' | 'replies'
+      readonly state: 'open' | 'dead'
+      readonly before: number
+      readonly limit: number
+    }
+
+type QueueRequest = Extract<OperationRequest, { readonly about: 'queue' }>
+
+const maxTurns = 200
+const maxTextChars = 500
+
+/** Its answers are those of the routes, of which the handlers add what only the main thread knows. */
+export function* readOperation(request: OperationRequest): Transaction<unknown> {
+  switch (request.about) {
+    case 'now':
+      return yield* readNow()
+    case 'questions':
+      return (yield* waitingApprovals()).map(toQuestion)
+    case 'queue':
+      return yield* request.of === 'messages' ? readMessages(request) : readReplies(request)
+  }
+}
+
+function* readNow(): Transaction<unknown> {
+  const { count, oldestAt } = yield* openMessages()
+  const replies = yield* openReplies()
+  return {
+    turns: (yield* rows(listOpenTurns, { limit: maxTurns })).map(({ origin, ...turn }) => {
+      // The gateway has written it, so its shape is known.
+      const source: SessionSource = JSON.parse(origin)
+      return {
+        id: turn.id,
+        session_key: turn.session_key,
+        session_id: turn.session_id,
+        platform: source.platform,
+        account: source.account,
+        chat_id: source.chatId,
+        chat_type: source.chatType,
+        chat_name: source.chatName ?? null,
+        thread_id: source.threadId ?? null,
+        user_name: source.userName ?? source.userId ?? null,
+        title: turn.title ?? '',
+        model: turn.model,
+        state: turn.state,
+        tool: turn.tool,
+        is_stopping: turn.stop_requested === 1,
+        outage_since: timeOf(turn.outage_since),
+        started_at: timeOf(turn.started_at),
+      }
+    }),
+    messages: { open: count, dead: yield* countDeadEvents(), oldest_at: timeOf(oldestAt) },
+    replies: { open: replies.open, dead: replies.dead, oldest_at: timeOf(replies.oldestAt) },
+    lastUse: (yield* rows(lastUseOfPlatforms, {})).map(({ platform, at }) => ({ platform, at: timeOf(at) })),
+  }
+}
+
+function* readMessages({ state, before, limit }: QueueRequest): Transaction<unknown> {
+  const page = yield* rows(state === 'dead' ? pageOfDeadEvents : pageOfOpenEvents, { before, limit })
+  return page.map(({ seq, payload, accepted_at, ...event }) => ({
+    ...event,
+    id: seq,
+    text: shorten(parseStoredEvent(payload).text, maxTextChars),
+    at: timeOf(accepted_at),
+  }))
+}
+
+function* readReplies({ state, before, limit }: QueueRequest): Transaction<unknown> {
+  const page = yield* rows(state === 'dead' ? pageOfDeadReplies : pageOfOpenReplies, { before, limit })
+  return page.map(({ text, error, created_at, ...reply }) => ({
+    ...reply,
+    text: shorten(text, maxTextChars),
+    reason: error,
+    at: timeOf(created_at),
+  }))
+}
+
+function toQuestion({
+  id,
+  kind,
+  sessionKey,
+  source,
+  turnId,
+  about,
+  text,
+  choices,
+  expiresAt,
+}: StoredQuestion): ApiQuestion {
+  return {
+    id,
+    kind: kind === 'clarify' ? 'clarify' : 'approval',
+    session_key: sessionKey,
+    turn_id: turnId ?? about?.turnId ?? null,
+    platform: source.platform,
+    account: source.account,
+    chat_id: source.chatId,
+    chat_type: source.chatType,
+    chat_name: source.chatName ?? null,
+    thread_id: source.threadId ?? null,
+    user_id: source.userId ?? null,
+    user_name: source.userName ?? null,
+    text,
+    command: about?.command ?? null,
+    description: about?.description ?? null,
+    choices: choices.flatMap(({ answer, label }) => (answer === 'other' ? [] : [{ answer, label }])),
+    accepts_text: choices.some(({ answer }) => answer === 'other'),
+    expires_at: new Date(expiresAt).toISOString(),
+  }
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}
