@@ -102,10 +102,11 @@ function isMarkdownModule(name: string): boolean {
 }
 
 /**
- * The location of a served file. Browsers can run the module of `marked` unchanged. It is found from the package's
- * manifest, because the gateway may run a bundled copy of the module that only Node understands.
+ * The location of a served file. Browsers can run the modules of `marked` and `uqr` unchanged. They are found from their
+ * manifests, because the gateway may run a bundled copy of the module that only Node understands.
  */
 function pathOf(name: string): string {
-  const url = name === 'marked.js' ? import.meta.resolve('marked') : new URL(`page/${name}`, import.meta.url)
-  return fileURLToPath(url)
+  if (name === 'marked.js') return fileURLToPath(import.meta.resolve('marked'))
+  if (name === 'uqr.js') return fileURLToPath(import.meta.resolve('uqr'))
+  return fileURLToPath(new URL(`page/${name}`, import.meta.url))
 }

@@ -112,6 +112,39 @@ export interface WireConnection {
   readonly model: string
 }
 
+/** A platform that a bot can be connected on, as `GET /api/setup/platforms` lists it. */
+export interface WirePlatform {
+  readonly name: string
+  readonly label: string
+  readonly is_set: boolean
+  readonly state: string
+  readonly reason?: string
+}
+
+/** What `GET /api/setup/platforms/{platform}` adds. */
+export interface WirePlatformForm extends WirePlatform {
+  readonly steps: readonly { readonly text: string; readonly url?: string }[]
+  readonly fields: readonly {
+    readonly key: string
+    readonly label: string
+    readonly description: string
+    readonly secret: boolean
+    readonly is_set: boolean
+  }[]
+  readonly asks_for_access: boolean
+}
+
+/** What `POST /api/setup/platforms/{platform}/try` answers. */
+export interface WireTriedPlatform {
+  readonly checks: readonly {
+    readonly state: 'ok' | 'note' | 'problem'
+    readonly text: string
+    readonly advice?: string
+    readonly link?: string
+  }[]
+  readonly invitation?: { readonly name: string; readonly url: string; readonly advice: string }
+}
+
 /** A stored conversation, as `GET /api/sessions` describes it. */
 export interface WireSession {
   readonly id: string

@@ -57,13 +57,16 @@ export async function compile(out: string): Promise<void> {
   await build({ ...common, entryPoints: globSync(pageModules, { cwd: root }) })
 }
 
+/** Pages load their modules unchanged. */
+const servedPackages = ['marked', 'uqr']
+
 /** Packages stay outside, because the files of users import some of them, too. Their bundles are in `packages/`. */
 const packagesPlugin: Plugin = {
   name: 'packages',
   setup(context) {
     context.onResolve({ filter: /^[a-z@]/ }, ({ path, kind }) => {
       if (kind === 'entry-point' || path.startsWith('node:')) return undefined
-      const isBundled = path === 'marked' || bundledPackages.includes(path)
+      const isBundled = servedPackages.includes(path) || bundledPackages.includes(path)
       return { path: isBundled ? `#packages/${bundleFileName(path)}` : path, external: true }
     })
     context.onResolve({ filter: /^#sdk$/ }, () => ({ path: join(root, 'src/sdk.ts') }))
@@ -85,7 +88,7 @@ const locationPlugin: Plugin = {
       const contents = text
         .replace(/(?<=new URL\((?<quote>['`])[^'`]+)\.ts(?=\k<quote>, import\.meta\.url\))/g, '.mjs')
         .replaceAll('node_modules/.hermes/', 'packages/')
-        .replaceAll("import.meta.resolve('marked')", "import.meta.resolve('#packages/marked')")
+        .replace(/(?<=import\.meta\.resolve\(')(?=(?:marked|uqr)'\))/g, '#packages/')
         .replaceAll('import.meta.url', `(location + ${JSON.stringify(relative(root, path))})`)
       return {
         contents: `import { location } from '#location';${contents}`,

@@ -47,6 +47,7 @@ async function writePackage(folder: string): Promise<void> {
   for (const file of globSync(copiedFiles, { cwd: root })) copy(join(root, file), join(dist, file))
   write(join(dist, 'packages/manifests.json'), manifestValues())
   copy(join(root, 'node_modules/marked/lib/marked.esm.js'), join(dist, 'packages/marked.mjs'))
+  copy(join(root, 'node_modules/uqr/dist/index.mjs'), join(dist, 'packages/uqr.mjs'))
   write(join(dist, 'types/sdk.d.ts'), sdkTypes())
   write(join(dist, 'types/index.d.ts'), `/// <reference path="./sdk.d.ts" />\nexport * from 'hermes-gateway:sdk'\n`)
   write(join(dist, 'LICENSES.txt'), licenses())

@@ -45,7 +45,7 @@ export class ApiError extends Error {
  * @property {() => Promise<import('../protocol.ts').WireApproval[]>} approvals what runs without a question
  * @property {(id: string) => Promise<void>} revoke takes one of them back; nothing happens when it is gone
  * @property {() => Promise<import('../protocol.ts').WirePairingRequest[]>} pairingRequests who asks for access
- * @property {(platform: string, request: string) => Promise<void>} approvePerson gives one of them access
+ * @property {(platform: string, request: string, role?: 'member' | 'owner') => Promise<void>} approvePerson gives one of them access
  * @property {(platform: string, request: string) => Promise<void>} denyPerson ends the request, without an answer
  * @property {() => Promise<void>} clearPairingRequests refuses all of them
  * @property {() => Promise<import('../protocol.ts').WireCommand[]>} commands the slash commands of the gateway
@@ -131,8 +131,8 @@ export function createApi({ token, chat, fetch }) {
       const { pending } = await response.json()
       return pending
     },
-    async approvePerson(platform, request) {
-      await call('/api/pairing/approve', { body: { platform, code: request } })
+    async approvePerson(platform, request, role) {
+      await call('/api/pairing/approve', { body: { platform, code: request, role } })
     },
     async denyPerson(platform, request) {
       await call('/api/pairing/deny', { body: { platform, person: request, via: 'web' } })

@@ -51,6 +51,7 @@ function enter(token) {
     { label: 'List the keys', keys: '?', run: showKeys },
     { label: 'Start a conversation', run: startChat },
     { label: 'Connect a model', run: async () => (await import('./view/connect.js')).showConnect(api) },
+    { label: 'Connect a chat', run: async () => (await import('./view/connect-chat.js')).openConnectChat(api) },
     isDashboard
       ? { label: 'Open the conversations', keys: '0', run: () => chats.click() }
       : { label: 'Open the dashboard', run: () => dashboard.click() },

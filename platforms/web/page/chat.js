@@ -46,7 +46,10 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
   let frame = 0
 
   const announcer = createAnnouncer(document)
-  const banners = createBanners(storage, async () => (await import('./view/connect.js')).showConnect(api))
+  const banners = createBanners(storage, {
+    model: async () => (await import('./view/connect.js')).showConnect(api),
+    chat: async () => (await import('./view/connect-chat.js')).openConnectChat(api),
+  })
   const working = createWorkingIndicator({ now })
   const store = createStore({ now, onChange: schedule, onReply: noteReply, onStored: (key) => outbox.confirm(key) })
   const uploads = uploadsOf({ api, now, shownBy: () => [attach, outbox] })

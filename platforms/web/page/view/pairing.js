@@ -30,16 +30,12 @@ export async function showPairing(api) {
 
   /** @param {WirePairingRequest} request */
   function createRow(request) {
-    const { platform, requestId, userId, userName, createdAt } = request
-    const name = userName === '' ? userId : userName
-    const since = new Date(createdAt).toLocaleTimeString([], { timeStyle: 'short' })
-    // A name may turn the direction of what follows it.
-    const person = h('bdi', {}, name)
-    const origin = h('span', {}, `${platform}, `, h('bdi', {}, userId), `, since ${since}`)
+    const { platform, requestId } = request
+    const { name, about } = describePerson(request)
     const give = createButton('Give access', name)
     const refuse = createButton('Refuse', name)
     const buttons = [give, refuse]
-    const row = h('li', {}, h('div', {}, person, origin), h('div', { class: 'choices' }, ...buttons))
+    const row = h('li', {}, about, h('div', { class: 'choices' }, ...buttons))
     const approve = () => api.approvePerson(platform, requestId)
     const deny = () => api.denyPerson(platform, requestId)
     const gone = `The request of ${name} was refused.`
@@ -94,4 +90,14 @@ export async function showPairing(api) {
     empty.hidden = list.childElementCount > 0
     clear.hidden = !empty.hidden
   }
+}
+
+/** Names the person who asks. @param {WirePairingRequest} request */
+export function describePerson({ platform, userId, userName, createdAt }) {
+  const name = userName === '' ? userId : userName
+  const since = new Date(createdAt).toLocaleTimeString([], { timeStyle: 'short' })
+  // A name may turn the direction of what follows it.
+  const person = h('bdi', {}, name)
+  const origin = h('span', {}, `${platform}, `, h('bdi', {}, userId), `, since ${since}`)
+  return { name, about: h('div', {}, person, origin) }
 }

@@ -22,6 +22,7 @@ export function createStatus({ api, onForget }) {
   byId('forget', HTMLButtonElement).addEventListener('click', onForget)
   const dialogs = {
     'connect-open': async () => (await import('./connect.js')).showConnect(api),
+    'connect-chat-open': async () => (await import('./connect-chat.js')).openConnectChat(api),
     'remembered-open': async () => (await import('./remembered.js')).showRemembered(api),
     'pairing-open': async () => (await import('./pairing.js')).showPairing(api),
   }
