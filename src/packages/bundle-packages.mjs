@@ -5,6 +5,7 @@
  * bundled file with a compile cache costs a tenth of the time and half the memory (docs/explanation/performance.md).
  */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { bundleDirectory, bundledPackages, bundleFileName, bundleMarkerName } from './bundled-packages.mjs'
@@ -27,11 +28,13 @@ export async function bundlePackages(outdir) {
     // Optional native parts of packages, used where they are installed.
     external: ['zlib-sync', 'bufferutil', 'utf-8-validate'],
     logLevel: 'warning',
+    // Beside the code: one letter outside of ASCII doubles the memory of a source.
+    legalComments: 'external',
   }
   await build({
     ...common,
     entryPoints: bundledPackages.map((name) => ({ in: `entry:${name}`, out: bundleFileName(name) })),
-    plugins: [entryPointPlugin, nodeFetchPlugin, englishZodPlugin, fastifyPartsPlugin],
+    plugins: [entryPointPlugin, nodeFetchPlugin, usedPartsPlugin, englishZodPlugin, fastifyPartsPlugin],
     outExtension: { '.js': '.mjs' },
     splitting: true,
     format: 'esm',
@@ -86,6 +89,44 @@ const nodeFetchPlugin = {
     build.onLoad({ filter: /.*/, namespace: 'node-fetch' }, () => ({
       contents: 'module.exports = { fetch: globalThis.fetch }',
     }))
+  },
+}
+
+/**
+ * What a package needs of another one, as a module. The rest would be source text and objects in memory: the socket of Slack needs a
+ * fifth of undici, and telegraf asks `whatwg-url` for a class that Node has.
+ * @type {Readonly<Record<string, { readonly importer: RegExp, readonly contents: string }>>}
+ */
+const usedParts = {
+  undici: {
+    importer: /[\\/]@slack[\\/]socket-mode[\\/]/,
+    contents: `
+      exports.Agent = require('./lib/dispatcher/agent')
+      exports.buildConnector = require('./lib/core/connect')
+      exports.fetch = require('./lib/web/fetch').fetch
+      Object.assign(exports, require('./lib/web/websocket/websocket'), require('./lib/web/websocket/events'))`,
+  },
+  'whatwg-url': { importer: /[\\/]node-fetch[\\/]/, contents: 'exports.URL = URL' },
+}
+
+/** @type {import('esbuild').Plugin} */
+const usedPartsPlugin = {
+  name: 'used-parts',
+  setup(build) {
+    for (const [name, { importer, contents }] of Object.entries(usedParts)) {
+      const isRedirected = true
+      build.onResolve({ filter: new RegExp(`^${name}$`) }, async ({ path, pluginData, ...from }) => {
+        if (pluginData?.isRedirected === true || !importer.test(from.importer)) return undefined
+        const { importer: by, resolveDir, kind } = from
+        const resolved = await build.resolve(path, { importer: by, resolveDir, kind, pluginData: { isRedirected } })
+        return {
+          path: resolved.path,
+          namespace: 'used-parts',
+          pluginData: { contents, resolveDir: dirname(resolved.path) },
+        }
+      })
+    }
+    build.onLoad({ filter: /.*/, namespace: 'used-parts' }, ({ pluginData }) => pluginData)
   },
 }
 
