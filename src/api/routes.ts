@@ -15,11 +15,12 @@ import * as sessions from './routes/sessions.ts'
 import * as settings from './routes/settings.ts'
 import * as setup from './routes/setup.ts'
 import * as uploads from './routes/uploads.ts'
+import * as webhooks from './routes/webhooks.ts'
 import * as workspaces from './routes/workspaces.ts'
 
 const modules = [
   ...[health, operation, models, sessions, approvals, messages, workspaces, jobs, uploads, extensions, pairing],
-  ...[now, settings, setup],
+  ...[now, webhooks, settings, setup],
 ]
 
 /** The order in which `Allow` names the methods of a path. */

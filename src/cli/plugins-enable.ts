@@ -4,11 +4,9 @@
  */
 import { callRoute } from '../api/client.ts'
 import { reloadPlugins as reloadRoute } from '../api/routes/extensions.ts'
-import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
-import { HermesError } from '../lib/errors.ts'
+import { switchPlugin } from '../flows/plugins/switch-plugin.ts'
 import { exitCodes } from '../lib/exit-codes.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
-import { namesOf, resolveName } from '../plugins/desired-state.ts'
 import type { CliContext } from './kit/context.ts'
 import {
   findPlugin,
@@ -35,33 +33,9 @@ export async function pluginsDisable(context: CliContext, name: string): Promise
 async function setEnabled(context: CliContext, name: string, action: Action): Promise<void> {
   const known = await loadKnownPlugins(context)
   const plugin = findPlugin(name, known.plugins)
-  const { id, state, reason } = plugin
-  if (action === 'enable' && state === 'invalid') {
-    throw new HermesError('cli/failed', `${id} is invalid: ${reason}`, {
-      hint: 'Fix it and try again.',
-    })
-  }
-  editConfigLists(context.home, editsFor(action, plugin, known))
-  const after = findPlugin(id, await reloadPlugins(context, known))
+  switchPlugin(context.home, known.plugins, plugin, action)
+  const after = findPlugin(plugin.id, await reloadPlugins(context, known))
   printResult(context, action, after, known.daemon !== undefined)
-}
-
-/** Removes entries with other names of the plugin too, unless several plugins have them. */
-function editsFor(action: Action, plugin: KnownPlugin, { plugins }: KnownPlugins): readonly ListEdit[] {
-  const { id } = plugin
-  const installed = plugins.filter(({ state }) => state !== 'missing')
-  const names = namesOf(plugin).filter((name) => resolveName(name, installed).join() === id)
-  const enabled = ['plugins', 'enabled'] as const
-  const disabled = ['plugins', 'disabled'] as const
-  return action === 'enable'
-    ? [
-        { path: enabled, add: id, remove: names.filter((other) => other !== id) },
-        { path: disabled, remove: names },
-      ]
-    : [
-        { path: enabled, remove: names },
-        { path: disabled, add: id, remove: names.filter((other) => other !== id) },
-      ]
 }
 
 /** Applies the change in the daemon and returns the new state of all plugins. */

@@ -79,6 +79,24 @@ export const reloadPlugins = route('POST', '/api/plugins/reload', {
   },
 })
 
+export const switchPlugin = route('POST', '/api/plugins/switch', {
+  summary: 'Enables or disables a plugin in config.yaml, and applies it.',
+  body: z.strictObject({ id: z.string().min(1).max(200), enabled: z.boolean() }),
+  response: pluginsResponse,
+  async handle({ plugins, home, lifecycle, redact }, { body: { id, enabled } }) {
+    const [{ switchPlugin: change }, all] = await Promise.all([
+      import('../../flows/plugins/switch-plugin.ts'),
+      plugins.list(),
+    ])
+    const plugin = all.find((each) => each.id === id && each.state !== 'missing')
+    if (plugin === undefined) throw new HermesError('http/not-found', `There is no plugin ${JSON.stringify(id)}.`)
+    change(home, all, plugin, enabled ? 'enable' : 'disable')
+    lifecycle.reloadConfig()
+    await plugins.sync()
+    return redacted({ plugins: await plugins.list() }, redact)
+  },
+})
+
 export const listTools = route('GET', '/api/tools', {
   summary: 'Lists the tools of the agent.',
   response: z.object({

@@ -1,9 +1,10 @@
 /**
  * `/api/jobs`: the scheduled jobs.
  */
+import { join } from 'node:path'
 import { jobActionSchema } from '../../flows/cron/job-actions.ts'
 import { defineRoutes } from '../route.ts'
-import { jobsQuery, jobsResponse } from '../shapes/jobs.ts'
+import { jobResultResponse, jobsQuery, jobsResponse } from '../shapes/jobs.ts'
 
 const route = defineRoutes('Scheduled jobs')
 
@@ -25,5 +26,19 @@ export const changeJobs = route('POST', '/api/jobs', {
   async handle({ opened }, { body }) {
     const { handleJobRequest } = await import('../../flows/cron/job-services.ts')
     return Response.json(await handleJobRequest(opened.cron, body))
+  },
+})
+
+export const showJobResult = route('GET', '/api/jobs/{job_id}/result', {
+  summary: 'The latest result of a job.',
+  response: jobResultResponse,
+  async handle({ opened, home, redact }, { params: { job_id } }) {
+    const [{ handleJobRequest }, { readLatestOutput }] = await Promise.all([
+      import('../../flows/cron/job-services.ts'),
+      import('../../flows/cron/job-results.ts'),
+    ])
+    const { jobs } = await handleJobRequest(opened.cron, { action: 'show', job_id })
+    const id = jobs[0]?.id
+    return { text: id === undefined ? '' : redact(await readLatestOutput(join(home.cron, 'output'), id)) }
   },
 })

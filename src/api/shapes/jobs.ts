@@ -29,3 +29,5 @@ export const jobsResponse = z.object({
     }),
   ),
 })
+
+export const jobResultResponse = z.object({ text: z.string().describe('Empty when the job has not run.') })

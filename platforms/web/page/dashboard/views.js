@@ -27,6 +27,12 @@
 export const views = [
   { name: 'now', title: 'Now', about: 'What runs, what waits, and what needs you', load: () => import('./now.js') },
   {
+    name: 'automations',
+    title: 'Automations',
+    about: 'Jobs, webhooks, hooks and plugins',
+    load: () => import('./automations.js'),
+  },
+  {
     name: 'people',
     title: 'People',
     about: 'Who may talk to Hermes, and what runs without a question',
