@@ -318,9 +318,9 @@ test('every package that runs is bundled: an image has no other', () => {
   const bundled = [...filesUnder('src/packages/bundled-packages.mjs').values()].join()
   const missing = importsOf(source).filter(({ from, to, typeOnly }) => {
     if (typeOnly || /^(src|platforms|hooks|plugins)\/|^node:|^#/.test(to)) return false
-    // A page loads marked by itself, playwright-core is a bundle already, esbuild runs at installation, and OpenTelemetry is
+    // Pages load marked and uqr as they are, playwright-core is a bundle already, esbuild runs at installation, and OpenTelemetry is
     // installed by those who want it.
-    if (['marked', 'playwright-core', 'esbuild'].includes(to) || to.startsWith('@opentelemetry/')) return false
+    if (['marked', 'uqr', 'playwright-core', 'esbuild'].includes(to) || to.startsWith('@opentelemetry/')) return false
     return from.endsWith('.ts') && !bundled.includes(`'${to}'`)
   })
   assert.deepEqual(missing, [])

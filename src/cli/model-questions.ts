@@ -12,48 +12,21 @@ import { messageOf } from '../lib/errors.ts'
 import { ensureDirectory } from '../lib/files.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
 import type { YamlPath } from '../lib/yaml-edit.ts'
-import { isForeignDatabaseFile } from '../store/sqlite/foreign-home.ts'
 import type { CliContext, JsonOption } from './kit/context.ts'
 import { createDisplay, type Display } from './kit/display.ts'
 import { confirm, openQuestions, type Questions } from './kit/questions.ts'
-import { readSettings } from './kit/settings.ts'
 import { type ConfiguredModels, openModels } from './models/model-access.ts'
 import { describeCurrent, modelShow, printCheck, printEdited, probeModel } from './models/model-report.ts'
-import { sandboxProposal } from './shared/sandbox-proposal.ts'
-import { browserProposal, findUnusedBrowser } from './shared/unused-browser.ts'
 
 /** Shows the model where no terminal can be asked. Throws `cli/failed` when the input ends, `config/…`. */
 export async function modelChoose(context: CliContext, options: JsonOption): Promise<void> {
   if (options.json || context.input.isTTY !== true || context.output.isTTY !== true)
     return await modelShow(context, options)
-  await askInTerminal(context)
-}
-
-/** Throws as `modelChoose`. */
-export async function setup(context: CliContext): Promise<void> {
-  const { input, output } = context
-  if (input.isTTY !== true || output.isTTY !== true) {
-    await modelShow(context, { json: false })
-    output.write('`hermes setup` asks questions in a terminal. Scripts use `hermes model set <provider>:<model>`.\n')
-    return
-  }
-  const { offerImport, offerTakeOver } = await import('./import/offer.ts')
-  if (isForeignDatabaseFile(context.home.databaseFile)) return await offerTakeOver(context)
-  if ((await offerImport(context)) === 'imported') return
-  output.write('The agent needs a model. This asks for the provider, its key and the model.\n\n')
-  if (!(await askInTerminal(context))) return
-  const settings = await readSettings(context)
-  const { config } = settings
-  const searchPath = config.environment().values['PATH'] ?? ''
-  const sandbox = sandboxProposal({ terminal: config.current().terminal, searchPath, platform: process.platform })
-  if (sandbox !== '') output.write(`\n${sandbox}\n`)
-  const browser = findUnusedBrowser(settings)
-  if (browser !== undefined) output.write(`\nThe browser ${browser} is installed. ${browserProposal}\n`)
-  output.write('\nNext: `hermes chat` for a first question, `hermes gateway run` for the page and your chats.\n')
+  await chooseModel(context)
 }
 
 /** Resolves with whether a model was chosen. */
-async function askInTerminal(context: CliContext): Promise<boolean> {
+export async function chooseModel(context: CliContext): Promise<boolean> {
   const display = createDisplay(context.output, context.environment)
   const questions = openQuestions(context.input, context.output)
   try {

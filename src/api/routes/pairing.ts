@@ -12,7 +12,9 @@ const role = z.enum(['member', 'owner'])
 export const listPairing = route('GET', '/api/pairing', {
   summary: 'Lists people and their requests.',
   response: z.object({
-    pending: z.array(z.looseObject({ platform: z.string(), userId: z.string(), userName: z.string() })),
+    pending: z.array(
+      z.looseObject({ platform: z.string(), requestId: z.string(), userId: z.string(), userName: z.string() }),
+    ),
     approved: z.array(z.looseObject({ platform: z.string(), userId: z.string() })),
     locked: z.array(z.looseObject({ platform: z.string() })),
     damaged: z.array(z.string()),

@@ -7,9 +7,15 @@ import { HermesError } from '../../lib/errors.ts'
 import type { Input, Output } from '../../lib/terminal-streams.ts'
 import type { CliContext } from './context.ts'
 
+export interface QuestionOptions {
+  readonly isHidden?: boolean
+  /** Takes the question back: `ask` rejects then. */
+  readonly signal?: AbortSignal
+}
+
 export interface Questions {
   /** Resolves with the line that was typed, without white space at its ends. Rejects `cli/failed` when the input ends. */
-  ask(question: string, options?: { readonly isHidden: boolean }): Promise<string>
+  ask(question: string, options?: QuestionOptions): Promise<string>
   close(): void
 }
 
@@ -33,7 +39,9 @@ export function openQuestions(input: Input, output: Output): Questions {
       isHidden = options?.isHidden === true
       if (isHidden) output.write(question)
       // Shown by the interface, which draws the line again while it is edited.
-      const answer = (await Promise.race([ended, lines.question(isHidden ? '' : question)])).trim()
+      const answer = (
+        await Promise.race([ended, lines.question(isHidden ? '' : question, { signal: options?.signal })])
+      ).trim()
       if (isHidden) output.write('\n')
       isHidden = false
       return answer

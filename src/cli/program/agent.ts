@@ -40,10 +40,20 @@ export function addToolCommands(root: Commands): void {
 
 export function addModelCommands(root: Commands): void {
   const questions = root.from(() => import('../model-questions.ts'))
-  questions
-    .add('setup', 'setup', 'choose a model, the first step')
+  root
+    .add(
+      () => import('../setup.ts'),
+      'setup [step]',
+      'setup',
+      'connect a model, chats and a service, the first step',
+      json,
+    )
     .description(
-      'Asks in a terminal for the provider, its key and the model, tries them, and writes them into config.yaml and .env. Model servers that run on this machine are offered with their models. In a new home, a home of Hermes Agent or OpenClaw is offered for an import.',
+      'Asks in a terminal for a model and its key, then for chats, then whether the gateway shall start with the machine. Everything is tried, and written into config.yaml and .env. One step alone: `model`, `chat` or `service`. Model servers that run on this machine are offered with their models. In a new home, a home of Hermes Agent or OpenClaw is offered for an import.',
+    )
+    .option(
+      '--platform <name>',
+      'connect this platform without a question: its values are read from their variables, such as TELEGRAM_BOT_TOKEN',
     )
   const group = questions
     .add('model', 'modelChoose', 'choose, list and try models', json)

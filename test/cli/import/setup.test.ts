@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { offerImport } from '../../../src/cli/import/offer.ts'
-import { setup } from '../../../src/cli/model-questions.ts'
+import { setup } from '../../../src/cli/setup.ts'
 import { isHermesError } from '../../../src/lib/errors.ts'
 import { quotePath } from '../../../src/lib/shell-quote.ts'
 import { createSqliteStore } from '../../../src/store/sqlite/store.ts'
@@ -72,12 +72,12 @@ test('setup in the home of Hermes takes it over into a home beside it, and chang
   const beside = `${source}-gateway`
   t.after(() => rmSync(beside, { recursive: true, force: true }))
 
-  await assert.rejects(setup(terminalAt(source, source, ['n']).context), (error) =>
+  await assert.rejects(setup(terminalAt(source, source, ['n']).context, undefined, { json: false }), (error) =>
     isHermesError(error, 'store/foreign'),
   )
   assert.ok(!existsSync(beside))
   const { context, text } = terminalAt(source, source, ['y'])
-  await setup(context)
+  await setup(context, undefined, { json: false })
   assert.match(text(), new RegExp(`HERMES_HOME=${beside}`))
   assert.equal(contentOf(beside, 'SOUL.md'), 'Hi.')
   assert.match((await runInProcess(beside, ['sessions', 'search', 'tulips'])).stdout, /20260101_080000_abc/)
