@@ -6,7 +6,7 @@ import type { AnyConfig } from '../config/effective-values.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { AccountDirectory } from '../flows/access/account-directory.ts'
 import type { PairingAdmin } from '../flows/access/pairing-admin.ts'
-import type { Cron } from '../flows/cron/cron.ts'
+import type { ChangedJobs, JobAction } from '../flows/cron/job-actions.ts'
 import type { DeliveryConfig } from '../flows/delivery/config.ts'
 import type { ChangeFeed } from '../flows/events/change-feed.ts'
 import type { EventFeed } from '../flows/events/event-feed.ts'
@@ -97,7 +97,8 @@ export interface AgentOfApi {
 /** Services that are opened when they are first needed. */
 export interface OpenedServices {
   changes(): Promise<ChangeFeed>
-  cron(): Promise<Cron>
+  /** Lists or changes jobs. Rejects `http/bad-request` and `store/...`. */
+  changeJobs(action: JobAction): Promise<ChangedJobs>
   events(): Promise<EventFeed>
   files(): Promise<FileServices>
   pairing(): Promise<PairingAdmin>

@@ -5,7 +5,7 @@ import { apiRoutes } from '../api/routes.ts'
 import { serveRoute } from '../api/serve-route.ts'
 import type { ApiServices, GatewayControl } from '../api/services.ts'
 import type { FileServices } from '../flows/platform/platform-files.ts'
-import { lazy } from '../lib/cache.ts'
+import { lazy, lazyFunction } from '../lib/cache.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { PlatformMenu } from '../platforms/context.ts'
 import type { HttpRoute } from '../platforms/http-route.ts'
@@ -97,7 +97,10 @@ function openServices(
   { agent, files, status }: ApiParts,
 ): ApiServices['opened'] {
   return {
-    cron: agent.cron.open,
+    changeJobs: lazyFunction(async () => {
+      const { handleJobRequest } = await import('../flows/cron/job-services.ts')
+      return (action) => handleJobRequest(agent.cron.open, action)
+    }),
     files,
     pairing: pairing.admin,
     reader: lazy(() => createReaderThread(new URL('../api/handlers/reader-thread.ts', import.meta.url))),

@@ -8,7 +8,7 @@ import { type AdapterServices, createPlatformContext } from '../flows/platform/p
 import type { FileServices } from '../flows/platform/platform-files.ts'
 import { openGatewayToken } from '../http/gateway-token.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
-import { lazy } from '../lib/cache.ts'
+import { lazy, lazyFunction } from '../lib/cache.ts'
 import type { Log } from '../lib/log-writer.ts'
 import { sleep } from '../lib/timers.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
@@ -144,11 +144,10 @@ function mcpRoutes(
   { version, log }: { readonly version: string; readonly log: Log },
   loadRoutes: () => Promise<readonly HttpRoute[]>,
 ): readonly HttpRoute[] {
-  const open = lazy(async () => {
+  const handle: HttpRoute['handle'] = lazyFunction(async () => {
     const [{ composeMcpEndpoint }, routes] = await Promise.all([import('./compose-mcp-endpoint.ts'), loadRoutes()])
     return composeMcpEndpoint(routes, version, log)
   })
-  const handle: HttpRoute['handle'] = async (request) => await (await open())(request)
   const methods = ['GET', 'POST', 'DELETE'] as const
   return methods.map((method) => ({ method, path: '/mcp', access: 'token' as const, handle }))
 }

@@ -130,6 +130,11 @@ function isSameChat({ source }: StoredQuestion, { platform, account, chatId }: S
 
 const nothingPending = 'There is no open question in this session.'
 
+/** What stands before a typed command on this platform. */
+export function commandPrefix({ accounts }: QuestionsDeps, platform: string): string {
+  return accounts.platform(platform)?.commandPrefix ?? '/'
+}
+
 /** The typed commands, one line for each choice. */
 export function typedHints({ choices }: Pick<Question, 'choices'>, prefix: string): string {
   return choices
@@ -157,7 +162,7 @@ export function* applyTypedAnswer(
   for (const question of all ? open : [first]) {
     const choice = findChoice(question, words)
     if (choice === undefined) {
-      if (!all) return `This question takes:\n\n${typedHints(question, deps.commandPrefix(by.platform))}`
+      if (!all) return `This question takes:\n\n${typedHints(question, commandPrefix(deps, by.platform))}`
       continue
     }
     const given = { choice, by, reason: reason || undefined }

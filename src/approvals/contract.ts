@@ -10,7 +10,7 @@ import type { Runtime } from '../store/runtime.ts'
 import type { ApprovalSubject } from './question.ts'
 
 export interface QuestionsDeps extends Pick<Runtime, 'store' | 'clock' | 'log' | 'failpoint'> {
-  readonly accounts: Pick<Accounts, 'access' | 'authorityOf' | 'isShared'>
+  readonly accounts: QuestionAccounts
   readonly outbox: Pick<Outbox, 'prepare'>
   /** Resolves after `ms` or when the signal aborts, never rejects. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
@@ -18,10 +18,6 @@ export interface QuestionsDeps extends Pick<Runtime, 'store' | 'clock' | 'log' |
   readonly newId: (now: number) => string
   /** False while the daemon starts or stops: presses are rejected then. */
   isOpen(): boolean
-  /** Whether messages to this target can have buttons; false while the platform is not connected. */
-  showsButtons(target: Target): boolean
-  /** The prefix of typed commands on this platform. */
-  commandPrefix(platform: string): string
   /** Wakes the control queue of this session. Called after the commit. */
   wake(sessionKey: SessionKey): void
   readonly emit: HookEventListener
@@ -31,6 +27,13 @@ export interface QuestionsDeps extends Pick<Runtime, 'store' | 'clock' | 'log' |
   readonly plugins?: ApprovalListener | undefined
   /** Called for each resolved question, after the commit. */
   readonly onResolved: (id: string) => void
+}
+
+/** The accounts say who may answer, and how the chat shows a question. */
+interface QuestionAccounts extends Pick<Accounts, 'access' | 'authorityOf' | 'isShared'> {
+  /** Undefined while the platform is not connected. */
+  adapter(target: Target): { readonly showsButtons?: boolean | undefined } | undefined
+  platform(name: string): { readonly commandPrefix: string } | undefined
 }
 
 /** Observers: they cannot delay or change an answer. */

@@ -15,17 +15,26 @@ import {
   applyPress,
   applyTypedAnswer,
   buttonsOf,
+  commandPrefix,
   parseQuestionId,
   staleResult,
   typedHints,
   whoMayAnswer,
 } from './answers.ts'
 import type { QuestionsDeps } from './contract.ts'
-import { createExpiryClock, createStaleApprovals, type ExpiryClock, type StaleApprovals } from './expiry.ts'
 import { applyPlainAnswer, isPlainAnswer } from './plain-answer.ts'
 import { insertQuestion, waitingQuestions } from './queries.ts'
 import type { Question } from './question.ts'
-import { approvalEventContext, approvalInfo, replyKeyOf, withdrawQuestion } from './resolve-question.ts'
+import {
+  approvalEventContext,
+  approvalInfo,
+  createExpiryClock,
+  createStaleApprovals,
+  type ExpiryClock,
+  replyKeyOf,
+  type StaleApprovals,
+  withdrawQuestion,
+} from './resolve-question.ts'
 
 export interface Questions extends TypedAnswers {
   /**
@@ -138,9 +147,9 @@ function ask(state: QuestionsState, asked: Question): TransactionPart<string> {
   const id = question.id ?? deps.newId(deps.clock())
   const target = targetOf(question.source)
   const { sessionKey, kind, replyTo } = question
-  const buttons = deps.showsButtons(target) ? buttonsOf(id, question) : []
+  const buttons = deps.accounts.adapter(target)?.showsButtons === true ? buttonsOf(id, question) : []
   const showsButtons = buttons.length > 0
-  const prefix = deps.commandPrefix(target.platform)
+  const prefix = commandPrefix(deps, target.platform)
   const hints = showsButtons ? '' : typedHints(question, prefix)
   const text = hints === '' ? question.text : `${question.text}\n\n${hints}`
   const message = {

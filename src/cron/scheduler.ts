@@ -1,6 +1,8 @@
 /**
  * Starts the runs of jobs at their times, with one timer for all of them. It holds no job in memory.
  */
+
+import { lazy } from '../lib/cache.ts'
 import { isHermesError, isTransientError } from '../lib/errors.ts'
 import type { Runtime } from '../store/runtime.ts'
 import type { ClaimedRun } from './due.ts'
@@ -36,6 +38,7 @@ export function createScheduler(
   let lastLook = 0
   /** The ids of jobs whose records could not be read. */
   const unreadable = new Set<string>()
+  const loadRules = lazy(() => import('./due.ts'))
 
   /** Claims everything that is due. Returns when to look again, ms from now. Rejects `store/...`. */
   async function claimDue(): Promise<number> {
@@ -69,7 +72,7 @@ export function createScheduler(
     const dueJobs = await store.run(() => listDueJobs(now, batchSize + skipped.size))
     const due = dueJobs.filter((id) => !skipped.has(id))
     if (due.length === 0) return false
-    const { claimRun } = await import('./due.ts')
+    const { claimRun } = await loadRules()
     const claims = await Promise.allSettled(
       due.map(async (id) => {
         failpoint?.('cron:due')

@@ -56,6 +56,14 @@ interface Lazy<T> {
   made(): T | undefined
 }
 
+/** A function whose code is loaded with its first call. */
+export function lazyFunction<Args extends readonly unknown[], Result>(
+  load: () => Promise<(...args: Args) => Result | Promise<Result>>,
+): (...args: Args) => Promise<Result> {
+  const loaded = lazy(load)
+  return async (...args) => (await loaded())(...args)
+}
+
 /** Calls `load` once. A promise that rejects is forgotten, so that the next call tries again. */
 export function lazy<T>(load: () => T): Lazy<T> {
   let loaded: { readonly value: T } | undefined

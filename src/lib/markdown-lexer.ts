@@ -7,7 +7,7 @@
 import { Hooks, Lexer, type MarkedOptions, type Token, Tokenizer, type Tokens, type TokensList } from 'marked'
 import { decodeHtmlEntities } from './html-entities.ts'
 import { emphasisRules } from './markdown-emphasis.ts'
-import { findInlineMath, findMathBlockStart, matchMathBlock, mayContainMath, type TextSpan } from './markdown-math.ts'
+import { findInlineMath, findMathBlockStart, matchMathBlock, type TextSpan } from './markdown-math.ts'
 
 /** `marked` pads rows to the width of the header. A table may have this many padding cells. */
 const maxFillerCells = 1_000
@@ -33,7 +33,7 @@ const maxEmphasisWork = 8_000_000
  */
 export function lexMarkdown(text: string): readonly Token[] {
   const end = endOfLines(text, maxLines)
-  const tokens = new ModelLexer(new ModelTokenizer(), mayContainMath(text)).lex(text.slice(0, end))
+  const tokens = new ModelLexer(new ModelTokenizer(), /[$\\]/.test(text)).lex(text.slice(0, end))
   if (end === text.length) return tokens
   const rest = text.slice(end)
   return [...tokens, { type: 'paragraph', raw: rest, text: rest, tokens: [plainText(rest)] }]

@@ -28,7 +28,7 @@ test('the ids of buttons have the format of the contract', async (t) => {
 })
 
 test('without buttons the text lists the typed commands', async (t) => {
-  const { ask, sent } = openQuestions(t, { showsButtons: () => false, commandPrefix: () => '!' })
+  const { ask, sent } = openQuestions(t, { showsButtons: () => false, commandPrefix: '!' })
   await ask()
   assert.equal(sent[0]?.text, 'Go on?\n\n- `!approve`: Once\n- `!approve always`: Always\n- `!deny`: Cancel')
   assert.equal(sent[0]?.buttons, undefined)

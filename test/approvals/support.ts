@@ -53,7 +53,15 @@ export interface EnqueuedEvent {
 /** What the gateway gives. */
 type GatewayDeps = Omit<QuestionsDeps, 'onResolved'>
 
-export function openQuestions(t: TestContext, changes: Partial<GatewayDeps> = {}) {
+interface Changes extends Partial<GatewayDeps> {
+  showsButtons?(): boolean
+  readonly commandPrefix?: string
+}
+
+export function openQuestions(
+  t: TestContext,
+  { showsButtons = () => true, commandPrefix = '/', ...changes }: Changes = {},
+) {
   const { store, path } = openStore(t)
   const clock = createManualClock()
   /** Replies whose transaction was committed. */
@@ -70,6 +78,8 @@ export function openQuestions(t: TestContext, changes: Partial<GatewayDeps> = {}
       return { role: owners.has(userId) ? 'owner' : 'member', platform, chatType }
     },
     isShared: ({ chatId }) => shared.has(chatId),
+    adapter: () => ({ showsButtons: showsButtons() }),
+    platform: () => ({ commandPrefix }),
   }
   const deps: GatewayDeps = {
     store,
@@ -87,8 +97,6 @@ export function openQuestions(t: TestContext, changes: Partial<GatewayDeps> = {}
     },
     isOpen: () => true,
     accounts,
-    showsButtons: () => true,
-    commandPrefix: () => '/',
     wake: (sessionKey) => void woken.push(sessionKey),
     emit: () => undefined,
     emitsEvents: () => true,

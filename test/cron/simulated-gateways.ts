@@ -3,8 +3,7 @@
  * nothing any more, and what it has not stored is lost.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { JobRun, RunSteps } from '../../src/cron/run-end.ts'
-import { createRuns } from '../../src/cron/runs.ts'
+import { createRuns, type JobRun, type RunSteps } from '../../src/cron/runs.ts'
 import { createScheduler } from '../../src/cron/scheduler.ts'
 import { createPlaces } from '../../src/engine/embedded-engine.ts'
 import { acceptEvent } from '../../src/inbox/queries.ts'

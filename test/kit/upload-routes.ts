@@ -22,7 +22,14 @@ export function serveUploads(files: FileServices, maxBytes: number): (request: R
   const absent = () => {
     throw new Error('uploads use files only')
   }
-  const opened = { files: () => Promise.resolve(files), changes: absent, cron: absent, events: absent, pairing: absent, reader: absent }
+  const opened = {
+    files: () => Promise.resolve(files),
+    changes: absent,
+    changeJobs: absent,
+    events: absent,
+    pairing: absent,
+    reader: absent,
+  }
   const table = createRouteTable()
   for (const route of Object.values(uploadRoutes))
     table.add({

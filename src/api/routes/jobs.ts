@@ -14,8 +14,7 @@ export const listJobs = route('GET', '/api/jobs', {
   response: jobsResponse,
   async handle({ opened }, { query }) {
     const { pageOfJobs } = await import('../handlers/jobs.ts')
-    const { handleJobRequest } = await import('../../flows/cron/job-services.ts')
-    return pageOfJobs(await handleJobRequest(opened.cron, { action: 'list' }), query)
+    return pageOfJobs(await opened.changeJobs({ action: 'list' }), query)
   },
 })
 
@@ -23,21 +22,15 @@ export const changeJobs = route('POST', '/api/jobs', {
   summary: 'Creates or changes a job.',
   body: jobActionSchema,
   response: jobsResponse,
-  async handle({ opened }, { body }) {
-    const { handleJobRequest } = await import('../../flows/cron/job-services.ts')
-    return Response.json(await handleJobRequest(opened.cron, body))
-  },
+  handle: async ({ opened }, { body }) => Response.json(await opened.changeJobs(body)),
 })
 
 export const showJobResult = route('GET', '/api/jobs/{job_id}/result', {
   summary: 'The latest result of a job.',
   response: jobResultResponse,
   async handle({ opened, home, redact }, { params: { job_id } }) {
-    const [{ handleJobRequest }, { readLatestOutput }] = await Promise.all([
-      import('../../flows/cron/job-services.ts'),
-      import('../../flows/cron/job-results.ts'),
-    ])
-    const { jobs } = await handleJobRequest(opened.cron, { action: 'show', job_id })
+    const { jobs } = await opened.changeJobs({ action: 'show', job_id })
+    const { readLatestOutput } = await import('../../flows/cron/job-results.ts')
     const id = jobs[0]?.id
     return { text: id === undefined ? '' : redact(await readLatestOutput(join(home.cron, 'output'), id)) }
   },

@@ -15,26 +15,22 @@ import type { Environment } from '../../config/environment.ts'
 import type { Config } from '../../config/load.ts'
 import type { ConfigShape } from '../../config/section.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { lazy } from '../../lib/cache.ts'
+import { lazyFunction } from '../../lib/cache.ts'
 import { uuid7 } from '../../lib/ids.ts'
 import type { SecretRegistry } from '../../lib/redact.ts'
 import { sleep } from '../../lib/timers.ts'
-import type { Target } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
-import type { PlatformAdapter } from '../../platforms/adapter.ts'
-import type { RunningTurns } from '../../sessions/running-turns.ts'
+import type { RunningTurns, TurnWait } from '../../sessions/running-turns.ts'
 import type { Runtime } from '../../store/runtime.ts'
 import type { AccountDirectory } from '../access/account-directory.ts'
 import type { GatewayEvents } from '../events/gateway-events.ts'
 import type { TurnNotices } from '../turn/turn-notices.ts'
-import type { TurnWait } from '../turn/waiting.ts'
 
 interface ApprovalGateway extends Runtime {
   readonly settings: () => ApprovalsConfig
   readonly config: Pick<Config<ConfigShape>, 'environment' | 'reload'>
   readonly secrets: Pick<SecretRegistry, 'redact'>
   readonly accountDirectory: AccountDirectory
-  readonly platforms: { adapter(target: Target): Pick<PlatformAdapter, 'showsButtons'> | undefined }
   readonly lifecycle: { readonly phase: string; storesForNextStart(): boolean }
 }
 
@@ -71,8 +67,6 @@ export function createApprovals(gateway: ApprovalGateway, turns: AskingTurns): A
     emitsEvents: events.emitsEvents,
     accounts: accountDirectory,
     plugins: turns.gatewayHooks,
-    showsButtons: (target) => gateway.platforms.adapter(target)?.showsButtons === true,
-    commandPrefix: (platform) => accountDirectory.platform(platform)?.commandPrefix ?? '/',
     wake: (sessionKey) => engine.wake(sessionKey, 'control'),
   })
   const asking: AskingCalls = {
@@ -80,7 +74,7 @@ export function createApprovals(gateway: ApprovalGateway, turns: AskingTurns): A
     redact: gateway.secrets.redact,
     abortTurn: runningTurns.abort,
   }
-  const approveTool = lazy(async () => {
+  const approveTool = lazyFunction(async () => {
     const { createCommandApproval } = await import('./command-approval.ts')
     return createCommandApproval(gateway, turns.auxiliary, {
       ...{ ...asking, log, yoloMode, accounts: accountDirectory },
@@ -94,7 +88,7 @@ export function createApprovals(gateway: ApprovalGateway, turns: AskingTurns): A
   return {
     questions,
     confirmCommand: createSlashConfirm(store, questions, settings),
-    approveTool: async (request, signal) => (await approveTool())(request, signal),
+    approveTool,
     askUserFor: (call) => async (question, signal) => {
       const { createAskUser } = await import('../../approvals/clarify.ts')
       return createAskUser(asking, call)(question, signal)

@@ -31,10 +31,13 @@ export const jobActionSchema = z.object({
 
 export type JobAction = z.output<typeof jobActionSchema>
 
-export type JobActionResult =
+type JobActionResult =
   | { readonly ok: true; readonly action: JobAction['action']; readonly jobs: readonly Job[] }
   /** A sentence for the person or the model. */
   | { readonly ok: false; readonly problem: string }
+
+/** The jobs that an action lists, or has changed. */
+export type ChangedJobs = Extract<JobActionResult, { ok: true }>
 
 /** Rejects `store/...`. */
 export async function runJobAction(jobs: Jobs, action: JobAction, maker: JobMaker): Promise<JobActionResult> {

@@ -4,7 +4,7 @@
  */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { JobRun } from '../../cron/run-end.ts'
+import type { JobRun } from '../../cron/runs.ts'
 import { systemCode } from '../../lib/errors.ts'
 import { ensureDirectory, writeFileAtomicAsync } from '../../lib/files.ts'
 import type { Authority } from '../../message/authority.ts'

@@ -13,10 +13,10 @@ import { type Authority, tokenAuthority } from '../../message/authority.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
 import type { Cron } from './cron.ts'
 import {
+  type ChangedJobs,
   describeJob,
   describeJobFully,
   type JobAction,
-  type JobActionResult,
   jobActionSchema,
   runJobAction,
 } from './job-actions.ts'
@@ -97,7 +97,7 @@ const tokenMaker: JobMaker = { authority: tokenAuthority, origin: null }
 export async function handleJobRequest(
   open: () => Promise<Pick<Cron, 'jobs'>>,
   action: JobAction,
-): Promise<Extract<JobActionResult, { ok: true }>> {
+): Promise<ChangedJobs> {
   const result = await runJobAction((await open()).jobs, action, tokenMaker)
   if (!result.ok) throw new HermesError('http/bad-request', result.problem)
   return result

@@ -4,7 +4,7 @@
 import { realpath } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import type { Environment } from '../../agent/environments/environment.ts'
-import type { ScriptResult } from '../../cron/run-end.ts'
+import type { ScriptResult } from '../../cron/runs.ts'
 import { systemCode } from '../../lib/errors.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import { quoteWord } from '../../lib/shell-quote.ts'

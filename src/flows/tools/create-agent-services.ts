@@ -90,7 +90,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   }
 
   async function sandboxOf(workspace?: string): Promise<Sandbox | undefined> {
-    prepareProcessFolder(deps.home, workspace ?? cwd())
+    if (!existsSync(workspace ?? cwd())) prepareProcessFolder(deps.home, workspace ?? cwd())
     if (workspace === undefined) return sandbox.get()
     return workspaces([reconfigurations], workspace, () => openSandboxIn(workspace))
   }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createTurnJournal } from '../../../src/flows/turn/journal.ts'
-import { createTurnWaits } from '../../../src/flows/turn/waiting.ts'
-import { assessCrash, closeAllAttempts } from '../../../src/inbox/attempts.ts'
-import { acceptEvent } from '../../../src/inbox/queries.ts'
-import { brand } from '../../../src/lib/ids.ts'
-import type { MessageEvent } from '../../../src/message/event.ts'
-import type { SessionKey } from '../../../src/message/ids.ts'
-import { ownerAuthority } from '../../kit/authority.ts'
-import { openStore } from '../../kit/open-store.ts'
+import { createTurnJournal } from '../../src/flows/turn/journal.ts'
+import { assessCrash, closeAllAttempts } from '../../src/inbox/attempts.ts'
+import { acceptEvent } from '../../src/inbox/queries.ts'
+import { brand } from '../../src/lib/ids.ts'
+import type { MessageEvent } from '../../src/message/event.ts'
+import type { SessionKey } from '../../src/message/ids.ts'
+import { createTurnWaits } from '../../src/sessions/running-turns.ts'
+import { ownerAuthority } from '../kit/authority.ts'
+import { openStore } from '../kit/open-store.ts'
 
 const key = brand<SessionKey>('agent:main:chat:dm:c')
 const { signal } = new AbortController()
