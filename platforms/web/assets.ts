@@ -73,7 +73,7 @@ export function createAssets(): Assets {
   async function load(name: string): Promise<{ body: Uint8Array<ArrayBuffer>; etag: string } | undefined> {
     try {
       const body = new Uint8Array(
-        isMarkdownModule(name) ? await readMarkdownModule(name) : await readFile(pathOf(name)),
+        isMarkdownModule(name) ? await readMarkdownModule(name) : await readAsset(name),
       )
       const file = { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
       files.set(name, file)
@@ -101,6 +101,12 @@ function isMarkdownModule(name: string): boolean {
   return /^(?:html-entities|markdown-(?:emphasis|lexer|math))\.js$/.test(name)
 }
 
+/** uPlot ships its small form as a script only. */
+async function readAsset(name: string): Promise<Uint8Array> {
+  const content = await readFile(pathOf(name))
+  return name === 'uplot.js' ? Buffer.concat([content, Buffer.from('\nexport default uPlot\n')]) : content
+}
+
 /**
  * The location of a served file. Browsers can run the modules of `marked` and `uqr` unchanged. They are found from their
  * manifests, because the gateway may run a bundled copy of the module that only Node understands.
@@ -108,5 +114,9 @@ function isMarkdownModule(name: string): boolean {
 function pathOf(name: string): string {
   if (name === 'marked.js') return fileURLToPath(import.meta.resolve('marked'))
   if (name === 'uqr.js') return fileURLToPath(import.meta.resolve('uqr'))
+  // The published package has the small form under the name of the module.
+  if (name === 'uplot.js')
+    return fileURLToPath(import.meta.resolve('uplot').replace(/uPlot\.cjs\.js$/, 'uPlot.iife.min.js'))
+  if (name === 'styles/uplot.css') return fileURLToPath(new URL('uPlot.min.css', import.meta.resolve('uplot')))
   return fileURLToPath(new URL(`page/${name}`, import.meta.url))
 }

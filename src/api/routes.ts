@@ -5,6 +5,7 @@ import type { Route } from './route.ts'
 import * as approvals from './routes/approvals.ts'
 import * as extensions from './routes/extensions.ts'
 import * as health from './routes/health.ts'
+import * as insights from './routes/insights.ts'
 import * as jobs from './routes/jobs.ts'
 import * as messages from './routes/messages.ts'
 import * as models from './routes/models.ts'
@@ -20,7 +21,7 @@ import * as workspaces from './routes/workspaces.ts'
 
 const modules = [
   ...[health, operation, models, sessions, approvals, messages, workspaces, jobs, uploads, extensions, pairing],
-  ...[now, webhooks, settings, setup],
+  ...[now, insights, webhooks, settings, setup],
 ]
 
 /** The order in which `Allow` names the methods of a path. */

@@ -31,6 +31,7 @@ export interface LogFilter {
 
 export interface LogLine {
   readonly text: string
+  readonly level: LogLevel
   readonly fields: JsonObject
 }
 
@@ -46,12 +47,50 @@ export function matchLogLine(text: string, { level, event, sessions, since }: Lo
   if (event !== undefined && !matchesName(fields['event'], event)) return undefined
   if (since !== undefined && !(Date.parse(String(fields['time'])) >= since)) return undefined
   if (sessions !== undefined && !sessionFields.some((name) => sessions.has(String(fields[name])))) return undefined
-  return { text, fields }
+  return { text, level: lineLevel, fields }
 }
 
 function matchesName(name: unknown, wanted: string): boolean {
   if (typeof name !== 'string') return false
   return wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted
+}
+
+/** A line of a file: the position of a page. */
+export interface LogPosition {
+  readonly inode: string
+  readonly line: number
+}
+
+export interface LogPage {
+  /** The newest first. */
+  readonly lines: readonly (LogLine & { readonly position: LogPosition })[]
+  readonly hasMore: boolean
+}
+
+/** The newest lines that pass the filter, before a position. A file that was removed meanwhile has none. Throws the system's error. */
+export function readLogPage(
+  directory: string,
+  filter: LogFilter,
+  limit: number,
+  before?: LogPosition | undefined,
+): LogPage {
+  const lines: (LogLine & { readonly position: LogPosition })[] = []
+  let isAfter = before !== undefined
+  withOpenFiles(directory, (files) => {
+    for (const file of files) {
+      const inode = String(file.inode)
+      const isHere = before?.inode === inode
+      if (isAfter && !isHere) continue
+      isAfter = false
+      const texts = readLines(file, 0).lines
+      for (let number = (isHere ? before.line : texts.length) - 1; number >= 0; number--) {
+        if (lines.length > limit) return
+        const line = matchLogLine(texts[number] ?? '', filter)
+        if (line !== undefined) lines.push({ ...line, position: { inode, line: number } })
+      }
+    }
+  })
+  return { lines: lines.slice(0, limit), hasMore: lines.length > limit }
 }
 
 export interface LogReader {

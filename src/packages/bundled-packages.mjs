@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 /**
  * Packages that the gateway imports at runtime. Read file by file they cost time and memory, and an image contains only the
- * bundles. `marked`, `uqr` and `playwright-core` are left out: they are bundles already. Pages load the first two unchanged, and the other
+ * bundles. `marked`, `uplot`, `uqr` and `playwright-core` are left out: they are bundles already. Pages load the first three unchanged, and the other
  * reads files of its own folder.
  */
 export const bundledPackages = [

@@ -58,7 +58,7 @@ export async function compile(out: string): Promise<void> {
 }
 
 /** Pages load their modules unchanged. */
-const servedPackages = ['marked', 'uqr']
+const servedPackages = ['marked', 'uplot', 'uqr']
 
 /** Packages stay outside, because the files of users import some of them, too. Their bundles are in `packages/`. */
 const packagesPlugin: Plugin = {
@@ -88,7 +88,7 @@ const locationPlugin: Plugin = {
       const contents = text
         .replace(/(?<=new URL\((?<quote>['`])[^'`]+)\.ts(?=\k<quote>, import\.meta\.url\))/g, '.mjs')
         .replaceAll('node_modules/.hermes/', 'packages/')
-        .replace(/(?<=import\.meta\.resolve\(')(?=(?:marked|uqr)'\))/g, '#packages/')
+        .replace(/(?<=import\.meta\.resolve\(')(?=(?:marked|uplot|uqr)'\))/g, '#packages/')
         .replaceAll('import.meta.url', `(location + ${JSON.stringify(relative(root, path))})`)
       return {
         contents: `import { location } from '#location';${contents}`,

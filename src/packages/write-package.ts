@@ -48,6 +48,8 @@ async function writePackage(folder: string): Promise<void> {
   write(join(dist, 'packages/manifests.json'), manifestValues())
   copy(join(root, 'node_modules/marked/lib/marked.esm.js'), join(dist, 'packages/marked.mjs'))
   copy(join(root, 'node_modules/uqr/dist/index.mjs'), join(dist, 'packages/uqr.mjs'))
+  copy(join(root, 'node_modules/uplot/dist/uPlot.iife.min.js'), join(dist, 'packages/uplot.mjs'))
+  copy(join(root, 'node_modules/uplot/dist/uPlot.min.css'), join(dist, 'packages/uPlot.min.css'))
   write(join(dist, 'types/sdk.d.ts'), sdkTypes())
   write(join(dist, 'types/index.d.ts'), `/// <reference path="./sdk.d.ts" />\nexport * from 'hermes-gateway:sdk'\n`)
   write(join(dist, 'LICENSES.txt'), licenses())

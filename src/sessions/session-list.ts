@@ -59,8 +59,29 @@ const directory = sql<string | null>`(select json_extract(settings, '$.workspace
 
 /** When a conversation of each platform was used last. */
 export const lastUseOfPlatforms = query((db) =>
-  db.selectFrom('sessions').select(['platform', sql<number>`max(updated_at)`.as('at')]).groupBy('platform'),
+  db
+    .selectFrom('sessions')
+    .select(['platform', sql<number>`max(updated_at)`.as('at')])
+    .groupBy('platform'),
 )
+
+/** The people who wrote on platforms, the last one first, before a position. A person has one row for each platform. */
+export const peopleWhoWrote = query((db, p: { at: number; key: string; limit: number }) => {
+  const statement = sql<{
+    platform: string
+    user_id: string
+    user_name: string | null
+    account: string | null
+    sessions: number
+    last_at: number
+  }>`select s.platform, s.user_id, max(json_extract(l.source, '$.userName')) as user_name, max(json_extract(l.source, '$.account')) as account,
+      count(distinct s.id) as sessions, max(s.updated_at) as last_at
+    from sessions s left join lanes l on l.session_key = s.session_key and json_extract(l.source, '$.userId') = s.user_id
+    where s.user_id <> '' group by s.platform, s.user_id
+    having (max(s.updated_at), s.platform || ':' || s.user_id) < (${p.at}, ${p.key})
+    order by 6 desc, s.platform || ':' || s.user_id desc limit ${p.limit}`
+  return { compile: () => statement.compile(db) }
+})
 
 type ListParams = {
   readonly at: number

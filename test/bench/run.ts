@@ -13,6 +13,7 @@ import { browser } from './figures/browser.ts'
 import { compare } from './figures/compare.ts'
 import { connect } from './figures/connect.ts'
 import { cron } from './figures/cron.ts'
+import { dashboard } from './figures/dashboard.ts'
 import { docker } from './figures/docker.ts'
 import { files } from './figures/files.ts'
 import { hooks } from './figures/hooks.ts'
@@ -80,6 +81,7 @@ const figures: readonly Figure[] = [
   keys,
   request,
   recall,
+  dashboard,
   web,
   browser,
   window,

@@ -2,6 +2,8 @@
  * What the dashboard of the page reads and does: `/api/now`, `/api/queue`, `/api/turns/stop` and `/api/changes`.
  */
 import assert from 'node:assert/strict'
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { withTimeout } from '../../src/lib/timers.ts'
@@ -118,6 +120,99 @@ test('ten thousand dead letters are read in pages, without the secrets of the ga
   assert.ok(!JSON.stringify(messagesPage).includes(canary))
 })
 
+test('people are listed with their roles: those who are named, and those who wrote', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: {
+      roles: { owners: ['fake:ada'], members: ['fake:ben'] },
+      platforms: { fake: { allow_from: ['ada', 'ben', '*'] } },
+    },
+  })
+  for (const user of ['ada', 'carl', 'dora']) {
+    await gateway.say(`I am ${user}`, { user, chat: user })
+    await gateway.waitForReply(user, user)
+  }
+  const rolesOf = (answer: unknown) =>
+    listOf(answer, 'people').map(
+      (person) => `${at(person, 'user_id')} ${at(person, 'role')} ${at(person, 'is_allowed')}`,
+    )
+  const named = rolesOf(await read(gateway, '/api/people'))
+  assert.deepEqual(
+    named.filter((person) => !person.includes('*')),
+    ['ada owner true', 'ben member true'],
+  )
+  assert.ok(named.some((person) => person.startsWith('* ')))
+  const first = await read(gateway, '/api/people?of=seen&limit=2')
+  const second = await read(gateway, `/api/people?of=seen&limit=2&cursor=${at(first, 'next_cursor')}`)
+  assert.deepEqual([...rolesOf(first), ...rolesOf(second)], ['dora guest true', 'carl guest true', 'ada owner true'])
+  assert.equal(at(second, 'next_cursor'), null)
+})
+
+test('tokens and money are summed by day, for each model, platform and person', async (t) => {
+  const gateway = await startTestGateway(t, {
+    model: () => ({ text: 'an answer', usage: { input: 100, output: 20, cost: 0.5 } }),
+  })
+  for (const user of ['ada', 'ben']) {
+    await gateway.say('hello', { user, chat: user })
+    await gateway.waitForReply('an answer', user)
+  }
+  for (const [by, names] of [
+    ['model', ['test-model']],
+    ['platform', ['fake']],
+    ['person', ['fake:ada', 'fake:ben']],
+  ] as const) {
+    const spend = await read(gateway, `/api/spend?by=${by}&days=3`)
+    assert.equal(listOf(spend, 'days').length, 3)
+    assert.deepEqual(
+      listOf(spend, 'entries')
+        .map((entry) => at(entry, 'name'))
+        .toSorted(),
+      names,
+    )
+    assert.deepEqual(at(spend, 'total'), { input_tokens: 200, output_tokens: 40, cost: 1 })
+    const days = listOf(spend, 'entries').map((entry) => listOf(entry, 'tokens_by_day').at(-1))
+    assert.equal(
+      days.reduce((sum: number, tokens) => sum + Number(tokens), 0),
+      240,
+    )
+  }
+})
+
+test('the log is read in pages, by level, event and session, without the secrets of the gateway', async (t) => {
+  const gateway = await startTestGateway(t, { config: { api_key: canary } })
+  await gateway.say('hello', { chat: 'a' })
+  await gateway.waitForReply('hello', 'a')
+  const lines = Array.from({ length: 10_000 }, (_, number) =>
+    JSON.stringify({
+      level: number === 5 ? 'error' : 'warn',
+      time: new Date().toISOString(),
+      event: 'test.line',
+      number,
+      key: canary,
+      msg: `${canary} ${number}`,
+    }),
+  )
+  appendFileSync(join(gateway.home.logs, 'gateway.log'), `${lines.join('\n')}\n`)
+  const pageOf = (query: string) => read(gateway, `/api/logs?${query}`)
+  const first = await pageOf('event=test.*&limit=150')
+  const second = await pageOf(`event=test.*&limit=150&cursor=${at(first, 'next_cursor')}`)
+  const numbers = [first, second].flatMap((page) =>
+    listOf(page, 'lines').map((line) => JSON.parse(String(at(line, 'fields'))).number),
+  )
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: 300 }, (_, index) => 9_999 - index),
+  )
+  assert.ok(!JSON.stringify([first, second]).includes(canary))
+  const error = listOf(await pageOf('event=test.line&level=error'), 'lines')
+  assert.deepEqual(
+    error.map((line) => at(line, 'level')),
+    ['error'],
+  )
+  const [session] = listOf(await read(gateway, '/api/sessions'), 'sessions')
+  const ofSession = listOf(await pageOf(`session=${at(session, 'id')}`), 'lines')
+  assert.ok(ofSession.length > 0 && ofSession.every((line) => at(line, 'event') !== 'test.line'))
+})
+
 test('strangers, forged origins and wrong input are refused', async (t) => {
   const gateway = await startTestGateway(t)
   await refuseStrangers(gateway, [
@@ -125,7 +220,20 @@ test('strangers, forged origins and wrong input are refused', async (t) => {
     ['GET', '/api/queue'],
     ['GET', '/api/changes'],
     ['POST', '/api/turns/stop', { turn_id: 'x' }],
+    ['GET', '/api/people'],
+    ['GET', '/api/spend'],
+    ['GET', '/api/logs'],
   ])
+  const wrong = [
+    'people?of=all',
+    'people?limit=0',
+    'people?of=seen&cursor=x',
+    'spend?by=colour',
+    'spend?days=0',
+    'spend?days=x',
+  ]
+  for (const path of [...wrong, 'logs?level=loud', 'logs?cursor=x', 'logs?event=', 'logs?colour=red'])
+    assert.equal((await gateway.http(`/api/${path}`)).status, 400, path)
   for (const path of ['of=turns', 'state=done', 'limit=0', 'limit=201', 'cursor=x', 'colour=red'])
     assert.equal((await gateway.http(`/api/queue?${path}`)).status, 400, path)
   for (const body of [{}, { turn_id: 5 }, { turn_id: '' }, { turn_id: 'x', more: 1 }])

@@ -29,3 +29,12 @@ export function duration(ms) {
   const seconds = Math.floor(ms / 1_000)
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }
+
+/** A time that can be read at a glance. @param {string} time ISO 8601 */
+export function sinceTime(time) {
+  const at = Date.parse(time)
+  const passed = Date.now() - at
+  if (passed < 60_000) return passed < 5_000 ? 'just now' : `${duration(passed)} ago`
+  if (passed < 3_600_000) return `${Math.floor(passed / 60_000)} min ago`
+  return `${dayName(at, Date.now())}, ${clockTime(at)}`
+}

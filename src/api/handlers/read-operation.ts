@@ -5,13 +5,16 @@ import { type StoredQuestion, waitingApprovals } from '../../approvals/queries.t
 import { countDeadEvents, pageOfDeadEvents, pageOfOpenEvents } from '../../inbox/dead-letters.ts'
 import { openMessages } from '../../inbox/open-messages.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
+import { type LogLevel, type LogPosition, readLogPage } from '../../lib/log-files.ts'
 import { shorten } from '../../lib/visible-text.ts'
 import type { SessionSource } from '../../message/source.ts'
 import { pageOfDeadReplies, pageOfOpenReplies } from '../../outbox/dead-letters.ts'
 import { openReplies } from '../../outbox/open-replies.ts'
-import { lastUseOfPlatforms } from '../../sessions/session-list.ts'
+import { lastUseOfPlatforms, peopleWhoWrote } from '../../sessions/session-list.ts'
+import { sessionById, sessionByKey } from '../../sessions/session-queries.ts'
+import { readSpend, type SpendKey } from '../../sessions/spend.ts'
 import { listOpenTurns } from '../../sessions/turns.ts'
-import { rows, type Transaction } from '../../store/query.ts'
+import { row, rows, type Transaction } from '../../store/query.ts'
 import type { ApiQuestion } from '../shapes/approvals.ts'
 
 export type OperationRequest =
@@ -24,7 +27,19 @@ export type OperationRequest =
       readonly before: number
       readonly limit: number
     }
+  | { readonly about: 'people'; readonly before: { readonly at: number; readonly key: string }; readonly limit: number }
+  | { readonly about: 'spend'; readonly by: SpendKey; readonly since: number }
+  | {
+      readonly about: 'logs'
+      readonly directory: string
+      readonly level: LogLevel | undefined
+      readonly event: string | undefined
+      readonly session: string | undefined
+      readonly before: LogPosition | undefined
+      readonly limit: number
+    }
 
+type LogsRequest = Extract<OperationRequest, { readonly about: 'logs' }>
 type QueueRequest = Extract<OperationRequest, { readonly about: 'queue' }>
 
 const maxTurns = 200
@@ -39,6 +54,12 @@ export function* readOperation(request: OperationRequest): Transaction<unknown> 
       return (yield* waitingApprovals()).map(toQuestion)
     case 'queue':
       return yield* request.of === 'messages' ? readMessages(request) : readReplies(request)
+    case 'people':
+      return yield* rows(peopleWhoWrote, { ...request.before, limit: request.limit })
+    case 'spend':
+      return yield* readSpend(request.by, request.since)
+    case 'logs':
+      return yield* readLogs(request)
   }
 }
 
@@ -126,6 +147,20 @@ function toQuestion({
     accepts_text: choices.some(({ answer }) => answer === 'other'),
     expires_at: new Date(expiresAt).toISOString(),
   }
+}
+
+/** Most lines name the key of a conversation, and people see its id. */
+function* readLogs({ directory, level, event, session, before, limit }: LogsRequest): Transaction<unknown> {
+  const stored =
+    session === undefined
+      ? undefined
+      : ((yield* row(sessionById, { id: session })) ?? (yield* row(sessionByKey, { key: session })))
+  const sessions =
+    session === undefined
+      ? undefined
+      : new Set([session, ...(stored === undefined ? [] : [stored.id, stored.session_key])])
+  const { lines, hasMore } = readLogPage(directory, { level, event, sessions }, limit, before)
+  return { lines: lines.map(({ text, position }) => ({ text, position })), hasMore }
 }
 
 function timeOf(ms: number | null): string | null {

@@ -65,7 +65,7 @@ async function measured(gateway: BenchGateway, { full, progress }: BenchOptions)
 /** Pages of the JSON API: one session with 100,000 messages, and a search over all sessions. */
 async function pages(database: string): Promise<Row[]> {
   writeLongSession(database)
-  const reader = createReaderThread(new URL('../../../src/api/reader-thread.ts', import.meta.url))
+  const reader = createReaderThread(new URL('../../../src/api/handlers/reader-thread.ts', import.meta.url))
   const never = new AbortController().signal
   const time = async (request: ReadRequest) => {
     const begun = performance.now()

@@ -557,7 +557,7 @@ describe('the chat page', { skip }, () => {
       assert.deepEqual(await order(), expected)
     })
 
-    test('and the list of what is remembered have no serious issue for assistive software', async () => {
+    test('have no serious issue for assistive software', async () => {
       await using phone = await createTab(browser, {
         viewport: { width: 360, height: 640 },
         hasTouch: true,
@@ -567,7 +567,6 @@ describe('the chat page', { skip }, () => {
         await using opened = await tab.open()
         const { page, gateway, problems } = opened
         await connected(page)
-        gateway.remembered = [{ id: 'docker restart *', covers: 'docker restart *', where: 'everywhere', by: '' }]
         await gateway.ask('q1', question(`rm -r ${'long'.repeat(80)}`))
         await gateway.ask('q2', 'Which?', ['Red', 'B'.repeat(60), 'Other'])
         await gateway.ask('q3', question('three'))
@@ -584,79 +583,9 @@ describe('the chat page', { skip }, () => {
           await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
           assert.deepEqual(await issues(), [], colorScheme)
         }
-        await page.click('#status')
-        await page.click('#remembered-open')
-        await page.waitForSelector('#remembered-list li')
-        assert.deepEqual(await issues(), [])
-        await page.click('#remembered-close')
-        gateway.pairing = [pairingRequest('r1', 'long'.repeat(40))]
-        await page.click('#status')
-        await page.click('#pairing-open')
-        await page.waitForSelector('#pairing-list li')
-        assert.deepEqual(await issues(), [])
         await page.emulateMedia({ colorScheme: null, reducedMotion: null })
         assert.deepEqual(problems, [])
       }
-    })
-
-    test('are asked again after "always" is taken back on the page', async () => {
-      await using opened = await open()
-      const { page, gateway, problems } = opened
-      await connected(page)
-      const grant = { where: 'conversation main', by: 'owner' }
-      gateway.remembered = [
-        { id: 'docker restart *', covers: 'docker restart *', where: 'everywhere (config.yaml)', by: '' },
-        { id: 'g3', covers: 'rm -r build', ...grant },
-      ]
-      await page.click('#status')
-      await page.click('#remembered-open')
-      await page.getByRole('button', { name: 'Ask again: rm -r build' }).click()
-      await waitUntil(page, "document.querySelectorAll('#remembered-list li').length === 1")
-      assert.deepEqual(
-        gateway.remembered.map(({ id }) => id),
-        ['docker restart *'],
-      )
-      await page.keyboard.press('Enter')
-      await page.waitForSelector('#remembered-empty:not([hidden])')
-      assert.deepEqual(gateway.remembered, [])
-      await page.keyboard.press('Enter')
-      await page.waitForSelector('#remembered:not([open])', { state: 'attached' })
-      assert.deepEqual(problems, [])
-    })
-
-    test('people who ask for access get it or are refused on the page, also with the keyboard', async () => {
-      await using opened = await open()
-      const { page, gateway, problems } = opened
-      await connected(page)
-      gateway.pairing = ['Eve', 'Ada', 'Bob', 'Dan'].map((name, index) => pairingRequest(`r${index}`, name))
-      await page.click('#status')
-      await page.click('#pairing-open')
-      await page.getByRole('button', { name: 'Give access: Ada' }).click()
-      await waitUntil(page, "document.querySelectorAll('#pairing-list li').length === 3")
-      assert.deepEqual(
-        gateway.pairing.map(({ userName }) => userName),
-        ['Eve', 'Bob', 'Dan'],
-      )
-      // The focus is on the next person.
-      await page.keyboard.press('Enter')
-      await waitUntil(page, "document.querySelectorAll('#pairing-list li').length === 2")
-      assert.deepEqual(
-        gateway.pairing.map(({ userName }) => userName),
-        ['Eve', 'Dan'],
-      )
-      await page.keyboard.press('Tab')
-      await page.keyboard.press('Enter')
-      await waitUntil(page, "document.querySelectorAll('#pairing-list li').length === 1")
-      assert.deepEqual(
-        gateway.pairing.map(({ userName }) => userName),
-        ['Eve'],
-      )
-      await page.click('#pairing-clear')
-      await page.waitForSelector('#pairing-empty:not([hidden])')
-      assert.deepEqual(gateway.pairing, [])
-      await page.keyboard.press('Enter')
-      await page.waitForSelector('#pairing:not([open])', { state: 'attached' })
-      assert.deepEqual(problems, [])
     })
   })
 })
@@ -669,10 +598,6 @@ async function waitUntil(page: Page, expression: string): Promise<void> {
   for (const until = performance.now() + waitLimitMs(); !(await page.evaluate<boolean>(expression)); await pause(20)) {
     if (performance.now() > until) assert.fail(`not true in time: ${expression}`)
   }
-}
-
-function pairingRequest(requestId: string, userName: string) {
-  return { platform: 'telegram', requestId, userId: '4711', userName, createdAt: Date.now() }
 }
 
 const hostile = `Raw <img src=x onerror=alert(1)> in a line.

@@ -71,10 +71,6 @@ export interface Gateway {
   readonly presses: string[]
   /** Called for each press. */
   onPress: (buttonId: string) => Promise<PressResult> | PressResult
-  /** What `GET /api/approvals` lists. */
-  remembered: { id: string; covers: string; where: string; by: string }[]
-  /** What `GET /api/pairing` lists as pending. */
-  pairing: { platform: string; requestId: string; userId: string; userName: string; createdAt: number }[]
   draft(id: string, text: string, turnId?: string): Promise<void>
   /** Ends the turn of an accepted message. */
   finish(seq: number): void
@@ -203,8 +199,6 @@ export async function startGateway({ mediaFolder = '' } = {}): Promise<Gateway> 
     toolViews: new Map(),
     presses: [],
     onPress: () => ({ status: 'taken', text: 'Allowed, this once.' }),
-    remembered: [],
-    pairing: [],
     async ask(id, text, labels = ['Allow once', 'This session', 'Always', 'Deny']) {
       const buttons = labels.map((label, index): Button => {
         const style = index === 0 ? 'primary' : label === 'Deny' ? 'danger' : undefined
@@ -252,7 +246,7 @@ export async function startGateway({ mediaFolder = '' } = {}): Promise<Gateway> 
     },
   }
   await adapter.connect(AbortSignal.timeout(waitLimitMs()))
-  routes.push(...approvalRoutes(gateway), ...uploadRoutes(recording.upload))
+  routes.push(...adminRoutes(), ...uploadRoutes(recording.upload))
   return gateway
 }
 
@@ -273,7 +267,7 @@ function uploadRoutes(upload: RecordingContext['upload']): HttpRoute[] {
 }
 
 /** Returns the routes as the admin API serves them. */
-function approvalRoutes(gateway: Gateway): HttpRoute[] {
+function adminRoutes(): HttpRoute[] {
   return [
     {
       method: 'GET',
@@ -286,52 +280,6 @@ function approvalRoutes(gateway: Gateway): HttpRoute[] {
       path: '/api/sessions',
       access: 'token',
       handle: () => Response.json({ sessions: [], next_cursor: null }),
-    },
-    { method: 'GET', path: '/api/approvals', access: 'token', handle: () => Response.json(gateway.remembered) },
-    {
-      method: 'POST',
-      path: '/api/approvals/revoke',
-      access: 'token',
-      async handle(request) {
-        const { id } = Object(await request.json())
-        gateway.remembered = gateway.remembered.filter((one) => one.id !== id)
-        return Response.json({ ok: true })
-      },
-    },
-    {
-      method: 'GET',
-      path: '/api/pairing',
-      access: 'token',
-      handle: () => Response.json({ pending: gateway.pairing, approved: [], locked: [], damaged: [] }),
-    },
-    {
-      method: 'POST',
-      path: '/api/pairing/approve',
-      access: 'token',
-      async handle(request) {
-        const { platform, code } = Object(await request.json())
-        gateway.pairing = gateway.pairing.filter((one) => one.platform !== platform || one.requestId !== code)
-        return Response.json({ platform })
-      },
-    },
-    {
-      method: 'POST',
-      path: '/api/pairing/deny',
-      access: 'token',
-      async handle(request) {
-        const { platform, person } = Object(await request.json())
-        gateway.pairing = gateway.pairing.filter((one) => one.platform !== platform || one.requestId !== person)
-        return Response.json({ platform })
-      },
-    },
-    {
-      method: 'POST',
-      path: '/api/pairing/clear',
-      access: 'token',
-      handle() {
-        gateway.pairing = []
-        return Response.json({ cleared: 1 })
-      },
     },
   ]
 }

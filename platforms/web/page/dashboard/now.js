@@ -3,7 +3,7 @@
  */
 import { addressOfChat, addressOfView } from '../address.js'
 import { h } from '../dom.js'
-import { clockTime, dayName, duration } from '../time.js'
+import { clockTime, sinceTime } from '../time.js'
 import { createCounter, createList, pageOf } from './list.js'
 import { pairingList } from './people.js'
 import { createSection } from './section.js'
@@ -314,13 +314,4 @@ function platforms(context, now) {
     empty: 'No platform is connected.',
     ...context,
   })
-}
-
-/** A time that can be read at a glance. @param {string} time ISO 8601 */
-export function sinceTime(time) {
-  const at = Date.parse(time)
-  const passed = Date.now() - at
-  if (passed < 60_000) return passed < 5_000 ? 'just now' : `${duration(passed)} ago`
-  if (passed < 3_600_000) return `${Math.floor(passed / 60_000)} min ago`
-  return `${dayName(at, Date.now())}, ${clockTime(at)}`
 }

@@ -2,7 +2,7 @@
  * The people: who asks for access, who has it, and what runs without a question.
  */
 import { h } from '../dom.js'
-import { clockTime } from '../time.js'
+import { clockTime, sinceTime } from '../time.js'
 import { createCounter, createList, pageOf } from './list.js'
 import { createButton, createSection } from './section.js'
 
@@ -13,7 +13,8 @@ export async function show(context) {
   const { root, onChange } = context
   const parts = [
     { title: 'Who asks for access', create: pairingList, topics: ['pairing'] },
-    { title: 'Who has access by pairing', create: pairedList, topics: ['pairing'] },
+    { title: 'Who has access', create: namedList, topics: ['pairing', 'config'] },
+    { title: 'Who has written', create: seenList, topics: ['sessions', 'pairing', 'config'] },
     { title: 'What runs without a question', create: rememberedList, topics: ['approvals', 'config'] },
   ]
   const lists = parts.map(({ title, create, topics }) => {
@@ -70,33 +71,83 @@ export function pairingList(context) {
   return list
 }
 
-/** @param {ListContext} context */
-function pairedList(context) {
+/** Owners, members and guests that the configuration or a pairing names. @param {ListContext} context */
+function namedList(context) {
   const { api } = context
   return createList({
-    label: 'Who has access by pairing',
-    load: pageOf(async () => (await api.request('/api/pairing')).approved),
-    row: ({ platform, userId, userName, approvedAt }) => ({
-      key: `${platform} ${userId}`,
-      name: userName || userId,
-      facts: [platform, userId, approvedAt > 0 && `since ${new Date(approvedAt).toLocaleDateString()}`],
-      actions: [
-        {
-          label: 'Take back',
-          act: () => api.request('/api/pairing/revoke', { body: { platform, user_id: userId } }),
-          problem: 'The person still has access.',
-          said: `${userName || userId} has no access now.`,
-          isDanger: true,
-          confirm: {
-            title: `Take the access of ${userName || userId} back?`,
-            text: 'Messages that wait are not answered.',
-          },
-        },
-      ],
+    label: 'Who has access',
+    load: pageOf(async () => (await api.request('/api/people')).people),
+    row: (person) => ({
+      ...personRow(person),
+      actions:
+        person.reason === pairedReason
+          ? [
+              {
+                label: 'Take back',
+                act: () =>
+                  api.request('/api/pairing/revoke', { body: { platform: person.platform, user_id: person.user_id } }),
+                problem: 'The person still has access.',
+                said: `${person.user_id} has no access now.`,
+                isDanger: true,
+                confirm: {
+                  title: `Take the access of ${person.user_id} back?`,
+                  text: 'Messages that wait are not answered.',
+                },
+              },
+            ]
+          : [],
     }),
-    empty: 'No one yet. Approve a request above, or name people in the allow list of a platform.',
+    empty: 'No one besides you. Approve a request above, or name people in the allow list of a platform.',
     ...context,
   })
+}
+
+/** @param {ListContext} context */
+function seenList(context) {
+  const { api } = context
+  return createList({
+    label: 'Who has written',
+    async load(cursor) {
+      const query = new URLSearchParams({ of: 'seen', ...(cursor === undefined ? {} : { cursor }) })
+      const { people, next_cursor } = await api.request(`/api/people?${query}`)
+      return { entries: people, next: next_cursor }
+    },
+    row: personRow,
+    empty: 'No one yet. Who writes to Hermes on a platform appears here.',
+    ...context,
+  })
+}
+
+/** How the gateway says that a person has access by pairing. */
+const pairedReason = 'an owner has approved the user'
+
+/**
+ * @typedef {object} Person
+ * @property {string} platform
+ * @property {string} user_id
+ * @property {string | null} user_name
+ * @property {string} role
+ * @property {boolean} is_allowed
+ * @property {string} reason
+ * @property {number | null} conversations
+ * @property {string | null} last_at
+ */
+
+/** @param {Person} person @returns {import('./list.js').Row} */
+function personRow({ platform, user_id, user_name, role, is_allowed, reason, conversations, last_at }) {
+  return {
+    key: `${platform} ${user_id}`,
+    name: user_name ?? (user_id === '*' ? `Everybody on ${platform}` : user_id),
+    facts: [
+      platform,
+      user_name !== null && user_id,
+      is_allowed ? role : 'no access',
+      conversations !== null && `${conversations} ${conversations === 1 ? 'conversation' : 'conversations'}`,
+      last_at !== null && sinceTime(last_at),
+      reason,
+    ],
+    state: is_allowed ? (role === 'owner' ? 'good' : 'off') : 'bad',
+  }
 }
 
 /** @param {ListContext} context */

@@ -39,9 +39,16 @@ export const views = [
     load: () => import('./people.js'),
   },
   {
+    name: 'spend',
+    title: 'Spend',
+    about: 'Tokens and money, by day',
+    load: () => import('./spend.js'),
+  },
+  {
     name: 'settings',
     title: 'Settings',
     about: 'config.yaml and .env of this gateway',
     load: () => import('./settings.js'),
   },
+  { name: 'logs', title: 'Logs', about: 'What the gateway writes into its log', load: () => import('./logs.js') },
 ]

@@ -1,6 +1,7 @@
 /**
  * The connection status in the bar, with details about the gateway.
  */
+import { addressOfView } from '../address.js'
 import { byId, h, setText } from '../dom.js'
 
 /** @typedef {import('../connection.js').ConnectionState} ConnectionState */
@@ -23,8 +24,7 @@ export function createStatus({ api, onForget }) {
   const dialogs = {
     'connect-open': async () => (await import('./connect.js')).showConnect(api),
     'connect-chat-open': async () => (await import('./connect-chat.js')).openConnectChat(api),
-    'remembered-open': async () => (await import('./remembered.js')).showRemembered(api),
-    'pairing-open': async () => (await import('./pairing.js')).showPairing(api),
+    'people-open': () => location.assign(addressOfView('people')),
   }
   for (const [id, open] of Object.entries(dialogs))
     byId(id, HTMLButtonElement).addEventListener('click', () => {
