@@ -12,8 +12,8 @@ import { changeSessionSetting, readSessionSettings } from '../../sessions/sessio
 import type { Runtime } from '../../store/runtime.ts'
 import { describeVoices } from '../models/voices.ts'
 import type { AgentServices } from '../tools/agent-services.ts'
-import { type DisplayConfig, displaySettings } from '../turn/config.ts'
-import { showsFooter, showsThinking } from '../turn/output.ts'
+import type { DisplayConfig } from '../turn/config.ts'
+import { displaySettings, showsFooter, showsThinking } from '../turn/output.ts'
 
 interface ChoosingGateway extends Pick<Runtime, 'store'> {
   readonly settings: () => AgentConfig & DisplayConfig & MediaToolsConfig

@@ -4,7 +4,6 @@
 import { z } from 'zod'
 import type { ConfigOf } from '../../config/section.ts'
 import { busyInputModes, type ToolProgressMode, toolProgressModes } from '../../message/conversation-choices.ts'
-import type { SessionSettings } from '../../sessions/session-state.ts'
 
 const footerFields = ['model', 'tokens', 'cost', 'duration', 'context_pct'] as const
 export type FooterField = (typeof footerFields)[number]
@@ -157,23 +156,4 @@ export interface DisplaySettings {
   readonly longRunningNotifications: boolean
   /** The parts of the line below an answer, where there is one. */
   readonly footerFields: readonly FooterField[]
-}
-
-/** A choice for the conversation takes precedence over the platform, and the platform over the rest. */
-export function displaySettings(
-  { display }: DisplayConfig,
-  platform: string,
-  { tool_progress: chosenProgress }: SessionSettings = {},
-): DisplaySettings {
-  const platformDisplay = display.platforms[platform] ?? {}
-  const configured = platformDisplay.tool_progress ?? display.tool_progress
-  return {
-    interimMessages: platformDisplay.interim_assistant_messages ?? display.interim_assistant_messages,
-    toolProgress: toolProgressModes.find((mode) => mode === (chosenProgress ?? configured)) ?? 'off',
-    grouping: platformDisplay.tool_progress_grouping ?? display.tool_progress_grouping,
-    previewLength: platformDisplay.tool_preview_length ?? display.tool_preview_length,
-    cleansUp: platformDisplay.cleanup_progress ?? display.cleanup_progress,
-    longRunningNotifications: platformDisplay.long_running_notifications ?? display.long_running_notifications,
-    footerFields: platformDisplay.runtime_footer?.fields ?? display.runtime_footer.fields,
-  }
 }

@@ -11,6 +11,7 @@ import { HermesError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { toShortLine } from '../../lib/redact.ts'
 import { linkAbortSignal } from '../../lib/timers.ts'
+import { toolProgressModes } from '../../message/conversation-choices.ts'
 import { type BackgroundTask, isAttended, type MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { isSilence, isSilenceNarration } from '../../message/silence.ts'
@@ -26,7 +27,7 @@ import type { TranscriptEntry } from '../../sessions/transcript.ts'
 import type { Turn } from '../../sessions/turn.ts'
 import { enlist, type TransactionPart } from '../../store/query.ts'
 import type { GatewayEvents } from '../events/gateway-events.ts'
-import { type DisplayConfig, type DisplaySettings, displaySettings } from './config.ts'
+import type { DisplayConfig, DisplaySettings } from './config.ts'
 import type { PrepareInterim, TurnCompletion } from './journal.ts'
 import type { ModelOutages, TroubleWatch } from './model-outages.ts'
 import type { TurnStatusDisplay } from './turn-status.ts'
@@ -245,7 +246,26 @@ function displayOf(
   return displaySettings(settings(), event.source.platform, chosen)
 }
 
-/** A choice for the conversation takes precedence over the platform, and the platform over the rest. */
+/** What one conversation shows. A choice for it takes precedence over the platform, and the platform over the rest. */
+export function displaySettings(
+  { display }: DisplayConfig,
+  platform: string,
+  { tool_progress: chosenProgress }: SessionSettings = {},
+): DisplaySettings {
+  const platformDisplay = display.platforms[platform] ?? {}
+  const configured = platformDisplay.tool_progress ?? display.tool_progress
+  return {
+    interimMessages: platformDisplay.interim_assistant_messages ?? display.interim_assistant_messages,
+    toolProgress: toolProgressModes.find((mode) => mode === (chosenProgress ?? configured)) ?? 'off',
+    grouping: platformDisplay.tool_progress_grouping ?? display.tool_progress_grouping,
+    previewLength: platformDisplay.tool_preview_length ?? display.tool_preview_length,
+    cleansUp: platformDisplay.cleanup_progress ?? display.cleanup_progress,
+    longRunningNotifications: platformDisplay.long_running_notifications ?? display.long_running_notifications,
+    footerFields: platformDisplay.runtime_footer?.fields ?? display.runtime_footer.fields,
+  }
+}
+
+/** Whether the line below an answer is shown; decided as for the others. */
 export function showsFooter(
   { runtime_footer: footer, platforms }: DisplayConfig['display'],
   platform: string,
