@@ -18,9 +18,11 @@ const daemonFlags = [
 
 /**
  * One heap of the C library for all threads, and free memory at its end goes back to the system. By default glibc gives each
- * thread a heap that never shrinks. It reads these variables when the process starts. A value of the user has precedence.
+ * thread a heap that never shrinks. Blocks from 32 kB are mapped one by one, because V8 parses with blocks of that size, and small
+ * ones that stay would keep what is free before them. glibc reads these variables when the process starts. A value of the user
+ * has precedence.
  */
-const daemonAllocator = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' }
+const daemonAllocator = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '32768' }
 
 /**
  * @typedef {object} RuntimeSetup

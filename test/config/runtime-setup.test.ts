@@ -32,7 +32,7 @@ function setup(env: NodeJS.ProcessEnv, installationCache: string, args: readonly
       argv: ['node', 'main.mjs', ...args],
       execArgv: ['--max-semi-space-size=16'],
       execPath: process.execPath,
-      env: { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', ...env },
+      env: { ...daemonAllocator, ...env },
     },
     installationCache,
   ).compileCache
