@@ -2,6 +2,7 @@
  * All routes of the JSON API: what the modules of `routes` export. Loaded with the first request for one of them.
  */
 import type { Route } from './route.ts'
+import * as agent from './routes/agent.ts'
 import * as approvals from './routes/approvals.ts'
 import * as extensions from './routes/extensions.ts'
 import * as health from './routes/health.ts'
@@ -21,7 +22,7 @@ import * as workspaces from './routes/workspaces.ts'
 
 const modules = [
   ...[health, operation, models, sessions, approvals, messages, workspaces, jobs, uploads, extensions, pairing],
-  ...[now, insights, webhooks, settings, setup],
+  ...[agent, now, insights, webhooks, settings, setup],
 ]
 
 /** The order in which `Allow` names the methods of a path. */

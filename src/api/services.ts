@@ -1,6 +1,9 @@
 /**
  * The parts of the gateway that have state and that routes of the JSON API use.
  */
+import type { AgentConfig } from '../agent/config.ts'
+import type { McpConfig } from '../agent/mcp/config.ts'
+import type { Skills } from '../agent/skills/skills.ts'
 import type { QuestionsDeps } from '../approvals/contract.ts'
 import type { AnyConfig } from '../config/effective-values.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -11,6 +14,7 @@ import type { DeliveryConfig } from '../flows/delivery/config.ts'
 import type { ChangeFeed } from '../flows/events/change-feed.ts'
 import type { EventFeed } from '../flows/events/event-feed.ts'
 import type { GatewayStatusReport } from '../flows/lifecycle/status.ts'
+import type { McpAccess } from '../flows/mcp/mcp-access.ts'
 import type { SessionServerConfig } from '../flows/mcp/session-servers.ts'
 import type { AgentModels } from '../flows/models/agent-models.ts'
 import type { PlatformSettings } from '../flows/platform/connect-platform.ts'
@@ -18,7 +22,9 @@ import type { FileServices } from '../flows/platform/platform-files.ts'
 import type { PluginManager } from '../flows/plugins/plugin-manager.ts'
 import type { PromptPreview } from '../flows/prompt/prompt-preview.ts'
 import type { SessionServices } from '../flows/sessions/session-services.ts'
+import type { AgentEnvironments } from '../flows/tools/agent-services.ts'
 import type { KnownTool } from '../flows/tools/known-tools.ts'
+import type { ToolsetSettings } from '../flows/tools/list-toolsets.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
 import type { Redactor } from '../lib/redact.ts'
 import type { SessionKey } from '../message/ids.ts'
@@ -42,7 +48,7 @@ export interface ApiServices extends Pick<Runtime, 'store' | 'home' | 'clock' | 
     /** Undefined while the account is not connected. */
     adapter(of: Pick<Target, 'platform' | 'account'>): PlatformAdapter | undefined
   }
-  readonly platformSettings: PlatformSettings
+  readonly platformSettings: PlatformSettings & ToolsetSettings
   readonly engine: Engine
   readonly outbox: Outbox
   readonly hooks: HookRegistry
@@ -90,6 +96,12 @@ export interface AgentOfApi {
   readonly models: Pick<AgentModels, 'selection' | 'withKey' | 'describe'>
   /** The prompt of a new conversation. Rejects `http/not-found` for a platform that does not exist. */
   previewPrompt(platform: string): Promise<PromptPreview>
+  settings(): McpConfig & Pick<AgentConfig, 'memory' | 'terminal'>
+  /** Loads the skills. */
+  skills(): Promise<Skills>
+  /** Stops all MCP servers and asks each one again. */
+  readonly mcp: Pick<McpAccess, 'reload'>
+  readonly environments: Pick<AgentEnvironments, 'cwd' | 'sandbox'>
   /** Replaces the MCP servers of a conversation. `directory`: where they start. */
   setSessionServers(key: SessionKey, servers: SessionServerConfig, directory: string | undefined): Promise<void>
 }

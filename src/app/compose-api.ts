@@ -15,7 +15,10 @@ import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
 export interface ApiParts extends Pick<GatewayControl, 'status'> {
-  readonly agent: Pick<AgentRuntime, 'knownTools' | 'previewPrompt' | 'mcp' | 'plugins' | 'cron' | 'agentServices'>
+  readonly agent: Pick<
+    AgentRuntime,
+    'knownTools' | 'previewPrompt' | 'mcp' | 'plugins' | 'cron' | 'skills' | 'agentServices'
+  >
   readonly menu: PlatformMenu
   readonly files: () => Promise<FileServices>
   /** All routes of now, those of platforms included. */
@@ -39,6 +42,10 @@ export function composeApi(context: AppContext, core: Core, parts: ApiParts): Ht
       models: agent.agentServices.models,
       previewPrompt: agent.previewPrompt,
       setSessionServers: agent.mcp.setSessionServers,
+      settings,
+      skills: agent.skills.load,
+      mcp: agent.mcp,
+      environments: agent.agentServices.environments,
     },
     accountDirectory,
     platforms,

@@ -3,10 +3,9 @@
  */
 import { createCatalogueCache } from '../agent/mcp/catalogue-cache.ts'
 import { mcpConfig } from '../agent/mcp/config.ts'
-import { inspectServers } from '../agent/mcp/inspect.ts'
-import { readKnownServers } from '../agent/mcp/known-tools.ts'
 import { createLoginStore } from '../agent/mcp/login-store.ts'
 import { setConfigValue } from '../config/edit-config.ts'
+import { listServers } from '../flows/mcp/list-servers.ts'
 import { HermesError } from '../lib/errors.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
@@ -16,19 +15,15 @@ import { showList } from './kit/list.ts'
 import { readSettings } from './kit/settings.ts'
 import { findServer } from './shared/mcp-connection.ts'
 
-interface ListedServer {
-  readonly name: string
-  /** `unknown`: it was never asked for its tools. */
-  readonly state: 'on' | 'off' | 'unknown' | 'failing'
-  /** The program with its arguments, or the address. */
-  readonly connection: string
-  readonly tools: readonly string[]
-  /** Why it cannot be used; '' if nothing is known against it. */
-  readonly problem: string
-}
-
 export async function mcpList(context: CliContext, { json }: JsonOption): Promise<void> {
-  const servers = await listServers(context)
+  const { home } = context
+  const { config, token, secrets } = await readSettings(context)
+  const daemon = await findRunningDaemon({ home, token })
+  const servers = listServers(home, config.current(), {
+    searchPath: config.environment().values['PATH'],
+    degraded: daemon?.report.degraded ?? [],
+    redact: createRedactor({ secrets: secrets.all }),
+  })
   showList(context, {
     json,
     rows: servers,
@@ -41,33 +36,6 @@ export async function mcpList(context: CliContext, { json }: JsonOption): Promis
       toSingleLine(connection),
       toSingleLine(problem),
     ],
-  })
-}
-
-async function listServers(context: CliContext): Promise<readonly ListedServer[]> {
-  const { home } = context
-  const { config, token, secrets } = await readSettings(context)
-  const redact = createRedactor({ secrets: secrets.all })
-  const { mcp_servers: servers } = config.current()
-  const known = new Map(readKnownServers(home.mcpCache, config.current()).map((entry) => [entry.server, entry]))
-  const searchPath = config.environment().values['PATH']
-  const daemon = await findRunningDaemon({ home, token })
-  const said = [
-    ...inspectServers(config.current(), { tokens: home.mcpTokens, searchPath }),
-    ...(daemon?.report.degraded ?? []),
-  ]
-  return Object.entries(servers).map(([name, { enabled, command = '', args, url }]): ListedServer => {
-    const tools = known.get(name)?.tools
-    const names = [`MCP server ${name} `, `MCP server ${name}:`, `mcp_servers.${name}:`, `mcp_servers.${name}.`]
-    const problem = said.find((text) => names.some((name) => text.includes(name))) ?? ''
-    return {
-      name,
-      state: !enabled ? 'off' : problem !== '' ? 'failing' : tools === undefined ? 'unknown' : 'on',
-      // Some programs take their keys as arguments.
-      connection: redact(url ?? [command, ...args].join(' ')),
-      tools: (tools ?? []).map((tool) => tool.name),
-      problem: redact(problem),
-    }
   })
 }
 

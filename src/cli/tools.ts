@@ -18,8 +18,8 @@ import { listTools } from '../api/routes/extensions.ts'
 import { providedTools } from '../app/provided-tools.ts'
 import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
 import { knownTools } from '../flows/tools/known-tools.ts'
+import { listToolsets, selectedTools, type ToolsetState, toolsetListOf } from '../flows/tools/list-toolsets.ts'
 import { toSingleLine } from '../lib/visible-text.ts'
-import { declaredToolsets } from '../platforms/registry.ts'
 import { findUnavailableTools } from './checks/unavailable-tools.ts'
 import type { CliContext, JsonOption } from './kit/context.ts'
 import { findRunningDaemon } from './kit/daemon.ts'
@@ -31,11 +31,8 @@ interface ToolsOptions {
   readonly platform?: string
 }
 
-interface KnownToolsets {
-  readonly tools: readonly SelectableTool[]
+interface KnownToolsets extends ToolsetState {
   readonly settings: Settings
-  /** Why a tool cannot be offered, by its name. */
-  readonly unavailable: ReadonlyMap<string, string>
 }
 
 /** Tools of plugins are known to a running gateway only. Throws what `findRunningDaemon` throws, and `home/unusable`. */
@@ -92,52 +89,6 @@ export async function toolsList(context: CliContext, { platform, json }: ToolsOp
   display.line('`hermes tools disable <toolset> [--platform <name>]` takes one away for new conversations.')
 }
 
-interface ListedToolset {
-  readonly name: string
-  /** `partly`: some of its tools are taken away. */
-  readonly state: 'on' | 'off' | 'partly'
-  /** What is missing for tools that no list takes away. */
-  readonly reason?: string
-  /** The tools of the set that exist here. */
-  readonly tools: readonly string[]
-}
-
-/** The toolsets with tools that exist here; neither those of platforms nor those that consist of others. */
-function listToolsets(known: KnownToolsets, platform: string | undefined): readonly ListedToolset[] {
-  const { tools, settings, unavailable } = known
-  const { custom_toolsets: custom } = settings.config.current()
-  const selected = selectedTools(known, platform)
-  const names = new Set([...tools.map(({ toolset }) => toolset), ...Object.keys(custom)])
-  return [...names].sort().flatMap((name): ListedToolset[] => {
-    const members = [...selectTools([name], tools, custom)].sort()
-    if (members.length === 0) return []
-    const wanted = members.filter((tool) => selected.has(tool))
-    const available = wanted.filter((tool) => !unavailable.has(tool)).length
-    const state = available === members.length ? 'on' : available === 0 ? 'off' : 'partly'
-    const reason = [...new Set(wanted.flatMap((tool) => unavailable.get(tool) ?? []))].join('; ')
-    return [{ name, state, ...(reason === '' ? {} : { reason }), tools: members }]
-  })
-}
-
-/** What no list takes away from a new conversation. Undefined as platform: one without a list of its own. */
-function selectedTools(
-  { tools, settings }: Pick<KnownToolsets, 'tools' | 'settings'>,
-  platform: string | undefined,
-): ReadonlySet<string> {
-  const { agent, custom_toolsets: custom } = settings.config.current()
-  const disabled = selectDisabledTools(agent.disabled_toolsets, tools, custom)
-  const selected = [...selectTools(listOf(settings, platform), tools, custom)].filter((name) => !disabled.has(name))
-  // A script can do what a command can.
-  return new Set(selected.filter((name) => name !== 'execute_code' || selected.includes('terminal')))
-}
-
-function listOf({ config, catalogue }: Settings, platform: string | undefined): readonly string[] {
-  const { toolsets: common, platform_toolsets } = config.current()
-  if (platform !== undefined && Object.hasOwn(platform_toolsets, platform)) return platform_toolsets[platform] ?? []
-  const toolset = platform === undefined ? undefined : declaredToolsets(catalogue).get(platform)
-  return toolset === undefined ? common : [toolset]
-}
-
 /** Throws `cli/not-found`, `config/…`. */
 export async function toolsEnable(context: CliContext, names: readonly string[], options: ToolsOptions): Promise<void> {
   await setEnabled(context, names, options, 'enable')
@@ -190,11 +141,11 @@ function platformEdits(
   const change = action === 'enable' ? withToolset : withoutToolset
   const after = names.reduce<readonly string[]>(
     (list, name) => change(list, name, { tools, custom }),
-    listOf(settings, platform),
+    toolsetListOf(settings, platform),
   )
   const isOwn = Object.hasOwn(platform_toolsets, platform)
   // A platform whose tools are those of the general list already needs no list of its own.
-  if (!isOwn && isDeepStrictEqual(after, listOf(settings, platform))) return []
+  if (!isOwn && isDeepStrictEqual(after, toolsetListOf(settings, platform))) return []
   const before = isOwn ? (platform_toolsets[platform] ?? []) : []
   return listEdits(['platform_toolsets', platform], before, after)
 }

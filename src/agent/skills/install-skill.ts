@@ -46,13 +46,8 @@ export interface InstalledSkill {
 export async function installSkills(options: InstallOptions): Promise<InstalledSkill[]> {
   const { source, root, category, replace, find } = options
   if (category !== '' && !isSkillName(category)) throw new InstallError('A category is one name, such as research.')
-  const files = await readSource(source)
-  const skills = await Promise.all(groupBySkill(files).map((skill) => checkSkill(skill, source)))
-  if (skills.length === 0) throw new InstallError(`${source} contains no ${skillFile}.`)
+  const skills = await checkSource(source)
   const targets = skills.map((skill) => ({ ...skill, directory: join(root, category, skill.name) }))
-  const names = targets.map(({ name }) => name)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw new InstallError(`${source} contains two skills of the name ${twice}.`)
   await mkdir(root, { recursive: true, mode: 0o700 })
   await withFileLock(join(root, lockFile), async () => {
     for (const { directory, name } of targets) await checkTarget(directory, replace, await find(name))
@@ -60,6 +55,17 @@ export async function installSkills(options: InstallOptions): Promise<InstalledS
     for (const { directory, name, files } of targets) await writeSkill(directory, name, files)
   })
   return targets.map(({ name, directory, warnings, variables }) => ({ name, directory, warnings, variables }))
+}
+
+/** Reads, checks and scans the skills of a folder or an archive. Rejects as `installSkills`. */
+export async function checkSource(source: string) {
+  const files = await readSource(source)
+  const skills = await Promise.all(groupBySkill(files).map((skill) => checkSkill(skill, source)))
+  if (skills.length === 0) throw new InstallError(`${source} contains no ${skillFile}.`)
+  const names = skills.map(({ name }) => name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new InstallError(`${source} contains two skills of the name ${twice}.`)
+  return skills
 }
 
 /** @param existing the skill of the home that has the name now */

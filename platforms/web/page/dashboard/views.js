@@ -33,6 +33,12 @@ export const views = [
     load: () => import('./automations.js'),
   },
   {
+    name: 'agent',
+    title: 'Agent',
+    about: 'What it knows, what it may use, and where it works',
+    load: () => import('./agent.js'),
+  },
+  {
     name: 'people',
     title: 'People',
     about: 'Who may talk to Hermes, and what runs without a question',
