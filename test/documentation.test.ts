@@ -39,7 +39,7 @@ describe('the documentation', () => {
         .map((block): [string, CodeBlock] => [`${path}: ${block.text.split('\n', 1)[0]}`, block]),
     )
 
-  test('has four kinds of pages, and a short README', () => {
+  test('has four kinds of pages, and a README of one screen with the pictures that the tests take', () => {
     for (const kind of ['tutorial', 'how-to', 'reference', 'explanation']) {
       assert.ok(
         pages.some(({ path }) => path.startsWith(`docs/${kind}/`)),
@@ -47,7 +47,9 @@ describe('the documentation', () => {
       )
     }
     const lines = textOf('README.md').split('\n').length
-    assert.ok(lines <= 185, `the README has ${lines} lines`)
+    assert.ok(lines <= 50, `the README has ${lines} lines`)
+    for (const [, picture = ''] of textOf('README.md').matchAll(/<img src="([^"]+)"/g))
+      assert.ok(existsSync(join(root, picture)), picture)
   })
 
   test('its TypeScript compiles', async (t) => {

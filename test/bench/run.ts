@@ -18,6 +18,7 @@ import { docker } from './figures/docker.ts'
 import { files } from './figures/files.ts'
 import { hooks } from './figures/hooks.ts'
 import { hosts } from './figures/hosts.ts'
+import { image } from './figures/image.ts'
 import { keys } from './figures/keys.ts'
 import { load } from './figures/load.ts'
 import { managed } from './figures/managed.ts'
@@ -54,6 +55,7 @@ const figures: readonly Figure[] = [
   connect,
   version,
   packageFigure,
+  image,
   acp,
   tui,
   scanFigure,

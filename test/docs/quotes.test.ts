@@ -8,10 +8,12 @@ import { killPoints } from '../crash/scenario.ts'
 import { type Page, readPage } from './pages.ts'
 import { filesOf, textOf } from './repository.ts'
 
-describe('the README quotes', () => {
+const overview = 'docs/explanation/overview.md'
+
+describe('the overview quotes', () => {
   let page: Page
   before(async () => {
-    page = await readPage('README.md', textOf('README.md'))
+    page = await readPage(overview, textOf(overview))
   })
 
   test('the output of the demonstration', () => {
