@@ -105,7 +105,7 @@ describe('the package', { skip: !hasNpm && 'npm is not installed', timeout: 180_
     const written = () => (existsSync(diary) ? readFileSync(diary, 'utf8') : '')
     while (written() === '' && performance.now() < limit) await pause(10)
     assert.equal(written(), 'agent:start: Reply exactly from the package')
-    for (const path of ['/', '/assets/app.js', '/assets/marked.js', '/assets/markdown-lexer.js']) {
+    for (const path of ['/', '/assets/app.js', '/assets/marked.js', '/assets/uqr.js', '/assets/markdown-lexer.js']) {
       const page = await fetch(`${url}${path}`)
       assert.deepEqual([page.status, (await page.text()).includes('import.meta.url')], [200, false], path)
     }
