@@ -140,7 +140,7 @@ function personRow({ platform, user_id, user_name, role, is_allowed, reason, con
     name: user_name ?? (user_id === '*' ? `Everybody on ${platform}` : user_id),
     facts: [
       platform,
-      user_name !== null && user_id,
+      user_name !== null && user_name !== user_id && user_id,
       is_allowed ? role : 'no access',
       conversations !== null && `${conversations} ${conversations === 1 ? 'conversation' : 'conversations'}`,
       last_at !== null && sinceTime(last_at),
