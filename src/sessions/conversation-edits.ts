@@ -114,6 +114,9 @@ export function* turnPresence(
   return marks.includes(-1) ? 'failed' : 'summarised'
 }
 
+/** No turn has this id. */
+const noTurn = ''
+
 /** The columns that a copy of a message in another session takes over. */
 const copiedColumns = [
   'turn_id',
@@ -148,8 +151,26 @@ export const copyMessages = query((db, p: { from: string; to: string; turn_id: s
     ),
 )
 
-/** No turn has this id, and no message such an ordinal. */
-const everything = { turn_id: '', first: -1, last: -1 }
+/** Where a copy ends: with a turn, or before it. */
+export type CopyEnd = { readonly through: string } | { readonly before: string }
+
+const selectOrdinals = query((db, p: { session_id: string; turn_id: string }) =>
+  db
+    .selectFrom('messages')
+    .select((of) => [of.fn.min('ord').as('first'), of.fn.max('ord').as('last')])
+    .where('session_id', '=', p.session_id)
+    .where('turn_id', '=', p.turn_id)
+    .where('superseded', '=', 0)
+    .where('is_summary', '=', 0),
+)
+
+/** The ordinal before which a copy ends; undefined if the model does not know the messages of the turn any more. */
+export function* findCopyEnd(sessionId: string, end: CopyEnd): Transaction<number | undefined> {
+  const turn = 'through' in end ? end.through : end.before
+  const ordinals = yield* row(selectOrdinals, { session_id: sessionId, turn_id: turn })
+  if (ordinals === undefined || ordinals.first === null) return undefined
+  return 'through' in end ? ordinals.last + 1 : ordinals.first
+}
 
 const copyPrompt = query((db, p: { from: string; to: string }) =>
   db
@@ -164,21 +185,35 @@ const copyPrompt = query((db, p: { from: string; to: string }) =>
     ),
 )
 
-/** Creates the session `newSessionId` with a copy of the current conversation and makes it the current one. */
-export function* branchSession(options: EpochOptions, from: string, title: string): Transaction<void> {
-  yield* createCopy(options, from, title)
+/**
+ * Creates the session `newSessionId` with a copy of the current conversation and makes it the current one.
+ * @param end the first ordinal that is not copied
+ */
+export function* branchSession(options: EpochOptions, from: string, title: string, end?: number): Transaction<void> {
+  yield* createCopy(options, from, title, end)
   yield* switchSession(options, 'branch')
 }
 
 /** Creates the session `newSessionId` with a copy of what the model knows of another. It has ended: no conversation goes on in it. */
-export function* copySession(options: EpochOptions, from: string, title: string): Transaction<void> {
-  yield* createCopy(options, from, title)
+export function* copySession(options: EpochOptions, from: string, title: string, end?: number): Transaction<void> {
+  yield* createCopy(options, from, title, end)
   yield* exec(endSession, { id: options.newSessionId, reason: 'fork', now: options.now })
 }
 
-function* createCopy(options: EpochOptions, from: string, title: string): Transaction<void> {
+function* createCopy(
+  options: EpochOptions,
+  from: string,
+  title: string,
+  end = Number.MAX_SAFE_INTEGER,
+): Transaction<void> {
   yield* createSession(options, title, from)
-  yield* exec(copyMessages, { from, to: options.newSessionId, ...everything })
+  yield* exec(copyMessages, {
+    from,
+    to: options.newSessionId,
+    turn_id: noTurn,
+    first: end,
+    last: Number.MAX_SAFE_INTEGER,
+  })
   yield* exec(copyPrompt, { from, to: options.newSessionId })
 }
 

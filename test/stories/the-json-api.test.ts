@@ -103,3 +103,22 @@ test('chats that take only answers are no channels, and messages to them are ref
   const outbox = await (await gateway.http('/api/outbox')).json()
   assert.doesNotMatch(JSON.stringify(outbox), /hello/)
 })
+
+test('a copy of a session ends with a turn, or before it', async (t) => {
+  const gateway = await startTestGateway(t)
+  for (const text of ['one', 'two']) {
+    await gateway.say(text)
+    await gateway.waitForReply(text)
+  }
+  const get = async (path: string): Promise<unknown> => await (await gateway.http(path)).json()
+  const id = String(at(await get('/api/sessions'), 'sessions', 0, 'id'))
+  const turn = String(at(await get(`/api/sessions/${id}/messages?order=newest`), 'messages', 0, 'turn_id'))
+  const fork = async (end: object) => {
+    const response = await gateway.http(`/api/sessions/${id}/fork`, { method: 'POST', body: JSON.stringify(end) })
+    return { status: response.status, messages: at(await response.json(), 'session', 'message_count') }
+  }
+  assert.deepEqual(await fork({ before: turn }), { status: 200, messages: 2 })
+  assert.deepEqual(await fork({ through: turn }), { status: 200, messages: 4 })
+  for (const end of [{ before: turn, through: turn }, { before: 'another' }])
+    assert.equal((await fork(end)).status, 400, JSON.stringify(end))
+})

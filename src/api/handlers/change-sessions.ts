@@ -11,6 +11,7 @@ import type { SessionSource } from '../../message/source.ts'
 import {
   branchSession,
   copySession,
+  findCopyEnd,
   findKeyOfSession,
   pinSession,
   renameSession,
@@ -39,32 +40,47 @@ export async function changeSession(
 
 /**
  * Copies what the model knows of a conversation into a new session, and resolves with its id. The conversation itself goes on as it is.
- * Rejects `sessions/not-found`.
+ * Rejects `sessions/not-found`, and `http/bad-request` for a turn that cannot be the end.
  */
 export async function forkSession(
   services: ApiServices,
   id: string,
-  { title, into }: z.output<typeof forkBody>,
+  { title, into, through, before }: z.output<typeof forkBody>,
 ): Promise<string> {
   const { store, clock } = services
   const newSessionId = sessionIdAt(clock())
-  const parent = await store.run(() => existing(id))
+  const end = through !== undefined ? { through } : before !== undefined ? { before } : undefined
+  const { parent, stop } = await store.run(function* () {
+    const parent = yield* existing(id)
+    return { parent, stop: end && (yield* findCopyEnd(id, end)) }
+  })
+  if (end !== undefined && stop === undefined)
+    throw new HermesError('http/bad-request', 'The turn is not in this session, or a summary stands for it.')
   const name = title === undefined ? (parent.title === '' ? '' : `${parent.title} (branch)`) : toTitle(title)
-  if (into !== undefined) await continueIn(services, chatOfOwner(services, into), id, newSessionId, name)
+  if (into !== undefined)
+    await continueIn(services, chatOfOwner(services, into), { from: id, newSessionId, title: name, stop })
   else {
     const { session_key: key, platform, user_id: userId } = parent
-    await store.run(() => copySession({ key, source: '', platform, userId, newSessionId, now: clock() }, id, name))
+    await store.run(() =>
+      copySession({ key, source: '', platform, userId, newSessionId, now: clock() }, id, name, stop),
+    )
   }
   return newSessionId
+}
+
+interface Copy {
+  readonly from: string
+  readonly newSessionId: string
+  readonly title: string
+  /** The first ordinal that is not copied. */
+  readonly stop: number | undefined
 }
 
 /** The copy is the current session of the chat. What the chat had is an earlier session. */
 async function continueIn(
   { store, sessions, accountDirectory, clock }: ApiServices,
   source: SessionSource,
-  from: string,
-  newSessionId: string,
-  title: string,
+  { from, newSessionId, title, stop }: Copy,
 ): Promise<void> {
   const sessionKey = accountDirectory.sessionKey(source)
   const change = await sessions.changeConversation(sessionKey, {
@@ -74,7 +90,7 @@ async function continueIn(
     },
     *run(now) {
       const before = yield* findSessionState(sessionKey)
-      yield* branchSession(epochOptions(source, sessionKey, newSessionId, now), from, title)
+      yield* branchSession(epochOptions(source, sessionKey, newSessionId, now), from, title, stop)
       const oldSessionId = before?.session_id ?? null
       yield* afterCommit(() =>
         sessions.sessionReplaced({ sessionKey, source, oldSessionId, newSessionId, reason: 'branch' }),

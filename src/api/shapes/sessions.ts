@@ -130,6 +130,7 @@ export const changeBody = z
     pinned: z.boolean().optional().describe('Whether it stays at the top of lists.'),
   })
   .refine(({ title, pinned }) => title !== undefined || pinned !== undefined, 'expected title or pinned')
+const turnId = z.string().min(1).max(200)
 export const forkBody = z
   .strictObject({
     title: z.string().max(10_000).optional(),
@@ -140,6 +141,9 @@ export const forkBody = z
       })
       .optional()
       .describe('A direct chat of the owner, which goes on with the copy. Without it the copy is an earlier session.'),
+    through: turnId.optional().describe('The id of a turn: the copy ends with it.'),
+    before: turnId.optional().describe('The id of a turn: the copy ends before it.'),
   })
+  .refine(({ through, before }) => through === undefined || before === undefined, 'expected through or before')
   .prefault({})
 export const deletedResponse = z.object({ ok: z.literal(true), id: z.string() })
