@@ -169,6 +169,37 @@ export interface WireSession {
   readonly match?: { readonly excerpt: string }
 }
 
+/** The answer of `GET /api/trace/<subject>`. */
+export interface WireTrace {
+  readonly message: {
+    readonly seq: number
+    readonly platform: string
+    readonly account: string
+    readonly chatId: string
+    readonly userId: string
+    readonly sessionKey: string
+  }
+  readonly turn: {
+    readonly id: string
+    readonly sessionId: string
+    readonly model: string
+    readonly provider: string
+    readonly state: string
+  } | null
+  readonly ending: string
+  readonly reason: string
+  readonly steps: readonly {
+    readonly kind: 'sent' | 'accepted' | 'waited' | 'turn' | 'model' | 'tool' | 'question' | 'delivery' | 'note'
+    readonly name: string
+    /** ms since 1970. */
+    readonly at: number
+    /** Null for a moment, and for a step that goes on. */
+    readonly ms: number | null
+    readonly result: string
+    readonly detail: string
+  }[]
+}
+
 /** A stored message, as `GET /api/sessions/<id>/messages` describes it. */
 export interface WireMessage {
   readonly id: string

@@ -57,7 +57,9 @@ export class ApiError extends Error {
  * @property {(session: string) => Promise<import('../protocol.ts').WireSession>} conversation
  * @property {(session: string, change: { title?: string, pinned?: boolean }) => Promise<void>} changeConversation
  * @property {(session: string) => Promise<void>} deleteConversation goes on when the page is closed; nothing happens when it is gone
- * @property {(session: string, chat: string) => Promise<void>} continueIn a chat of the page goes on with a copy
+ * @property {(session: string, chat: string, end?: { through?: string, before?: string }) => Promise<void>} continueIn
+ *   a chat of the page goes on with a copy. `end`: the turn with which, or before which, the copy ends
+ * @property {(subject: string) => Promise<import('../protocol.ts').WireTrace>} trace where a message is
  * @property {(session: string, cursor: string | undefined) => Promise<{ messages: import('../protocol.ts').WireMessage[], next_cursor: string | null }>} messages
  *   the newest first
  * @property {(session: string, message: string) => Promise<import('../protocol.ts').WireMessage>} message with its whole text
@@ -176,8 +178,9 @@ export function createApi({ token, chat, fetch }) {
         if (!(error instanceof ApiError && error.status === 404)) throw error
       }
     },
-    async continueIn(session, chat_id) {
-      await call(`/api/sessions/${encodeURIComponent(session)}/fork`, { body: { into: { platform: 'web', chat_id } } })
+    async continueIn(session, chat_id, end = {}) {
+      const body = { into: { platform: 'web', chat_id }, ...end }
+      await call(`/api/sessions/${encodeURIComponent(session)}/fork`, { body })
     },
     async messages(session, cursor) {
       const query = new URLSearchParams({ roles: 'user,assistant', ...(cursor && { cursor }) })
@@ -186,6 +189,9 @@ export function createApi({ token, chat, fetch }) {
     async message(session, id) {
       const response = await call(`/api/sessions/${encodeURIComponent(session)}/messages/${id}`, {})
       return (await response.json()).message
+    },
+    async trace(subject) {
+      return (await call(`/api/trace/${encodeURIComponent(subject)}`, {})).json()
     },
     async trajectory(session) {
       return (await call(`/api/sessions/${encodeURIComponent(session)}/trajectory`, {})).blob()

@@ -65,22 +65,25 @@ function enter(token) {
 function openConversations(api, onLeave) {
   const chat = chatOf(location)
   const session = sessionOf(location)
+  /** @type {ReturnType<typeof openChat> | undefined} */
+  let opened
   const conversations = createConversations({
     api,
     isOpen: ({ id, platform, chat_id, is_current }) =>
       session === null ? platform === 'web' && is_current && chat_id === chat : id === session,
     now: () => Date.now(),
+    onOpen: (open) => opened?.setSession(open),
   })
   storage.set('conversation', location.search)
   // What other pages and platforms have written is seen when the person comes back; nothing is asked meanwhile.
   document.addEventListener('visibilitychange', () => document.hidden || void conversations.refresh())
   void conversations.refresh()
-  if (session !== null) return void openTranscript({ api, id: session })
+  if (session !== null) return void openTranscript({ api, id: session, storage })
   addActions([
     { label: 'Stop the agent', keys: 'Escape' },
     { label: 'New line in a message', keys: 'Shift Enter' },
   ])
-  openChat({ api, chat, storage, onStored: conversations.refresh, onLeave })
+  opened = openChat({ api, chat, storage, onStored: conversations.refresh, onLeave })
 }
 
 /** The two homes of the page. @param {boolean} isDashboard */

@@ -4,6 +4,7 @@
 import { createId } from './address.js'
 import { createBlobs } from './blobs.js'
 import { createConnection } from './connection.js'
+import { createContinued } from './continued.js'
 import { byId } from './dom.js'
 import { createFiles } from './files.js'
 import { createOutbox } from './outbox.js'
@@ -51,7 +52,14 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
     chat: async () => (await import('./view/connect-chat.js')).openConnectChat(api),
   })
   const working = createWorkingIndicator({ now })
-  const store = createStore({ now, onChange: schedule, onReply: noteReply, onStored: (key) => outbox.confirm(key) })
+  const continued = createContinued({ api, onChange: schedule })
+  const store = createStore({
+    ...{ now, onChange: schedule, onStored: (key) => outbox.confirm(key) },
+    onReply(entry) {
+      announcer.reply(entry)
+      scroller.noteNew()
+    },
+  })
   const uploads = uploadsOf({ api, now, shownBy: () => [attach, outbox] })
   const files = createFiles({ fetchFile: api.file, localFile: uploads.blob, now })
   const outbox = createOutbox({
@@ -67,12 +75,22 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
   const log = createLog({
     list: byId('log', HTMLElement),
     now,
-    actions: { ...actionsOf(outbox, api), files, onWrite: () => composer.focus() },
+    actions: {
+      ...actionsOf(outbox, api),
+      files,
+      onWrite: () => composer.focus(),
+      onAgain: () => send('/retry'),
+      onMenu: async (item, button) => (await import('./view/message-menu.js')).showMessageMenu(menu, item, button),
+    },
   })
   const scroller = scrollerOf(app)
   const attach = createAttach({ uploads, storage, storageKey: `files.${chat}`, newId: createId })
   const kept = { storage, storageKey: `draft.${chat}` }
   const composer = composerOf({ ...kept, attach, onSend: send, loadCommands: api.commands })
+  const menu = {
+    ...{ api, files, storage, attempt },
+    writing: { again: () => send('/retry'), quote: composer.quote, edit: composer.edit, attach: attach.add },
+  }
   const empty = createEmptyState(composer.fill)
   const status = createStatus({ api, onForget: () => leave('') })
   const connection = createConnection({
@@ -86,6 +104,7 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
     onEvent(event) {
       store.apply(event)
       if (event.type === 'turn') onStored()
+      if (event.type === 'ready') void showCopied()
       if (event.type === 'typing') setTimeout(schedule, typingMs)
       if (event.type === 'model') status.setModel(event)
       if (event.type !== 'info') return
@@ -102,13 +121,27 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
   })
 
   copyOnClick(byId('log', HTMLElement))
-  stopButton.addEventListener('click', stop)
-  olderButton.addEventListener('click', () => void showOlder())
+  const stop = stopOnClick(stopButton, attempt, api)
+  listenToOlder({ button: olderButton, attempt, api, store, continued, scroller, render })
   listenToKeys({ store, scroller, stop })
   window.addEventListener('online', connection.retryNow)
   document.addEventListener('visibilitychange', () => document.hidden || connection.retryNow())
   setTimeout(reveal, revealMs)
   connection.start()
+
+  return {
+    /** What is stored of this conversation. @param {import('../protocol.ts').WireSession} session */
+    setSession: (session) =>
+      void continued
+        .setSession(session)
+        .then(showCopied)
+        .catch(() => undefined),
+  }
+
+  /** What was copied comes before the first message of the chat. */
+  async function showCopied() {
+    if (store.ready() && !store.more() && continued.items.length === 0) await continued.load()
+  }
 
   function reveal() {
     if (left || !app.hidden) return
@@ -133,33 +166,6 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
     scroller.toEnd()
   }
 
-  /** @param {import('../protocol.ts').WireEntry} entry */
-  function noteReply(entry) {
-    announcer.reply(entry)
-    scroller.noteNew()
-  }
-
-  function stop() {
-    stopButton.disabled = true
-    void attempt(() => api.stop(), 'The agent could not be stopped.').then((done) => {
-      if (!done) stopButton.disabled = false
-    })
-  }
-
-  async function showOlder() {
-    const oldest = store.oldestId()
-    if (oldest === undefined) return
-    olderButton.disabled = true
-    await attempt(async () => {
-      const older = await api.earlier(oldest)
-      scroller.keepPlace(() => {
-        store.addOlder(older)
-        render()
-      })
-    }, 'Earlier messages could not be loaded.')
-    olderButton.disabled = false
-  }
-
   /** Draws once for all events of a frame. */
   function schedule() {
     frame ||= requestAnimationFrame(render)
@@ -168,7 +174,7 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
   function render() {
     cancelAnimationFrame(frame)
     frame = 0
-    draw({ store, now, log, empty, working, olderButton, stopButton })
+    draw({ store, continued, now, log, empty, working, olderButton, stopButton })
   }
 }
 
@@ -216,6 +222,51 @@ function scrollerOf(frame) {
 }
 
 /**
+ * @param {HTMLButtonElement} button
+ * @param {ReturnType<typeof createAttempts>} attempt
+ * @param {import('./api.js').Api} api
+ */
+function stopOnClick(button, attempt, api) {
+  button.addEventListener('click', stop)
+  return stop
+
+  function stop() {
+    button.disabled = true
+    void attempt(() => api.stop(), 'The agent could not be stopped.').then((done) => {
+      if (!done) button.disabled = false
+    })
+  }
+}
+
+/**
+ * Shows the next earlier messages: those of the chat, then those that were copied into it.
+ *
+ * @param {object} options
+ * @param {HTMLButtonElement} options.button
+ * @param {ReturnType<typeof createAttempts>} options.attempt
+ * @param {import('./api.js').Api} options.api
+ * @param {Store} options.store
+ * @param {ReturnType<typeof createContinued>} options.continued
+ * @param {ReturnType<typeof createScroller>} options.scroller
+ * @param {() => void} options.render
+ */
+function listenToOlder({ button, attempt, api, store, continued, scroller, render }) {
+  button.addEventListener('click', async () => {
+    const oldest = store.oldestId()
+    button.disabled = true
+    await attempt(async () => {
+      const older = store.more() && oldest !== undefined ? await api.earlier(oldest) : undefined
+      if (older === undefined) await continued.load()
+      scroller.keepPlace(() => {
+        if (older !== undefined) store.addOlder(older)
+        render()
+      })
+    }, 'Earlier messages could not be loaded.')
+    button.disabled = false
+  })
+}
+
+/**
  * Escape stops the turn. Page keys scroll the conversation while the field keeps the focus.
  *
  * @param {object} options
@@ -246,6 +297,7 @@ function listenToKeys({ store, scroller, stop }) {
  *
  * @param {object} options
  * @param {Store} options.store
+ * @param {ReturnType<typeof createContinued>} options.continued
  * @param {() => number} options.now
  * @param {ReturnType<typeof createLog>} options.log
  * @param {ReturnType<typeof createEmptyState>} options.empty
@@ -253,12 +305,12 @@ function listenToKeys({ store, scroller, stop }) {
  * @param {HTMLButtonElement} options.olderButton
  * @param {HTMLButtonElement} options.stopButton
  */
-function draw({ store, now, log, empty, working, olderButton, stopButton }) {
-  const items = store.items()
+function draw({ store, continued, now, log, empty, working, olderButton, stopButton }) {
+  const items = [...continued.items, ...store.items()]
   const since = store.workingSince() ?? (store.typing() ? now() : null)
   log.render(items)
   empty.show(store.ready() && items.length === 0)
-  olderButton.hidden = !store.more()
+  olderButton.hidden = !store.more() && !(store.ready() && continued.more())
   working.show(items.some(showsProgress) ? null : since)
   const running = store.workingSince() !== null
   if (stopButton.hidden === running) stopButton.disabled = false

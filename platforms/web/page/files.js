@@ -14,6 +14,7 @@ const newMs = 60_000
  * @typedef {object} Files
  * @property {(file: ShownFile, at: number) => Promise<string | undefined>} address
  *   `undefined` when the file is nowhere any more. Rejects as the API. `at`: when the message was sent
+ * @property {(file: ShownFile, at: number) => Promise<Blob | undefined>} content
  * @property {(file: ShownFile, at: number) => Promise<void>} save lets the browser save the file
  */
 
@@ -30,6 +31,7 @@ export function createFiles({ fetchFile, localFile, now }) {
 
   return {
     address,
+    content,
     async save(file, at) {
       const found = await address(file, at)
       if (found === undefined) return
@@ -53,11 +55,16 @@ export function createFiles({ fetchFile, localFile, now }) {
   }
 
   /** @param {ShownFile} file @param {number} at */
-  async function load({ local, path }, at) {
+  async function load(file, at) {
+    const blob = await content(file, at)
+    return blob === undefined ? undefined : URL.createObjectURL(blob)
+  }
+
+  /** @type {Files['content']} */
+  async function content({ local, path }, at) {
     const own = local === undefined ? undefined : await localFile(local)
-    if (own !== undefined) return URL.createObjectURL(own)
-    if (path === undefined) return undefined
-    return URL.createObjectURL(await fetchFile(path, now() - at < newMs))
+    if (own !== undefined || path === undefined) return own
+    return await fetchFile(path, now() - at < newMs)
   }
 
   function dropOldest() {

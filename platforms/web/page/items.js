@@ -32,6 +32,7 @@
  * @property {string} problem why it failed
  * @property {readonly ShownFile[]} files
  * @property {string} [entryId] once the history has it
+ * @property {string} [session] of a stored conversation
  */
 /**
  * @typedef {object} AgentItem
@@ -43,6 +44,7 @@
  * @property {boolean} live still being written
  * @property {readonly ShownFile[]} files
  * @property {string} [entryId] once the history has it
+ * @property {string} [session] of a stored conversation
  */
 /**
  * @typedef {object} ActivityItem
@@ -62,6 +64,7 @@
  * @property {string} turnId
  * @property {string} entryId
  * @property {import('../protocol.ts').WireQuestion} question
+ * @property {string} [session] of a stored conversation
  */
 /** @typedef {UserItem | AgentItem | QuestionItem | ActivityItem} Item */
 

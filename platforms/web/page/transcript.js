@@ -4,7 +4,7 @@
 import { addressOfChat, createId } from './address.js'
 import { byId, setText } from './dom.js'
 import { createFiles } from './files.js'
-import { itemOf, withTool } from './items.js'
+import { readStored, storedItems } from './stored-items.js'
 import { createAttempts } from './view/attempts.js'
 import { copyOnClick } from './view/copy-button.js'
 import { createLog } from './view/log.js'
@@ -15,22 +15,29 @@ import { createLog } from './view/log.js'
  * @param {object} options
  * @param {import('./api.js').Api} options.api
  * @param {string} options.id of the session
+ * @param {import('./storage.js').Store} options.storage
  */
-export async function openTranscript({ api, id }) {
+export async function openTranscript({ api, id, storage }) {
   const now = () => Date.now()
   const attempt = createAttempts(byId('trouble', HTMLElement))
   const older = byId('older', HTMLButtonElement)
+  const files = createFiles({ fetchFile: (path) => api.attachment(path), localFile: async () => undefined, now })
   const log = createLog({
     list: byId('log', HTMLElement),
     now,
     actions: {
-      files: createFiles({ fetchFile: (path) => api.attachment(path), localFile: async () => undefined, now }),
+      files,
       loadTool: async () => null,
       // Nothing in a stored conversation can be sent again or answered.
       onRetry: nothing,
       onDiscard: nothing,
       onPress: async () => ({ status: 'stale', text: '' }),
       onWrite: nothing,
+      onAgain: undefined,
+      async onMenu(item, button) {
+        const { showMessageMenu } = await import('./view/message-menu.js')
+        await showMessageMenu({ api, files, storage, attempt, writing: undefined }, item, button)
+      },
     },
   })
   /** The newest first. @type {WireMessage[]} */
@@ -57,16 +64,11 @@ export async function openTranscript({ api, id }) {
   viewport.scrollTop = viewport.scrollHeight
 
   async function showPage() {
-    const page = await api.messages(id, cursor)
-    cursor = page.next_cursor ?? undefined
-    messages.push(...(await Promise.all(page.messages.map(whole))))
-    log.render(itemsOf(messages.toReversed(), id))
+    const page = await readStored(api, id, cursor)
+    cursor = page.cursor
+    messages.push(...page.messages)
+    log.render(storedItems(messages.toReversed(), id))
     older.hidden = cursor === undefined
-  }
-
-  /** @param {WireMessage} message */
-  async function whole(message) {
-    return message.truncated ? await api.message(id, message.id) : message
   }
 
   /** @param {import('../protocol.ts').WireSession} session */
@@ -89,43 +91,6 @@ export async function openTranscript({ api, id }) {
     await api.continueIn(id, chat)
     location.assign(addressOfChat(chat))
   }
-}
-
-/** @param {readonly WireMessage[]} messages the oldest first @param {string} session */
-function itemsOf(messages, session) {
-  /** @type {readonly import('./items.js').Item[]} */
-  let items = []
-  for (const { id, role, text, tool_calls, attachments, turn_id, created_at } of messages) {
-    const at = Date.parse(created_at)
-    const turnId = turn_id ?? ''
-    const files = attachments.map(({ kind, file_name, mime_type, bytes }, index) => ({
-      kind,
-      fileName: file_name,
-      mimeType: mime_type ?? undefined,
-      bytes: bytes ?? undefined,
-      path: `${encodeURIComponent(session)}/messages/${id}/attachments/${index}`,
-    }))
-    const from = role === 'user' ? /** @type {const} */ ('user') : /** @type {const} */ ('agent')
-    if (text !== '' || files.length > 0)
-      items = [...items, itemOf({ id, from, kind: 'message', text, at, turnId, files })]
-    for (const call of tool_calls)
-      items = withTool(
-        items,
-        {
-          type: 'tool',
-          turnId,
-          callId: call.id,
-          tool: call.name,
-          label: call.label,
-          summary: call.summary,
-          state: call.state === null || call.state === 'interrupted' ? 'done' : call.state,
-          startedAt: at,
-          endedAt: at,
-        },
-        false,
-      )
-  }
-  return items
 }
 
 function nothing() {

@@ -167,6 +167,56 @@ describe('the conversations of the page', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
+  test('a message is edited in a branch, answered again, and goes on from any point; nothing is lost', async (t) => {
+    const { gateway, page, problems, visit } = await open(t)
+    await visit('/?chat=one')
+    await say(page, 'first question')
+    await say(page, 'second question')
+    const menuOf = async (text: string, entry: string) => {
+      const message = page.locator('.entry', { has: page.getByText(text, { exact: true }) }).last()
+      await message.hover()
+      await message.getByRole('button', { name: 'More about this message' }).click()
+      await page.getByRole('menuitem', { name: entry }).click()
+    }
+    // With the keyboard: the menu opens at its first entry, and Escape gives an edit up.
+    await page.fill('#message', 'a draft')
+    await page.locator('.entry.user', { hasText: 'first question' }).getByRole('button').focus()
+    await page.keyboard.press('Enter')
+    await page.locator('[role=menuitem]:focus', { hasText: 'Edit' }).waitFor()
+    await page.keyboard.press('Enter')
+    assert.equal(await page.inputValue('#message'), 'first question')
+    await page.keyboard.press('Escape')
+    assert.equal(await page.inputValue('#message'), 'a draft')
+    await page.fill('#message', '')
+
+    await menuOf('second question', 'Edit')
+    await page.fill('#message', 'another question')
+    await page.press('#message', 'Enter')
+    await page.locator('.log').getByText('You said: another question').waitFor()
+    await page.locator('#continues-link', { hasText: 'first question' }).waitFor()
+    await page.locator('.log').getByText('You said: first question').waitFor()
+    const asked = () => JSON.stringify(gateway.model.requests.at(-1)?.body)
+    assert.match(asked(), /first question/)
+    assert.doesNotMatch(asked(), /second question/)
+
+    await page.locator('.entry.last .again').click()
+    await until(
+      async () => (await page.locator('.entry.agent', { hasText: 'You said: another question' }).count()) === 2,
+    )
+
+    // A message that was copied into the branch begins another one.
+    await menuOf('You said: first question', 'Branch from here')
+    await page.locator('.log').getByText('You said: another question').first().waitFor({ state: 'detached' })
+    await page.locator('.log').getByText('You said: first question').waitFor()
+    await say(page, 'third question')
+    assert.doesNotMatch(asked(), /another question/)
+    assert.match(asked(), /first question/)
+    // The conversation from which both began is as it was.
+    await visit('/?chat=one')
+    await page.locator('.log').getByText('You said: second question').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
   test('on a phone the list is a drawer, and no screen has a serious issue for assistive software', async (t) => {
     const { page, problems, visit } = await open(t, phone)
     await visit()

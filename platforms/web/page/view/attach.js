@@ -38,6 +38,8 @@ export function createAttach({ uploads, storage, storageKey, newId }) {
 
   return {
     count: () => tray?.files().length ?? 0,
+    files: () => tray?.files() ?? [],
+    add,
     isPreparing: () => loading > 0 || tray?.isPreparing() === true,
     /** The files, which then belong to a message. */
     take: () => tray?.take() ?? [],

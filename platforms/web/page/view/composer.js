@@ -1,7 +1,10 @@
 /**
  * The message field and the files of the message. Enter sends the message; on touch screens it starts a new line.
  */
+import { byId } from '../dom.js'
 import { createHints } from './hints.js'
+
+/** @typedef {(text: string, files: readonly import('../uploads.js').LocalFile[]) => Promise<boolean>} Send resolves with whether it is sent */
 
 /**
  * @param {object} options
@@ -28,6 +31,10 @@ export function createComposer({
   onSend,
   loadCommands,
 }) {
+  const edited = byId('editing', HTMLElement)
+  /** The message that is written anew: how it is sent, and what stood in the field before. */
+  /** @type {{ send: Send, before: string } | undefined} */
+  let edit
   const hints = createHints({ list: hintList, field, onChoose: choose, load: loadCommands })
 
   field.value = storage.get(storageKey) ?? ''
@@ -42,6 +49,10 @@ export function createComposer({
   field.addEventListener('blur', () => hints.close())
   field.addEventListener('keydown', (event) => {
     if (composing(event) || hints.handle(event)) return
+    if (event.key === 'Escape' && edit !== undefined) {
+      event.preventDefault()
+      return endEdit()
+    }
     if (event.key !== 'Enter' || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey || touch) return
     event.preventDefault()
     submit()
@@ -52,6 +63,7 @@ export function createComposer({
   })
   window.addEventListener('resize', fit)
   attach.onChange(fit)
+  byId('editing-end', HTMLButtonElement).addEventListener('click', endEdit)
 
   return {
     focus: () => field.focus(),
@@ -62,11 +74,48 @@ export function createComposer({
       fit()
       field.focus()
     },
+    /** Puts words of the conversation before what the person writes. @param {string} text */
+    quote(text) {
+      const quoted = text.trim().replace(/^/gm, '> ')
+      field.value = [quoted, field.value].join('\n\n')
+      keep()
+      fit()
+      field.focus()
+      field.setSelectionRange(field.value.length, field.value.length)
+    },
+    /** The field has an earlier message, until it is sent or given up. @param {string} text @param {Send} send */
+    edit(text, send) {
+      edit = { send, before: edit?.before ?? field.value }
+      edited.hidden = false
+      field.value = text
+      fit()
+      field.focus()
+    },
+  }
+
+  function endEdit() {
+    if (edit === undefined) return
+    field.value = edit.before
+    edit = undefined
+    edited.hidden = true
+    attach.take()
+    keep()
+    fit()
+    field.focus()
+  }
+
+  /** What is in the field stays until it is sent. @param {Send} send */
+  async function submitEdit(send) {
+    sendButton.disabled = true
+    const isSent = await send(field.value.trim(), attach.files())
+    sendButton.disabled = false
+    if (isSent) endEdit()
   }
 
   function submit() {
     const text = field.value.trim()
     if (isEmpty()) return
+    if (edit !== undefined) return void submitEdit(edit.send)
     const files = attach.take()
     field.value = ''
     keep()
@@ -88,6 +137,8 @@ export function createComposer({
 
   function keep() {
     sendButton.disabled = isEmpty()
+    // An earlier message is no draft.
+    if (edit !== undefined) return
     if (field.value === '') storage.remove(storageKey)
     else storage.set(storageKey, field.value)
   }

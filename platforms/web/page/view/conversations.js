@@ -14,11 +14,12 @@ const searchPauseMs = 200
 
 /**
  * @param {object} options
- * @param {Pick<import('../api.js').Api, 'conversations' | 'conversation' | 'changeConversation' | 'continueIn' | 'deleteConversation' | 'messages' | 'message' | 'trajectory'>} options.api
+ * @param {Pick<import('../api.js').Api, 'conversations' | 'changeConversation' | 'continueIn' | 'deleteConversation' | 'messages' | 'message' | 'trajectory'>} options.api
  * @param {(session: WireSession) => boolean} options.isOpen whether this page shows it
  * @param {() => number} options.now
+ * @param {(session: WireSession) => void} options.onOpen tells what is known of it
  */
-export function createConversations({ api, isOpen, now }) {
+export function createConversations({ api, isOpen, now, onOpen }) {
   const list = byId('conversations-list', HTMLElement)
   const search = byId('conversations-search', HTMLInputElement)
   const more = byId('conversations-more', HTMLButtonElement)
@@ -58,14 +59,10 @@ export function createConversations({ api, isOpen, now }) {
     const mine = request
     await attempt(async () => {
       const words = search.value.trim()
-      // A search finds pinned conversations among the others.
-      const [page, top] = await Promise.all([
-        api.conversations(words, cursor, words === '' ? false : undefined),
-        cursor === undefined && words === '' ? api.conversations('', undefined, true) : undefined,
-      ])
+      const { page, top } = await readPage(api, words, cursor)
       // A later request answers a newer question.
       if (mine !== request) return
-      pinned = words === '' ? (top?.sessions ?? pinned) : []
+      pinned = top ?? pinned
       // A first page that is read again comes before the pages that were loaded.
       const isAgain = cursor === undefined && words === listed && sessions.size > page.sessions.length
       const shown = new Set([...pinned, ...page.sessions].map(({ id }) => id))
@@ -76,7 +73,8 @@ export function createConversations({ api, isOpen, now }) {
       if (!isAgain) next = page.next_cursor
       listed = words
       render()
-      await showContinued(api, [...pinned, ...sessions.values()].find(isOpen))
+      const open = [...pinned, ...sessions.values()].find(isOpen)
+      if (open !== undefined) onOpen(open)
     }, 'The conversations could not be loaded.')
   }
 
@@ -140,6 +138,23 @@ export function createConversations({ api, isOpen, now }) {
 }
 
 /**
+ * @param {Pick<import('../api.js').Api, 'conversations'>} api
+ * @param {string} words
+ * @param {string | undefined} cursor
+ * @returns {Promise<{ page: Awaited<ReturnType<import('../api.js').Api['conversations']>>, top?: readonly WireSession[] }>}
+ */
+async function readPage(api, words, cursor) {
+  // A search finds pinned conversations among the others.
+  if (words !== '') return { page: await api.conversations(words, cursor), top: [] }
+  if (cursor !== undefined) return { page: await api.conversations('', cursor, false) }
+  const [page, { sessions: top }] = await Promise.all([
+    api.conversations('', undefined, false),
+    api.conversations('', undefined, true),
+  ])
+  return { page, top }
+}
+
+/**
  * @param {WireSession} session
  * @param {boolean} isOpen
  * @param {(session: WireSession) => Promise<void>} showAbout
@@ -158,23 +173,6 @@ function createRow(session, isOpen, showAbout) {
   )
   button.addEventListener('click', () => void showAbout(session))
   return h('li', { 'data-id': session.id }, link, button)
-}
-
-/**
- * A conversation that was copied into this chat is shown above it as a link.
- *
- * @param {Pick<import('../api.js').Api, 'conversation'>} api
- * @param {WireSession | undefined} open
- */
-async function showContinued(api, open) {
-  const line = byId('continues', HTMLElement)
-  if (!open?.is_current || open.parent_id === null || !line.hidden) return
-  const parent = await api.conversation(open.parent_id)
-  if (parent.platform === open.platform && parent.chat_id === open.chat_id) return
-  const link = byId('continues-link', HTMLAnchorElement)
-  link.href = `/?${new URLSearchParams({ session: parent.id })}`
-  setText(link, parent.title || parent.about)
-  line.hidden = false
 }
 
 const months = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric' })

@@ -33,8 +33,8 @@ export function copyOnClick(root) {
   })
 }
 
-/** @param {string} text */
-async function toClipboard(text) {
+/** Whether it is there now. @param {string} text */
+export async function toClipboard(text) {
   try {
     await navigator.clipboard.writeText(text)
     return true

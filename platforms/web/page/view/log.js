@@ -14,7 +14,7 @@ import { createQuestionView } from './question.js'
  * @param {object} options
  * @param {HTMLElement} options.list
  * @param {() => number} options.now
- * @param {{ onRetry: (key: string) => void, onDiscard: (key: string) => void, files: import('../files.js').Files } & import('./question.js').QuestionActions & import('./activity.js').ActivityActions} options.actions
+ * @param {import('./message.js').MessageActions & import('./question.js').QuestionActions & import('./activity.js').ActivityActions} options.actions
  * @returns {{ render: (items: readonly Item[]) => void }}
  */
 export function createLog({ list, now, actions }) {
@@ -92,7 +92,7 @@ export function createLog({ list, now, actions }) {
 
   /** The newest answer keeps its buttons visible. @param {readonly Item[]} items */
   function markLast(items) {
-    const last = items.at(-1)
+    const last = items.findLast(({ kind }) => kind !== 'notice')
     for (const { node, item } of views.values()) node.classList.toggle('last', item === last)
   }
 }

@@ -27,23 +27,37 @@ const sendStates = {
 }
 
 /**
- * @param {{ onRetry: (key: string) => void, onDiscard: (key: string) => void, files: import('../files.js').Files }} actions
+ * @typedef {object} MessageActions
+ * @property {(key: string) => void} onRetry
+ * @property {(key: string) => void} onDiscard
+ * @property {(item: UserItem | AgentItem, button: HTMLElement) => Promise<void>} onMenu
+ * @property {(() => void) | undefined} onAgain answers the last message again
+ * @property {import('../files.js').Files} files
+ */
+/**
+ * @param {MessageActions} actions
  * @returns {View<UserItem>}
  */
-export function createUserView({ onRetry, onDiscard, files }) {
+export function createUserView({ onRetry, onDiscard, onMenu, files }) {
   const time = h('time')
   const slip = h('div', { class: 'slip', dir: 'auto' })
   const state = h('div', { class: 'sending' })
   const place = h('div', { class: 'files' })
   const sent = createFilesView(place, { files })
-  const node = h('li', { class: 'entry user' }, h('h2', { class: 'who' }, 'You ', time), place, slip, state)
+  /** @type {UserItem | undefined} */
+  let current
+  const menu = menuButton((button) => current !== undefined && onMenu(current, button))
+  const line = h('div', { class: 'slip-line' }, slip, menu)
+  const node = h('li', { class: 'entry user' }, h('h2', { class: 'who' }, 'You ', time), place, line, state)
 
   return {
     node,
     update(item) {
+      current = item
       showTime(time, item.at)
       setText(slip, item.text)
       slip.hidden = item.text === ''
+      menu.hidden = item.entryId === undefined
       sent.update(item.files, item.at)
       if (node.dataset['state'] === item.state && state.title === item.problem) return
       node.dataset['state'] = item.state
@@ -58,14 +72,18 @@ export function createUserView({ onRetry, onDiscard, files }) {
   }
 }
 
-/** @param {{ files: import('../files.js').Files }} options @returns {View<AgentItem>} */
-export function createAgentView({ files }) {
-  let text = ''
+/** @param {Pick<MessageActions, 'files' | 'onMenu' | 'onAgain'>} actions @returns {View<AgentItem>} */
+export function createAgentView({ files, onMenu, onAgain }) {
+  /** @type {AgentItem | undefined} */
+  let current
   const time = h('time')
   const body = h('div', { class: 'prose', dir: 'auto' })
   const copy = h('button', { class: 'small', type: 'button' }, icon('copy'), h('span', {}, 'Copy'))
-  copy.addEventListener('click', () => void copyText(copy, text, body))
-  const tools = h('div', { class: 'entry-tools' }, copy)
+  copy.addEventListener('click', () => void copyText(copy, current?.text ?? '', body))
+  const again = h('button', { class: 'small again', type: 'button' }, icon('again'), 'Again')
+  again.addEventListener('click', () => onAgain?.())
+  const menu = menuButton((button) => current !== undefined && onMenu(current, button))
+  const tools = h('div', { class: 'entry-tools' }, copy, ...(onAgain === undefined ? [] : [again]), menu)
   const place = h('div', { class: 'files' })
   const sent = createFilesView(place, { files })
   const node = h('li', { class: 'entry agent' }, h('h2', { class: 'who' }, 'Hermes ', time), place, body, tools)
@@ -74,7 +92,7 @@ export function createAgentView({ files }) {
   return {
     node,
     update(item) {
-      text = item.text
+      current = item
       showTime(time, item.at)
       node.classList.toggle('live', item.live)
       tools.hidden = item.live || item.text === ''
@@ -96,6 +114,23 @@ export function createNoticeView() {
 function showTime(time, at) {
   time.dateTime = new Date(at).toISOString()
   setText(time, clockTime(at))
+}
+
+/** @param {(button: HTMLElement) => unknown} open */
+function menuButton(open) {
+  const element = h(
+    'button',
+    {
+      class: 'small',
+      type: 'button',
+      'aria-haspopup': 'menu',
+      'aria-expanded': 'false',
+      'aria-label': 'More about this message',
+    },
+    icon('more'),
+  )
+  element.addEventListener('click', () => void open(element))
+  return element
 }
 
 /** @param {string} label @param {() => void} act */
