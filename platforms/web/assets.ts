@@ -1,9 +1,11 @@
 /**
- * Serves the files of the page. Each file is read at its first request and then kept in memory.
+ * Serves the files of the page. Each file is read and compressed at its first request and then kept in memory.
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { systemCode } from '#sdk'
 import { notFoundResponse } from './responses.ts'
 
@@ -40,8 +42,14 @@ export interface Assets {
   asset(request: Request): Promise<Response>
 }
 
+interface LoadedFile {
+  readonly body: Uint8Array<ArrayBuffer>
+  readonly gzipped: Uint8Array<ArrayBuffer>
+  readonly etag: string
+}
+
 export function createAssets(): Assets {
-  const files = new Map<string, { body: Uint8Array<ArrayBuffer>; etag: string }>()
+  const files = new Map<string, LoadedFile>()
   let markdownModules: Promise<ReadonlyMap<string, string>> | undefined
 
   return {
@@ -59,6 +67,7 @@ export function createAssets(): Assets {
     const headers = {
       'content-type': contentTypes[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
       'cache-control': 'no-cache',
+      vary: 'accept-encoding',
       etag: file.etag,
       'content-security-policy': contentSecurityPolicy,
       'x-content-type-options': 'nosniff',
@@ -67,15 +76,17 @@ export function createAssets(): Assets {
       'cross-origin-resource-policy': 'same-origin',
     }
     if (request.headers.get('if-none-match') === file.etag) return new Response(null, { status: 304, headers })
-    return new Response(file.body, { headers })
+    if (!/\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')) return new Response(file.body, { headers })
+    return new Response(file.gzipped, { headers: { ...headers, 'content-encoding': 'gzip' } })
   }
 
-  async function load(name: string): Promise<{ body: Uint8Array<ArrayBuffer>; etag: string } | undefined> {
+  async function load(name: string): Promise<LoadedFile | undefined> {
     try {
       const body = new Uint8Array(
         isMarkdownModule(name) ? await readMarkdownModule(name) : await readAsset(name),
       )
-      const file = { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
+      const gzipped = new Uint8Array(await promisify(gzip)(body, { level: 9 }))
+      const file = { body, gzipped, etag: `W/"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
       files.set(name, file)
       return file
     } catch (error) {

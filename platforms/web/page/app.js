@@ -4,11 +4,9 @@
 import { addActions, listenToActionKeys } from './actions.js'
 import { addressOfChat, addressOfView, chatOf, createId, sessionOf, viewOf } from './address.js'
 import { createApi } from './api.js'
-import { openChat } from './chat.js'
 import { byId, drawIcons, h } from './dom.js'
 import { createStorage } from './storage.js'
 import { forgetToken, keepToken, takeToken } from './token.js'
-import { openTranscript } from './transcript.js'
 import { createConversations } from './view/conversations.js'
 import { createSignIn } from './view/sign-in.js'
 
@@ -58,14 +56,14 @@ function enter(token) {
   ])
   listenToActionKeys()
   if (isDashboard) void import('./dashboard/frame.js').then(({ openDashboard }) => openDashboard({ api, onLeave }))
-  else openConversations(api, onLeave)
+  else void openConversations(api, onLeave)
 }
 
 /** @param {import('./api.js').Api} api @param {(why: string) => void} onLeave */
-function openConversations(api, onLeave) {
+async function openConversations(api, onLeave) {
   const chat = chatOf(location)
   const session = sessionOf(location)
-  /** @type {ReturnType<typeof openChat> | undefined} */
+  /** @type {ReturnType<typeof import('./chat.js').openChat> | undefined} */
   let opened
   const conversations = createConversations({
     api,
@@ -77,12 +75,15 @@ function openConversations(api, onLeave) {
   storage.set('conversation', location.search)
   // What other pages and platforms have written is seen when the person comes back; nothing is asked meanwhile.
   document.addEventListener('visibilitychange', () => document.hidden || void conversations.refresh())
+  // The frame is painted before the modules of the conversation arrive.
+  byId('app', HTMLElement).hidden = false
   void conversations.refresh()
-  if (session !== null) return void openTranscript({ api, id: session, storage })
+  if (session !== null) return (await import('./transcript.js')).openTranscript({ api, id: session, storage })
   addActions([
     { label: 'Stop the agent', keys: 'Escape' },
     { label: 'New line in a message', keys: 'Shift Enter' },
   ])
+  const { openChat } = await import('./chat.js')
   opened = openChat({ api, chat, storage, onStored: conversations.refresh, onLeave })
 }
 

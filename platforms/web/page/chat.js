@@ -26,8 +26,6 @@ import { createWorkingIndicator } from './view/working-indicator.js'
 /** @typedef {ReturnType<typeof createStore>} Store */
 
 const wrongToken = 'This token is not valid. The gateway may have a new one: run hermes web url again.'
-/** The page is shown after this time, even if the history has not arrived. */
-const revealMs = 250
 
 /**
  * @param {object} options
@@ -96,10 +94,7 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
   const connection = createConnection({
     stream: api.stream,
     after: store.resumeId,
-    onBegin() {
-      reveal()
-      store.begin()
-    },
+    onBegin: store.begin,
     /** @param {import('../protocol.ts').LiveEvent} event */
     onEvent(event) {
       store.apply(event)
@@ -113,7 +108,6 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
     },
     onState(state, reason) {
       if (state === 'refused') return leave(wrongToken)
-      if (state === 'waiting') reveal()
       status.setState(state, reason)
       outbox.reachable(state === 'open')
       if (state === 'open') attach.reachable()
@@ -126,8 +120,8 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
   listenToKeys({ store, scroller, stop })
   window.addEventListener('online', connection.retryNow)
   document.addEventListener('visibilitychange', () => document.hidden || connection.retryNow())
-  setTimeout(reveal, revealMs)
   connection.start()
+  composer.enable()
 
   return {
     /** What is stored of this conversation. @param {import('../protocol.ts').WireSession} session */
@@ -141,13 +135,6 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
   /** What was copied comes before the first message of the chat. */
   async function showCopied() {
     if (store.ready() && !store.more() && continued.items.length === 0) await continued.load()
-  }
-
-  function reveal() {
-    if (left || !app.hidden) return
-    app.hidden = false
-    window.dispatchEvent(new Event('resize'))
-    if (matchMedia('(pointer: fine)').matches) composer.focus()
   }
 
   /** @param {string} why */

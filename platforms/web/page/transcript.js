@@ -46,7 +46,6 @@ export async function openTranscript({ api, id, storage }) {
   let cursor
 
   copyOnClick(byId('log', HTMLElement))
-  byId('app', HTMLElement).hidden = false
   byId('composer', HTMLElement).hidden = true
   byId('status', HTMLElement).hidden = true
   older.addEventListener('click', async () => {

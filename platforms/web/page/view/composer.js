@@ -67,6 +67,12 @@ export function createComposer({
 
   return {
     focus: () => field.focus(),
+    /** Everything is there. */
+    enable() {
+      field.disabled = false
+      fit()
+      if (!touch) field.focus()
+    },
     /** Puts a text into the field, for the person to send or change. @param {string} text */
     fill(text) {
       field.value = text
