@@ -169,6 +169,20 @@ export interface WireSession {
   readonly match?: { readonly excerpt: string }
 }
 
+/** The answer of `GET /api/sessions/<id>/usage`. */
+export interface WireUsage {
+  readonly model: string
+  readonly provider: string
+  readonly context_tokens: number | null
+  readonly context_length: number
+  readonly cached_tokens: number
+  readonly input_tokens: number
+  readonly output_tokens: number
+  /** US dollars. */
+  readonly cost: number
+  readonly unpriced_tokens: number
+}
+
 /** The answer of `GET /api/trace/<subject>`. */
 export interface WireTrace {
   readonly message: {

@@ -93,7 +93,7 @@ export interface AgentOfApi {
   /** The built-in tools and those of the loaded plugins, whatever the configuration says. */
   knownTools(): Promise<readonly KnownTool[]>
   /** The configured model, and the stored keys. */
-  readonly models: Pick<AgentModels, 'selection' | 'withKey' | 'describe'>
+  readonly models: Pick<AgentModels, 'selection' | 'withKey' | 'describe' | 'conversationModel'>
   /** The prompt of a new conversation. Rejects `http/not-found` for a platform that does not exist. */
   previewPrompt(platform: string): Promise<PromptPreview>
   settings(): McpConfig & Pick<AgentConfig, 'memory' | 'terminal'>

@@ -59,6 +59,7 @@ export class ApiError extends Error {
  * @property {(session: string) => Promise<void>} deleteConversation goes on when the page is closed; nothing happens when it is gone
  * @property {(session: string, chat: string, end?: { through?: string, before?: string }) => Promise<void>} continueIn
  *   a chat of the page goes on with a copy. `end`: the turn with which, or before which, the copy ends
+ * @property {(session: string) => Promise<import('../protocol.ts').WireUsage>} usage
  * @property {(subject: string) => Promise<import('../protocol.ts').WireTrace>} trace where a message is
  * @property {(session: string, cursor: string | undefined) => Promise<{ messages: import('../protocol.ts').WireMessage[], next_cursor: string | null }>} messages
  *   the newest first
@@ -189,6 +190,9 @@ export function createApi({ token, chat, fetch }) {
     async message(session, id) {
       const response = await call(`/api/sessions/${encodeURIComponent(session)}/messages/${id}`, {})
       return (await response.json()).message
+    },
+    async usage(session) {
+      return (await call(`/api/sessions/${encodeURIComponent(session)}/usage`, {})).json()
     },
     async trace(subject) {
       return (await call(`/api/trace/${encodeURIComponent(subject)}`, {})).json()

@@ -65,12 +65,17 @@ async function openConversations(api, onLeave) {
   const session = sessionOf(location)
   /** @type {ReturnType<typeof import('./chat.js').openChat> | undefined} */
   let opened
+  /** @type {import('../protocol.ts').WireSession | undefined} */
+  let known
   const conversations = createConversations({
     api,
     isOpen: ({ id, platform, chat_id, is_current }) =>
       session === null ? platform === 'web' && is_current && chat_id === chat : id === session,
     now: () => Date.now(),
-    onOpen: (open) => opened?.setSession(open),
+    onOpen(open) {
+      known = open
+      void opened?.setSession(open)
+    },
   })
   storage.set('conversation', location.search)
   // What other pages and platforms have written is seen when the person comes back; nothing is asked meanwhile.
@@ -85,6 +90,7 @@ async function openConversations(api, onLeave) {
   ])
   const { openChat } = await import('./chat.js')
   opened = openChat({ api, chat, storage, onStored: conversations.refresh, onLeave })
+  if (known !== undefined) void opened.setSession(known)
 }
 
 /** The two homes of the page. @param {boolean} isDashboard */

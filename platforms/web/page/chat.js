@@ -43,6 +43,8 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
   const attempt = createAttempts(byId('trouble', HTMLElement))
   let left = false
   let frame = 0
+  /** @type {Awaited<ReturnType<typeof import('./view/beside.js').createBeside>> | undefined} */
+  let beside
 
   const announcer = createAnnouncer(document)
   const banners = createBanners(storage, {
@@ -122,14 +124,21 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
   document.addEventListener('visibilitychange', () => document.hidden || connection.retryNow())
   connection.start()
   composer.enable()
+  const loading = import('./view/beside.js')
+    .then(({ createBeside }) => createBeside({ api, files, items: store.items, onCommand: send }))
+    .then((loaded) => {
+      beside = loaded
+      return loaded
+    })
 
   return {
     /** What is stored of this conversation. @param {import('../protocol.ts').WireSession} session */
-    setSession: (session) =>
-      void continued
-        .setSession(session)
-        .then(showCopied)
-        .catch(() => undefined),
+    async setSession(session) {
+      await Promise.allSettled([
+        loading.then((loaded) => loaded.setSession(session)),
+        continued.setSession(session).then(showCopied),
+      ])
+    },
   }
 
   /** What was copied comes before the first message of the chat. */
@@ -161,6 +170,7 @@ export function openChat({ api, chat, storage, onStored, onLeave }) {
   function render() {
     cancelAnimationFrame(frame)
     frame = 0
+    beside?.update()
     draw({ store, continued, now, log, empty, working, olderButton, stopButton })
   }
 }

@@ -13,6 +13,7 @@ import {
   sessionsPage,
   sessionsQuery,
   trajectoryResponse,
+  usageResponse,
 } from '../shapes/sessions.ts'
 
 const load = () => import('../handlers/sessions.ts')
@@ -59,6 +60,13 @@ export const forkSession = route('POST', '/api/sessions/{session_id}/fork', {
     const copy = await changes.forkSession(services, params.session_id, body)
     return await (await load()).showSession(services, copy, signal)
   },
+})
+
+export const showUsage = route('GET', '/api/sessions/{session_id}/usage', {
+  summary: 'How much of its window a conversation fills, and what it has cost.',
+  response: usageResponse,
+  handle: async (services, { params }) =>
+    (await import('../handlers/session-usage.ts')).showUsage(services, params.session_id),
 })
 
 export const showTrajectory = route('GET', '/api/sessions/{session_id}/trajectory', {

@@ -122,6 +122,19 @@ export const trajectoryResponse = z.object({
 })
 export type ApiTrajectory = z.output<typeof trajectoryResponse>
 
+export const usageResponse = z.object({
+  session_id: z.string(),
+  model: z.string(),
+  provider: z.string(),
+  context_tokens: z.int().nullable().describe('Of the latest request and its response; null before the first one.'),
+  context_length: z.int().describe('The window of the model that answers, in tokens.'),
+  cached_tokens: z.int().describe('What the provider read of the latest request from its cache.'),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  cost: z.number().describe('US dollars, of the tokens whose price is known.'),
+  unpriced_tokens: z.int(),
+})
+
 export const sessionResponse = z.object({ session: sessionShape })
 export const messageResponse = z.object({ session_id: z.string(), message: messageShape })
 export const changeBody = z

@@ -7,18 +7,15 @@ import type { ConversationCaller, ConversationServices, RetryResult, UndoResult 
 import type { ModelConversation } from '../../commands/model.ts'
 import { acceptEvent, countQueuedEvents } from '../../inbox/queries.ts'
 import { parseStoredEvent, serializeEvent } from '../../inbox/stored-event.ts'
-import type { Spent } from '../../lib/format-cost.ts'
 import { brand, sessionIdAt, uuid7 } from '../../lib/ids.ts'
 import { type MessageEvent, parseCommand } from '../../message/event.ts'
 import type { SessionId, SessionKey } from '../../message/ids.ts'
 import { ownWords } from '../../message/own-words.ts'
 import type { SessionSource } from '../../message/source.ts'
-import { type Usage, unpricedTokens } from '../../message/transcript.ts'
 import {
   branchSession,
   type Exchange,
   findKeyOfSession,
-  latestUsage,
   listExchanges,
   listRecentTurns,
   listTurnInputs,
@@ -27,9 +24,10 @@ import {
   turnPresence,
   withdrawFrom,
 } from '../../sessions/conversation-edits.ts'
-import { countMessages, sessionById, spentInSession } from '../../sessions/session-queries.ts'
+import { sessionById } from '../../sessions/session-queries.ts'
 import { ensureSession, epochOptions, findSessionState } from '../../sessions/session-state.ts'
-import { readTranscript, type TranscriptEntry, usageOfTurn } from '../../sessions/transcript.ts'
+import { usageOfSession } from '../../sessions/session-usage.ts'
+import { readTranscript, type TranscriptEntry } from '../../sessions/transcript.ts'
 import { afterCommit, row, type Transaction, type TransactionPart } from '../../store/query.ts'
 import type { VisibleSessions } from '../../store/sqlite/visible-sessions.ts'
 import type { Store } from '../../store/store.ts'
@@ -160,29 +158,7 @@ export function createConversationServices(deps: ConversationDeps): Conversation
 
 function* readUsage(key: SessionKey) {
   const state = yield* findSessionState(key)
-  const session = state === undefined ? undefined : yield* row(sessionById, { id: state.session_id })
-  if (session === undefined) return undefined
-  const stored = yield* latestUsage(session.id)
-  const latest: Usage | undefined = stored?.usage == null ? undefined : JSON.parse(stored.usage)
-  const turn = stored?.turn_id == null ? undefined : yield* usageOfTurn(session.id, stored.turn_id, 0)
-  return {
-    inputTokens: session.input_tokens,
-    outputTokens: session.output_tokens,
-    spent: spentInSession(session),
-    lastTurn: turn === undefined ? undefined : spentOf(turn),
-    messages: (yield* row(countMessages, { session_id: session.id }))?.count ?? 0,
-    contextTokens: latest === undefined ? undefined : latest.inputTokens + latest.outputTokens,
-    cachedTokens: latest?.cachedInputTokens ?? 0,
-    startedAt: session.created_at,
-  }
-}
-
-function spentOf(usage: Usage): Spent {
-  return {
-    tokens: usage.inputTokens + usage.outputTokens,
-    unpricedTokens: unpricedTokens(usage),
-    cost: usage.cost ?? 0,
-  }
+  return state === undefined ? undefined : yield* usageOfSession(state.session_id)
 }
 
 interface Conversation {
