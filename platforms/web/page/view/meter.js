@@ -25,11 +25,8 @@ export async function createMeter({ place, api, onCommand }) {
 
   place.replaceChildren(button, panel)
   panel.addEventListener('beforetoggle', ({ newState }) => newState === 'open' && void fill())
-  panel.addEventListener('toggle', () => {
-    const { top, right } = button.getBoundingClientRect()
-    panel.style.bottom = `${innerHeight - top + 8}px`
-    panel.style.right = `${Math.max(8, document.documentElement.clientWidth - right)}px`
-  })
+  panel.addEventListener('toggle', position)
+  window.addEventListener('resize', position)
 
   return {
     /** @param {string} session */
@@ -42,6 +39,12 @@ export async function createMeter({ place, api, onCommand }) {
       button.setAttribute('aria-label', `${text.textContent}: model and use of this conversation`)
       place.hidden = false
     },
+  }
+
+  function position() {
+    const { top, right } = button.getBoundingClientRect()
+    panel.style.bottom = `${innerHeight - top + 8}px`
+    panel.style.right = `${Math.max(8, document.documentElement.clientWidth - right)}px`
   }
 
   async function fill() {
