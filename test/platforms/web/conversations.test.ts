@@ -12,6 +12,8 @@ import { findChromium, findSeriousIssues, startBrowser } from './browser.ts'
 const chromium = findChromium(process.env)
 const skip = chromium === undefined ? 'no chromium found; set CHROMIUM to its path' : false
 const desk = { width: 1440, height: 900 }
+type Answer = NonNullable<NonNullable<Parameters<typeof startTestGateway>[1]>['model']>
+const echo: Answer = ({ lastUserText }) => ({ text: `You said: ${lastUserText}` })
 const phone = { width: 390, height: 844 }
 
 describe('the conversations of the page', { skip }, () => {
@@ -21,8 +23,8 @@ describe('the conversations of the page', { skip }, () => {
   })
   after(() => browser.close())
 
-  async function open(t: TestContext, viewport = desk) {
-    const gateway = await startTestGateway(t, { model: ({ lastUserText }) => ({ text: `You said: ${lastUserText}` }) })
+  async function open(t: TestContext, viewport = desk, model: Answer = echo) {
+    const gateway = await startTestGateway(t, { model })
     const context = await browser.newContext({ viewport, acceptDownloads: true })
     t.after(() => context.close())
     context.setDefaultTimeout(30_000)
@@ -214,6 +216,31 @@ describe('the conversations of the page', { skip }, () => {
     // The conversation from which both began is as it was.
     await visit('/?chat=one')
     await page.locator('.log').getByText('You said: second question').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('the plan of the agent, the use of the conversation and its model are beside it', async (t) => {
+    const todos = [
+      { id: '1', content: 'Look at the numbers', status: 'completed' },
+      { id: '2', content: 'Write the summary', status: 'in_progress' },
+    ]
+    const { page, problems, visit } = await open(t, desk, ({ lastUserText, body }) =>
+      JSON.stringify(body).includes('"role":"tool"') || lastUserText !== 'plan it'
+        ? { text: `You said: ${lastUserText}` }
+        : { text: '', toolCalls: [{ id: 'c1', name: 'todo', arguments: { todos } }] },
+    )
+    await visit()
+    await say(page, 'plan it')
+    await page.locator('#plan summary', { hasText: '1 of 2 done: Write the summary' }).click()
+    await page.locator('#plan li', { hasText: 'Write the summary' }).waitFor()
+    await page.locator('#meter button', { hasText: '%' }).click()
+    await page.locator('#usage dd', { hasText: 'of 128,000 tokens' }).waitFor()
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    assert.deepEqual(await findSeriousIssues(page), [])
+    await page.fill('#usage-model', 'other-model')
+    await page.press('#usage-model', 'Enter')
+    await page.locator('.slip', { hasText: '/model openai:other-model' }).waitFor()
+    await page.locator('#status-text', { hasText: 'other-model' }).waitFor()
     assert.deepEqual(problems, [])
   })
 
