@@ -19,6 +19,8 @@ const contentSecurityPolicy = [
   "style-src 'self'",
   "connect-src 'self'",
   "img-src 'self' data: blob:",
+  "font-src 'self'",
+  "frame-src 'self'",
   'media-src blob:',
   "base-uri 'none'",
   "form-action 'none'",
@@ -27,15 +29,50 @@ const contentSecurityPolicy = [
   "trusted-types 'none'",
 ].join('; ')
 
+/**
+ * The frame of a diagram has no origin, and runs the script of its document and nothing else. It can connect to nothing. Mermaid
+ * writes styles into what it draws.
+ */
+const framePolicy = (script: string) =>
+  [
+    "default-src 'none'",
+    `script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`,
+    "style-src 'unsafe-inline'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+    'sandbox allow-scripts',
+  ].join('; ')
+
+/** The files of packages, beside the module that the package names. */
+const packageFiles: Readonly<Record<string, () => string>> = {
+  'marked.js': () => import.meta.resolve('marked'),
+  'uqr.js': () => import.meta.resolve('uqr'),
+  'katex.js': () => beside(import.meta.resolve('katex'), 'katex.min.js'),
+  'styles/katex.css': () => beside(import.meta.resolve('katex'), 'katex.min.css'),
+  // The published package has the small form under the name of the module.
+  'uplot.js': () => import.meta.resolve('uplot').replace(/uPlot\.cjs\.js$/, 'uPlot.iife.min.js'),
+  'styles/uplot.css': () => beside(import.meta.resolve('uplot'), 'uPlot.min.css'),
+  'mermaid.js': () => beside(import.meta.resolve('@mermaid-js/tiny'), 'mermaid.tiny.js'),
+}
+const fontPath = /^styles\/(fonts\/KaTeX_[A-Za-z0-9_-]+\.woff2)$/
+
+function beside(url: string, name: string): string {
+  return new URL(name, url).href
+}
+
 const contentTypes: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
+  woff2: 'font/woff2',
 }
 
 /** Allows only files for the browser: no hidden files, parent directories or compiler settings. */
 const assetPath = /^(?:[a-z-]+\/)?[a-z-]+\.(css|js|svg)$/
+
+const framePage = 'diagram.html'
 
 export interface Assets {
   page(request: Request): Promise<Response>
@@ -46,6 +83,7 @@ interface LoadedFile {
   readonly body: Uint8Array<ArrayBuffer>
   readonly gzipped: Uint8Array<ArrayBuffer>
   readonly etag: string
+  readonly policy: string
 }
 
 export function createAssets(): Assets {
@@ -57,7 +95,9 @@ export function createAssets(): Assets {
     async asset(request) {
       const path = new URL(request.url).pathname
       const name = path.slice('/assets/'.length)
-      return assetPath.test(name) ? serve(request, name) : notFoundResponse(path)
+      return assetPath.test(name) || fontPath.test(name) || name === framePage
+        ? serve(request, name)
+        : notFoundResponse(path)
     },
   }
 
@@ -69,11 +109,12 @@ export function createAssets(): Assets {
       'cache-control': 'no-cache',
       vary: 'accept-encoding',
       etag: file.etag,
-      'content-security-policy': contentSecurityPolicy,
+      'content-security-policy': file.policy,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
       'cross-origin-opener-policy': 'same-origin',
       'cross-origin-resource-policy': 'same-origin',
+      ...(name === framePage ? { 'x-frame-options': 'SAMEORIGIN' } : {}),
     }
     if (request.headers.get('if-none-match') === file.etag) return new Response(null, { status: 304, headers })
     if (!/\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')) return new Response(file.body, { headers })
@@ -82,17 +123,34 @@ export function createAssets(): Assets {
 
   async function load(name: string): Promise<LoadedFile | undefined> {
     try {
-      const body = new Uint8Array(
-        isMarkdownModule(name) ? await readMarkdownModule(name) : await readAsset(name),
-      )
+      const { text, policy } = name === framePage ? await readFrame() : await readAsset(name)
+      const body = new Uint8Array(text)
       const gzipped = new Uint8Array(await promisify(gzip)(body, { level: 9 }))
-      const file = { body, gzipped, etag: `W/"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
+      const etag = `W/"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
+      const file = { body, gzipped, etag, policy }
       files.set(name, file)
       return file
     } catch (error) {
       if (systemCode(error) === 'ENOENT') return undefined
       throw error
     }
+  }
+
+  async function readAsset(name: string): Promise<{ text: Uint8Array; policy: string }> {
+    const text = isMarkdownModule(name) ? await readMarkdownModule(name) : await readSource(name)
+    return { text, policy: contentSecurityPolicy }
+  }
+
+  /** The scripts are a part of the document, because a frame without an origin can load no file of the gateway. */
+  async function readFrame(): Promise<{ text: Uint8Array; policy: string }> {
+    const [mermaid, frame] = await Promise.all(
+      ['mermaid.js', 'diagram-frame.js'].map((name) => readFile(pathOf(name), 'utf8')),
+    )
+    const script = `${mermaid}\n${frame}`
+    const style = 'body { display: flow-root; margin: 0 } svg { display: block; margin: auto }'
+    const head = `<meta charset="utf-8"><title>Diagram</title><style>${style}</style>`
+    const html = `<!doctype html><html lang="en">${head}<body><script>${script}</script></body></html>`
+    return { text: new TextEncoder().encode(html), policy: framePolicy(script) }
   }
 
   async function readMarkdownModule(name: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -113,21 +171,17 @@ function isMarkdownModule(name: string): boolean {
 }
 
 /** uPlot ships its small form as a script only. */
-async function readAsset(name: string): Promise<Uint8Array> {
+async function readSource(name: string): Promise<Uint8Array> {
   const content = await readFile(pathOf(name))
   return name === 'uplot.js' ? Buffer.concat([content, Buffer.from('\nexport default uPlot\n')]) : content
 }
 
 /**
- * The location of a served file. Browsers can run the modules of `marked` and `uqr` unchanged. They are found from their
- * manifests, because the gateway may run a bundled copy of the module that only Node understands.
+ * The location of a served file. Browsers can run the files of packages unchanged. They are found from the manifests of the
+ * packages, because the gateway may run a bundled copy of a module that only Node understands.
  */
 function pathOf(name: string): string {
-  if (name === 'marked.js') return fileURLToPath(import.meta.resolve('marked'))
-  if (name === 'uqr.js') return fileURLToPath(import.meta.resolve('uqr'))
-  // The published package has the small form under the name of the module.
-  if (name === 'uplot.js')
-    return fileURLToPath(import.meta.resolve('uplot').replace(/uPlot\.cjs\.js$/, 'uPlot.iife.min.js'))
-  if (name === 'styles/uplot.css') return fileURLToPath(new URL('uPlot.min.css', import.meta.resolve('uplot')))
-  return fileURLToPath(new URL(`page/${name}`, import.meta.url))
+  const font = fontPath.exec(name)?.[1]
+  if (font !== undefined) return fileURLToPath(beside(import.meta.resolve('katex'), font))
+  return fileURLToPath(packageFiles[name]?.() ?? new URL(`page/${name}`, import.meta.url))
 }

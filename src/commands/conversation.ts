@@ -7,7 +7,6 @@ import type { Spent } from '../lib/format-cost.ts'
 import type { Authority } from '../message/authority.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import type { SessionUsage } from '../sessions/session-usage.ts'
 import type { TransactionPart } from '../store/query.ts'
 import type { TypedMessage } from './busy.ts'
 import type { ModelConversation } from './model.ts'
@@ -54,7 +53,7 @@ export interface ConversationServices {
   rename(key: SessionKey, source: SessionSource, title: string): Promise<void>
   status(key: SessionKey): Promise<SessionStatus>
   /** Undefined before the first message. */
-  usage(key: SessionKey): Promise<SessionUsage | undefined>
+  usage(key: SessionKey): Promise<ConversationUsage | undefined>
   /** Numbers of the last `days` days: of the whole gateway for an owner in a direct message, else of what `list` shows. */
   insights(caller: ConversationCaller, days: number): Promise<Insights>
   /** The window of the model that answers here, in tokens. */
@@ -98,6 +97,20 @@ export type RetryResult =
 export type BranchResult =
   | { readonly kind: 'branched'; readonly sessionId: SessionId; readonly messages: number }
   | { readonly kind: 'nothing' }
+
+export interface ConversationUsage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly spent: Spent
+  /** In the turn of the newest response. */
+  readonly lastTurn: Spent | undefined
+  readonly messages: number
+  /** Tokens of the latest request and its response; undefined before the first response. */
+  readonly contextTokens: number | undefined
+  /** The tokens of the latest request that the provider read from its cache. */
+  readonly cachedTokens: number
+  readonly startedAt: number
+}
 
 export interface Insights {
   readonly sessions: number

@@ -39,6 +39,8 @@ const copiedFiles = [
   'skills/**/*.*',
 ]
 
+const pageFiles = ['katex/dist/katex.min.{js,css}', 'katex/dist/fonts/*.woff2', '@mermaid-js/tiny/dist/mermaid.tiny.js']
+
 async function writePackage(folder: string): Promise<void> {
   const dist = join(folder, 'dist')
   rmSync(dist, { recursive: true, force: true })
@@ -50,6 +52,9 @@ async function writePackage(folder: string): Promise<void> {
   copy(join(root, 'node_modules/uqr/dist/index.mjs'), join(dist, 'packages/uqr.mjs'))
   copy(join(root, 'node_modules/uplot/dist/uPlot.iife.min.js'), join(dist, 'packages/uplot.mjs'))
   copy(join(root, 'node_modules/uplot/dist/uPlot.min.css'), join(dist, 'packages/uPlot.min.css'))
+  // Only browsers run them: they stay as they are published.
+  for (const file of globSync(pageFiles, { cwd: join(root, 'node_modules') }))
+    copy(join(root, 'node_modules', file), join(dist, 'packages', file.replace(/^.*\/dist\//, '')))
   write(join(dist, 'types/sdk.d.ts'), sdkTypes())
   write(join(dist, 'types/index.d.ts'), `/// <reference path="./sdk.d.ts" />\nexport * from 'hermes-gateway:sdk'\n`)
   write(join(dist, 'LICENSES.txt'), licenses())

@@ -1,6 +1,7 @@
 /**
  * What a session has used: its tokens and cost, and how much of it the model reads.
  */
+import type { ConversationUsage } from '../commands/conversation.ts'
 import type { Spent } from '../lib/format-cost.ts'
 import { type Usage, unpricedTokens } from '../message/transcript.ts'
 import { row, type Transaction } from '../store/query.ts'
@@ -8,22 +9,8 @@ import { latestUsage } from './conversation-edits.ts'
 import { countMessages, sessionById, spentInSession } from './session-queries.ts'
 import { usageOfTurn } from './transcript.ts'
 
-export interface SessionUsage {
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly spent: Spent
-  /** In the turn of the newest response. */
-  readonly lastTurn: Spent | undefined
-  readonly messages: number
-  /** Tokens of the latest request and its response; undefined before the first response. */
-  readonly contextTokens: number | undefined
-  /** The tokens of the latest request that the provider read from its cache. */
-  readonly cachedTokens: number
-  readonly startedAt: number
-}
-
 /** Undefined if there is no such session. */
-export function* usageOfSession(id: string): Transaction<SessionUsage | undefined> {
+export function* usageOfSession(id: string): Transaction<ConversationUsage | undefined> {
   const session = yield* row(sessionById, { id })
   if (session === undefined) return undefined
   const stored = yield* latestUsage(id)

@@ -191,12 +191,8 @@ export function createApi({ token, chat, fetch }) {
       const response = await call(`/api/sessions/${encodeURIComponent(session)}/messages/${id}`, {})
       return (await response.json()).message
     },
-    async usage(session) {
-      return (await call(`/api/sessions/${encodeURIComponent(session)}/usage`, {})).json()
-    },
-    async trace(subject) {
-      return (await call(`/api/trace/${encodeURIComponent(subject)}`, {})).json()
-    },
+    usage: async (session) => (await call(`/api/sessions/${encodeURIComponent(session)}/usage`, {})).json(),
+    trace: async (subject) => (await call(`/api/trace/${encodeURIComponent(subject)}`, {})).json(),
     async trajectory(session) {
       return (await call(`/api/sessions/${encodeURIComponent(session)}/trajectory`, {})).blob()
     },

@@ -29,7 +29,7 @@ export async function branchFrom(api, item, end) {
 }
 
 /**
- * The message is written anew in a branch that has what came before it.
+ * A changed message is sent in a branch that has what came before it.
  *
  * @param {object} options
  * @param {Pick<import('./api.js').Api, 'trace' | 'continueIn'>} options.api

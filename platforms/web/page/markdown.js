@@ -7,6 +7,7 @@ import { highlight } from './highlight.js'
 import { icon } from './icons.js'
 import { isEmbeddedImage, safeUrl } from './links.js'
 import { lexMarkdown } from './markdown-lexer.js'
+import { formulaOf, renderFormula } from './math.js'
 
 /** @typedef {import('./markdown-lexer.js').Token} Token */
 /** @typedef {import('./markdown-lexer.js').ListItem} ListItem */
@@ -63,9 +64,10 @@ export function renderBlock(token, depth = 0) {
       return renderList(token, depth)
     case 'table':
       return renderTable(token, depth)
-    case 'html':
-    // A formula on lines of its own.
     case 'escape':
+      // A formula on lines of its own.
+      return h('p', { class: 'plain' }, renderLiteral(token.text.trimEnd()))
+    case 'html':
       return plainText(token.text.trimEnd())
     default:
       return h('p', {}, ...renderInline([token], depth))
@@ -89,6 +91,12 @@ function plainText(text) {
   return h('p', { class: 'plain' }, text)
 }
 
+/** An escaped character, or a formula. @param {string} text */
+function renderLiteral(text) {
+  const formula = text.length > 2 ? formulaOf(text) : undefined
+  return formula === undefined ? document.createTextNode(text) : renderFormula(text, formula)
+}
+
 /** @param {string} text @param {string} language */
 function renderCode(text, language) {
   const label = h('span', {}, language)
@@ -97,7 +105,7 @@ function renderCode(text, language) {
   const name = language === '' ? 'Code' : `Code, ${language}`
   return h(
     'div',
-    { class: language === '' ? 'code bare' : 'code' },
+    { class: language === '' ? 'code bare' : 'code', 'data-language': language === 'mermaid' && language },
     h('div', { class: 'code-head' }, label, copy),
     // Focusable, because it may scroll.
     h('pre', { tabindex: '0', role: 'group', 'aria-label': name }, code),
@@ -154,6 +162,7 @@ function renderSpan(token, depth) {
       if (token.tokens === undefined) return document.createTextNode(token.text)
       return h('span', {}, ...renderInline(token.tokens, depth))
     case 'escape':
+      return renderLiteral(token.text)
     case 'html':
       return document.createTextNode(token.text)
     case 'codespan':

@@ -14,10 +14,13 @@ export function createProse(root) {
   /** The completed part: its length in the source and the number of its nodes. */
   let settledChars = 0
   let settledNodes = 0
+  let isFinished = false
 
   return {
     update(text, finished) {
       const next = text.replace(/\r\n?/g, '\n')
+      if (isFinished && finished && next === source) return
+      isFinished = finished
       // The final text is parsed as a whole, because a link definition may be far from its use.
       if (finished || !next.startsWith(source.slice(0, settledChars))) {
         settledChars = 0
@@ -28,6 +31,7 @@ export function createProse(root) {
       const nodes = blocks.map(({ node }) => node).filter((node) => node !== null)
       morphChildren(root, nodes, settledNodes)
       if (!finished) settle(blocks)
+      else if (next.includes('mermaid')) void import('./diagram.js').then(({ drawDiagrams }) => drawDiagrams(root))
     },
   }
 

@@ -244,6 +244,44 @@ describe('the conversations of the page', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
+  test('formulas are set and diagrams are drawn in a frame that can do nothing else; what is wrong stays as it was', async (t) => {
+    const text = [
+      'The mass is $E = mc^2$, not $\\frac{1$.',
+      '$$\\int_0^1 x^2\\,dx$$',
+      '```mermaid\nflowchart LR\n  A[Message] --> B[Turn]\n```',
+      '```mermaid\nno diagram\n```',
+    ].join('\n\n')
+    const { page, problems, visit } = await open(t, desk, () => ({ text }))
+    const elsewhere: string[] = []
+    await visit()
+    page.on('request', (request) => {
+      if (new URL(request.url()).host !== new URL(page.url()).host) elsewhere.push(request.url())
+    })
+    await page.waitForSelector('#status[data-state=open]')
+    await page.fill('#message', 'explain')
+    await page.press('#message', 'Enter')
+    await page.locator('.math .katex').nth(1).waitFor()
+    assert.equal(await page.locator('.math .katex').count(), 2)
+    await page.locator('.prose', { hasText: '\\frac{1' }).waitFor()
+    await page.locator('.code[data-drawn=shown] iframe').waitFor()
+    await page.locator('.code[data-drawn=failed]', { hasText: 'no diagram' }).waitFor()
+    assert.equal(await page.locator('iframe').count(), 1)
+    assert.equal(await page.locator('iframe').getAttribute('sandbox'), 'allow-scripts')
+    const frame = page.frames().find((each) => each.url().endsWith('/assets/diagram.html'))
+    assert.ok(frame !== undefined)
+    assert.equal(await frame.locator('svg').first().isVisible(), true)
+    // Neither the storage of the page nor the network can be reached.
+    const reached = await frame.evaluate(`(async () => {
+      const tries = [() => parent.document.title, () => localStorage.length, () => fetch('/api/sessions')]
+      return await Promise.all(tries.map(async (attempt) => { try { await attempt(); return true } catch { return false } }))
+    })()`)
+    assert.deepEqual(reached, [false, false, false])
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    assert.deepEqual(await findSeriousIssues(page), [])
+    assert.deepEqual(elsewhere, [])
+    assert.deepEqual(problems, [])
+  })
+
   test('on a phone the list is a drawer, and no screen has a serious issue for assistive software', async (t) => {
     const { page, problems, visit } = await open(t, phone)
     await visit()

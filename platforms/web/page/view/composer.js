@@ -32,7 +32,7 @@ export function createComposer({
   loadCommands,
 }) {
   const edited = byId('editing', HTMLElement)
-  /** The message that is written anew: how it is sent, and what stood in the field before. */
+  /** The earlier message that is changed: how it is sent, and what stood in the field before. */
   /** @type {{ send: Send, before: string } | undefined} */
   let edit
   const hints = createHints({ list: hintList, field, onChoose: choose, load: loadCommands })
