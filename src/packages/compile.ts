@@ -88,7 +88,10 @@ const locationPlugin: Plugin = {
       const contents = text
         .replace(/(?<=new URL\((?<quote>['`])[^'`]+)\.ts(?=\k<quote>, import\.meta\.url\))/g, '.mjs')
         .replaceAll('node_modules/.hermes/', 'packages/')
-        .replace(/import\.meta\.resolve\('(?:@mermaid-js\/)?(marked|uplot|uqr|katex|tiny)'\)/g, "import.meta.resolve('#packages/$1')")
+        .replace(
+          /import\.meta\.resolve\('(?:@mermaid-js\/)?(marked|uplot|uqr|katex|tiny)'\)/g,
+          "import.meta.resolve('#packages/$1')",
+        )
         .replaceAll('import.meta.url', `(location + ${JSON.stringify(relative(root, path))})`)
       return {
         contents: `import { location } from '#location';${contents}`,
