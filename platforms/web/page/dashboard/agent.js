@@ -60,7 +60,7 @@ function createMemory({ api, signal, say }) {
       }),
       row: (entry) => ({
         key: entry,
-        name: entry,
+        name: h('span', { class: 'entry' }, entry),
         actions: [
           { label: 'Edit', act: () => edit(target, entry), problem: 'The entry could not be changed.' },
           {
