@@ -18,6 +18,11 @@ export function sessionOf(location) {
   return new URLSearchParams(location.search).get('session')
 }
 
+/** The message whose way is shown: `/?trace=…`. @param {Pick<Location, 'search'>} location */
+export function traceOf(location) {
+  return new URLSearchParams(location.search).get('trace')
+}
+
 /** The view of the dashboard: `/?view=now`. @param {Pick<Location, 'search'>} location */
 export function viewOf(location) {
   return new URLSearchParams(location.search).get('view')

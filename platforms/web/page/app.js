@@ -2,7 +2,7 @@
  * The entry of the page: shows the conversations or the dashboard with a token, and the sign-in screen without one.
  */
 import { addActions, listenToActionKeys } from './actions.js'
-import { addressOfChat, addressOfView, chatOf, createId, sessionOf, viewOf } from './address.js'
+import { addressOfChat, addressOfView, chatOf, createId, sessionOf, traceOf, viewOf } from './address.js'
 import { createApi } from './api.js'
 import { byId, drawIcons, h } from './dom.js'
 import { createStorage } from './storage.js'
@@ -63,6 +63,7 @@ function enter(token) {
 async function openConversations(api, onLeave) {
   const chat = chatOf(location)
   const session = sessionOf(location)
+  const trace = traceOf(location)
   /** @type {ReturnType<typeof import('./chat.js').openChat> | undefined} */
   let opened
   /** @type {import('../protocol.ts').WireSession | undefined} */
@@ -83,6 +84,7 @@ async function openConversations(api, onLeave) {
   // The frame is painted before the modules of the conversation arrive.
   byId('app', HTMLElement).hidden = false
   void conversations.refresh()
+  if (trace !== null) return (await import('./trace.js')).openTrace({ api, subject: trace })
   if (session !== null) return (await import('./transcript.js')).openTranscript({ api, id: session, storage })
   addActions([
     { label: 'Stop the agent', keys: 'Escape' },

@@ -282,6 +282,20 @@ describe('the conversations of the page', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
+  test('the way of a message is shown with its times, from its menu', async (t) => {
+    const { page, problems, visit } = await open(t)
+    await visit()
+    await say(page, 'where am I?')
+    const message = page.locator('.entry.user', { hasText: 'where am I?' })
+    await message.hover()
+    await message.getByRole('button', { name: 'More about this message' }).click()
+    await page.getByRole('menuitem', { name: 'Follow this message' }).click()
+    await page.locator('.trace tbody th', { hasText: 'Model test-model' }).waitFor()
+    assert.match(await page.innerText('.trace dl'), /answered/)
+    assert.deepEqual(await findSeriousIssues(page), [])
+    assert.deepEqual(problems, [])
+  })
+
   test('on a phone the list is a drawer, and no screen has a serious issue for assistive software', async (t) => {
     const { page, problems, visit } = await open(t, phone)
     await visit()
