@@ -5,7 +5,7 @@
 import { query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { OutboxState } from '../store/schema.ts'
 import { forgetDeadTarget } from './dead-targets.ts'
-import { type Chat, type OutboxRow, openCondition } from './queries.ts'
+import type { Chat, OutboxRow } from './queries.ts'
 
 // Literal SQL because of the partial index; see queries.ts.
 export const deadCondition = sql<boolean>`state = 'dead'`
@@ -20,21 +20,6 @@ export const listDeadLetterRows = query((db, p: { limit: number }) =>
     .orderBy('id', 'desc')
     .limit(p.limit),
 )
-
-/** The newest first, those before a number. The condition is that of a partial index. */
-const pageOf = (condition: typeof deadCondition) =>
-  query((db, p: { before: number; limit: number }) =>
-    db
-      .selectFrom('outbox')
-      .select(['id', 'platform', 'chat_id', 'session_key', 'text', 'state', 'tries', 'error', 'created_at'])
-      .where('id', 'in', (outbox) => outbox.selectFrom('outbox').select('id').where(condition))
-      .where('id', '<', p.before)
-      .orderBy('id', 'desc')
-      .limit(p.limit),
-  )
-
-export const pageOfDeadReplies = pageOf(deadCondition)
-export const pageOfOpenReplies = pageOf(openCondition)
 
 type MessageColumn = 'platform' | 'account' | 'chat_id' | 'thread_id' | 'session_key' | 'turn_id' | 'kind' | 'text'
 
