@@ -48,6 +48,7 @@ export function composeAgentServices(
   const { options, mode, settings, config, accountDirectory, secrets, platforms, problems, log } = context
   const { turnNotices, runningTurns, modelCalls } = core
   const reports = composeCommandReports(context, core)
+  const loadAuxiliaryCalls = lazy(() => import('../sessions/auxiliary-calls.ts'))
   return createAgentServices({
     environmentKinds: new Map(),
     home: options.home,
@@ -72,7 +73,7 @@ export function composeAgentServices(
       random: context.random,
       failpoint: context.failpoint,
       async record(call) {
-        const { recordAuxiliaryCall } = await import('../sessions/auxiliary-calls.ts')
+        const { recordAuxiliaryCall } = await loadAuxiliaryCalls()
         await context.store.run(() => recordAuxiliaryCall(call, context.clock()))
       },
     },

@@ -55,7 +55,8 @@ export async function withTimeout<T>(
     ])
   } finally {
     timeout.release()
-    timeout.abort()
+    // Without a reason, an error with a stack would be made.
+    timeout.abort('the wait is over')
   }
 }
 

@@ -11,6 +11,7 @@ import type { ProviderMonitor } from '../../agent/models/model-call-monitor.ts'
 import type { ModelError } from '../../agent/models/provider.ts'
 import { resolveProvider, serversOf } from '../../agent/models/resolve-provider.ts'
 import type { Environment } from '../../config/environment.ts'
+import { lazy } from '../../lib/cache.ts'
 import { isHermesError } from '../../lib/errors.ts'
 import type { HomeLayout } from '../../lib/home.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -84,7 +85,7 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
   const severalKeys = new WeakMap<ProviderSettings, boolean>()
   let keys: Promise<ModelKeys> | undefined
   const selection = () => providerSettings(deps)
-
+  const load = lazyParts()
   /** Loaded when there are stored keys, several keys, or another model that answers while a key rests. */
   async function openKeys(settings: ProviderSettings): Promise<ModelKeys | undefined> {
     const isNeeded = () =>
@@ -119,7 +120,7 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
   }
 
   const conversationModel = async (facts: ConversationFacts) => {
-    const { resolveConversationModel } = await import('./conversation-model.ts')
+    const { resolveConversationModel } = await load.conversationModel()
     return await resolveConversationModel(maker, deps.policyOf?.(facts.source).models, facts)
   }
 
@@ -188,7 +189,7 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
         return isOwnModel(deps.settings(), task)
       },
       async complete(request) {
-        const { callAuxiliaryModel } = await import('./auxiliary-model.ts')
+        const { callAuxiliaryModel } = await load.auxiliaryModel()
         const { settings, auxiliaryCalls, log } = deps
         return await callAuxiliaryModel(
           { ...auxiliaryCalls, ...maker, settings, log, main: configuredModel, fallback },
@@ -225,6 +226,14 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
     async close() {
       await (await keys)?.close()
     },
+  }
+}
+
+/** Remembered, because an import of a file that is loaded takes 0.1 ms. */
+function lazyParts() {
+  return {
+    conversationModel: lazy(() => import('./conversation-model.ts')),
+    auxiliaryModel: lazy(() => import('./auxiliary-model.ts')),
   }
 }
 
