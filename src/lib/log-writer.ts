@@ -4,7 +4,7 @@
  * Secrets are removed at the sink, from the finished line, so that no path (URL, error object, nested field) is missed.
  * Lines are written synchronously in the main thread: a logged line is written even if the process dies next.
  */
-import { pino } from 'pino'
+import { writeSync } from 'node:fs'
 import { systemCode } from './errors.ts'
 import { escapeJsonLine, parseJson } from './json.ts'
 import type { LogFields, Logger } from './log.ts'
@@ -16,6 +16,9 @@ import { createRotatingFile } from './rotating-file.ts'
 /** Where lines are written besides the file: `process.stderr` or an object with `write`. */
 export interface LogStream {
   write(text: string): unknown
+  /** Its descriptor, and what waits for it. */
+  readonly fd?: number | undefined
+  readonly writableLength?: number
   on?(event: 'error', listener: (error: Error) => void): unknown
 }
 
@@ -60,51 +63,42 @@ export function createLog(options: LogOptions): Log {
   const fileSink = createSink((text) => file?.appendSync(text), lostLine)
   let format: TerminalFormatter | undefined
   const toStream = (text: string) => {
-    if (!pretty) return text
+    if (stream === undefined) return
+    if (!pretty) return writeAtOnce(stream, text)
     format ??= createTerminalFormatter(colour)
-    return text
-      .split(/(?<=\n)/)
-      .map(format)
-      .join('')
+    const lines = text.split(/(?<=\n)/).map(format)
+    stream.write(lines.join(''))
   }
-  const streamSink = createSink((text) => stream?.write(toStream(text)), lostLine)
+  const streamSink = createSink(toStream, lostLine)
   // Without a listener a closed terminal or pipe would end the process.
   stream?.on?.('error', streamSink.countLost)
   let level = options.level
   const listeners = new Set<() => void>()
 
-  const root = pino(
-    {
-      level: 'debug',
-      base: null,
-      timestamp: () => `,"time":"${new Date(clock()).toISOString()}"`,
-      formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: (value: unknown) => value },
-    },
-    {
-      write(line: string) {
-        const clean = redactLine(line, redactor, ownLine)
-        fileSink.write(clean)
-        streamSink.write(clean)
-        for (const listener of listeners) listener()
-      },
-    },
-  )
-  const loggerOver = (target: Pick<typeof root, LogLevel | 'child'>): Logger => {
+  const writeLine = (line: string) => {
+    const clean = redactLine(line, redactor, ownLine)
+    fileSink.write(clean)
+    streamSink.write(clean)
+    for (const listener of listeners) listener()
+  }
+  /** @param inherited the members of a JSON object that each line has, each one after a comma */
+  const loggerWith = (inherited: string): Logger => {
+    const members = (fields: LogFields) => inherited + toMembers(fields, { stacks: level === 'debug' })
     const logAt = (lineLevel: LogLevel) => (fields: LogFields, message: string) => {
-      if (levelWeight[lineLevel] >= levelWeight[level])
-        target[lineLevel](toPlainFields(fields, { stacks: level === 'debug' }), message)
+      if (levelWeight[lineLevel] < levelWeight[level]) return
+      const time = new Date(clock()).toISOString()
+      writeLine(`{"level":"${lineLevel}","time":"${time}"${members(fields)},"msg":${JSON.stringify(String(message))}}`)
     }
     return {
       debug: logAt('debug'),
       info: logAt('info'),
       warn: logAt('warn'),
       error: logAt('error'),
-      child: (fields) => loggerOver(target.child(toPlainFields(fields, { stacks: level === 'debug' }))),
+      child: (fields) => loggerWith(members(fields)),
     }
   }
   return {
-    ...loggerOver(root),
+    ...loggerWith(''),
     setLevel: (next) => {
       level = next
     },
@@ -135,6 +129,26 @@ function createLogFile({
   })
 }
 
+/** A pipe takes up to this many bytes completely or not at all. */
+const maxAtomicBytes = 4_096
+
+/** Without the objects that a stream makes for each write. What a full pipe does not take waits in its stream. */
+function writeAtOnce(stream: LogStream, text: string): void {
+  const { fd, writableLength = 0 } = stream
+  if (fd === undefined || writableLength > 0 || !writesAtOnce(fd, text)) stream.write(text)
+}
+
+function writesAtOnce(fd: number, text: string): boolean {
+  const bytes = Buffer.from(text)
+  if (bytes.length > maxAtomicBytes) return false
+  try {
+    return writeSync(fd, bytes) > 0
+  } catch (error) {
+    if (systemCode(error) === 'EAGAIN') return false
+    throw error
+  }
+}
+
 /** Counts the lines that could not be written and reports the count before the next line that can be. */
 function createSink(write: (text: string) => void, lostLine: (lost: number) => string) {
   let lostCount = 0
@@ -159,18 +173,21 @@ function createSink(write: (text: string) => void, lostLine: (lost: number) => s
 /** Names that the line itself uses. A field with such a name gets an underscore. */
 const reservedFields = new Set(['level', 'time', 'msg'])
 
-function toPlainFields(fields: LogFields, options: LogValueOptions): Record<string, unknown> {
-  const known = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(
-    known.map(([key, value]) => [reservedFields.has(key) ? `${key}_` : key, toLogValue(value, options)]),
-  )
+/** The fields as members of a JSON object, each one after a comma. */
+function toMembers(fields: LogFields, options: LogValueOptions): string {
+  let members = ''
+  for (const [key, value] of Object.entries(fields)) {
+    if (value === undefined) continue
+    const name = reservedFields.has(key) ? `${key}_` : key
+    members += `,${JSON.stringify(name)}:${JSON.stringify(toLogValue(value, options))}`
+  }
+  return members
 }
 
 /** The finished line without secrets and without characters that control a terminal. Always JSON. */
 function redactLine(line: string, redactor: Redactor, ownLine: (text: string) => string): string {
-  const body = line.trimEnd()
-  const clean = redactor(body)
-  if (clean === body || parseJson(clean) !== undefined) return `${escapeJsonLine(clean)}\n`
+  const clean = redactor(line)
+  if (clean === line || parseJson(clean) !== undefined) return `${escapeJsonLine(clean)}\n`
   // The redaction removed punctuation of the JSON.
   return escapeJsonLine(ownLine(clean))
 }
