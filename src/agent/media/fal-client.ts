@@ -2,9 +2,10 @@
  * Draws pictures with FAL (contract agent.md S9): one request that answers with the address of the picture.
  */
 import { asRecord, asString, parseJson } from '../../lib/json.ts'
+import { readPrefix } from '../models/http-post.ts'
 import { failureToModelError, mapProviderError, parseProviderFailure } from '../models/map-provider-error.ts'
 import { ModelError } from '../models/provider.ts'
-import { httpFetch, readBodyPrefix } from '../models/transport.ts'
+import { httpFetch } from '../models/transport.ts'
 import { callServer } from './call-server.ts'
 import { MediaProviderError } from './media-provider-error.ts'
 
@@ -49,7 +50,7 @@ async function post({ baseUrl, key, model, prompt, shape, timeoutMs, now }: FalR
       body: JSON.stringify({ prompt, image_size: sizes[shape], num_images: 1 }),
       signal: AbortSignal.any([signal, timeout]),
     })
-    const text = response.body === null ? '' : await readBodyPrefix(response.body)
+    const text = response.body === null ? '' : await readPrefix(response.body.getReader())
     if (response.status >= 300) throw failureToModelError(readFailure(text, response.status), context)
     const answer: unknown = JSON.parse(text)
     return answer

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { messageOf, systemCode } from '../../lib/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { asRecord, asString, isRecord } from '../../lib/json.ts'
+import type { ModelResponse } from './http-post.ts'
 import type { PictureOptions } from './provider-options.ts'
 import type { SentContent } from './wire-format.ts'
 
@@ -24,8 +25,8 @@ interface PictureRequest {
  */
 export async function sendWithPictures(
   request: PictureRequest,
-  send: (content: SentContent) => Promise<Response>,
-): Promise<Response> {
+  send: (content: SentContent) => Promise<ModelResponse>,
+): Promise<ModelResponse> {
   try {
     return await send(await withPictures(request))
   } catch (error) {

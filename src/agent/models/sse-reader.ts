@@ -7,10 +7,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { createParser } from 'eventsource-parser'
 import { exceedsDepth, exceedsMaxDepth, isRecord, type JsonObject, parseJson } from '../../lib/json.ts'
+import { type ByteReader, type ModelResponse, readPrefix } from './http-post.ts'
 import { failureToModelError, type ProviderErrorContext, parseProviderFailure } from './map-provider-error.ts'
 import { ModelError } from './provider.ts'
 import type { StreamLimits } from './provider-options.ts'
-import { readBodyPrefix } from './transport.ts'
 import type { ResponseAggregator } from './wire-format.ts'
 
 export interface SseReader {
@@ -37,20 +37,22 @@ const lineBreak = /[\r\n]/
 
 /** Throws `ModelError` when the response is no stream. */
 export async function openSseReader(
-  response: Response,
+  response: ModelResponse,
   limits: StreamLimits,
   context: ProviderErrorContext,
 ): Promise<SseReader> {
-  const type = response.headers.get('content-type') ?? ''
-  if (response.body === null) throw new ModelError('bad-response', `${context.host} sent a response without a body.`)
+  const type = response.headers['content-type'] ?? ''
   if (/json|html/i.test(type)) throw await notAStreamError(response, type, context)
   return createSseReader(response.body, limits.maxChars)
 }
 
 /** A 200 with one document instead of a stream: the error of a gateway, a login page, or a server that cannot stream. */
-async function notAStreamError(response: Response, type: string, context: ProviderErrorContext): Promise<ModelError> {
-  const body = response.body === null ? '' : await readBodyPrefix(response.body)
-  const parsed = parseJson(body)
+async function notAStreamError(
+  response: ModelResponse,
+  type: string,
+  context: ProviderErrorContext,
+): Promise<ModelError> {
+  const parsed = parseJson(await readPrefix(response.body))
   if (isRecord(parsed) && parsed['error'] !== undefined && parsed['error'] !== null) {
     return failureToModelError(parseProviderFailure(parsed), context)
   }
@@ -62,11 +64,10 @@ async function notAStreamError(response: Response, type: string, context: Provid
  * @param maxStreamChars characters of the whole stream, framing included
  */
 export function createSseReader(
-  body: ReadableStream<Uint8Array>,
+  body: ByteReader,
   maxEventChars: number,
   maxStreamChars = maxEventChars * streamCharsFactor,
 ): SseReader {
-  const reader = body.getReader()
   const decoder = new TextDecoder()
   let events: string[] = []
   let receivedChars = 0
@@ -118,7 +119,7 @@ export function createSseReader(
       return text.trim().slice(0, maxNonEventChars)
     },
     async read() {
-      const { done, value } = await reader.read()
+      const { done, value } = await body.read()
       if (!done) return feed(decoder.decode(value, { stream: true }))
       if (isComplete) return null
       isComplete = true
@@ -128,7 +129,7 @@ export function createSseReader(
     async drain() {
       let isOpen = true
       while (isOpen) {
-        isOpen = await reader.read().then(
+        isOpen = await body.read().then(
           ({ done }) => !done,
           () => false,
         )
@@ -136,7 +137,7 @@ export function createSseReader(
     },
     async cancel() {
       // A body that has failed rejects its cancel with the same error, which `read` has already reported.
-      await reader.cancel().catch(() => undefined)
+      await body.cancel().catch(() => undefined)
     },
   }
 }

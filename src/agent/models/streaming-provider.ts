@@ -86,7 +86,7 @@ async function* streamResponse(options: StreamResponseOptions): AsyncGenerator<J
   let end: ModelCallEnd = { result: 'aborted' }
   let reader: SseReader | undefined
   try {
-    const response = await options.send(wire, { signal: timeout.signal, timeoutMs: idleMs + 60_000 })
+    const response = await options.send(wire, timeout.signal)
     reader = await openSseReader(response, limits, context)
     timeout.progress()
     for await (const chunk of readChunks(reader, aggregator)) {

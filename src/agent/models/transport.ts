@@ -1,13 +1,13 @@
 /**
- * How a request reaches a model: through the SDK of a vendor, over `node:http`. The SDK handles authentication and errors; its
- * typed methods, its retries and its stream decoder are not used.
+ * How a request reaches a model: its JSON, its headers, and the error of a response that is no success.
  */
 import http from 'node:http'
 import https from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { lazy } from '../../lib/cache.ts'
-import { isRecord, type JsonObject } from '../../lib/json.ts'
+import { isRecord, type JsonObject, parseJson } from '../../lib/json.ts'
 import type { ModelRequest } from '../support/model-request.ts'
+import { createPost, type ModelResponse, readPrefix } from './http-post.ts'
 import { ModelError } from './provider.ts'
 import type { PictureOptions } from './provider-options.ts'
 import type { SentContent } from './wire-format.ts'
@@ -21,43 +21,67 @@ export interface WireRequest {
   readonly timeoutMs: number | undefined
 }
 
-/** Sends a request and returns the unread response. Rejects as the SDK does. */
-export type ModelTransport = (
-  request: WireRequest,
-  options: { readonly signal: AbortSignal; readonly timeoutMs: number },
-) => Promise<Response>
+/** Sends a request and returns the unread response. Rejects with `ResponseError`, or with the error of the connection. */
+export type ModelTransport = (request: WireRequest, signal: AbortSignal) => Promise<ModelResponse>
 
-/** The part of both SDKs' clients that is used. */
-export interface SdkClient {
-  post(
-    path: string,
-    options: SentContent & {
-      query: Record<string, unknown>
-      signal: AbortSignal
-      timeout: number
-      fetchOptions: { redirect: 'manual' }
-    },
-  ): { asResponse(): Promise<Response> }
+export interface ModelEndpoint {
+  readonly url: string
+  /** Each request has them: how it proves who asks. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
-/**
- * `loadClient` is called with the first request, because importing an SDK takes 0.3 s and about 30 MB.
- */
-export function createSdkTransport(
-  path: string,
-  loadClient: () => Promise<SdkClient>,
-  pictures: PictureOptions | undefined,
-): ModelTransport {
-  const client = lazy(loadClient)
-  return async ({ body, headers, query }, { signal, timeoutMs }) => {
-    const sdk = await client()
-    // `post` instead of the typed methods, which remove fields from the body and write warnings to the console.
-    // Redirects are not followed: a redirect would turn the POST into a GET or send the key to another host.
-    const options = { query, signal, timeout: timeoutMs, fetchOptions: { redirect: 'manual' } } as const
-    const send = (content: SentContent) => sdk.post(path, { ...content, ...options }).asResponse()
-    if (pictures === undefined || !holdsPictures(body)) return send({ body, headers })
-    return (await import('./picture-body.ts')).sendWithPictures({ body, headers, pictures }, send)
+/** The SDKs of the vendors are not used: they would take a third of the processor time of a request, 0.3 s and 30 MB. */
+export function createTransport(endpoint: ModelEndpoint, pictures: PictureOptions | undefined): ModelTransport {
+  const common = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    'user-agent': 'hermes-gateway',
+    ...endpoint.headers,
   }
+  const postPlain = lazy(() => createPost(endpoint.url))
+  return async ({ body, headers, query }, signal) => {
+    const post = Object.keys(query).length === 0 ? postPlain() : createPost(withQuery(endpoint.url, query))
+    const send = async (content: SentContent) => {
+      const text = content.body instanceof ReadableStream ? content.body : JSON.stringify(content.body)
+      const response = await post({ headers: { ...common, ...withSmallNames(content.headers) }, body: text }, signal)
+      if (response.status < 200 || response.status >= 300) throw await readResponseError(response)
+      return response
+    }
+    if (pictures === undefined || !holdsPictures(body)) return await send({ body, headers })
+    return await (await import('./picture-body.ts')).sendWithPictures({ body, headers, pictures }, send)
+  }
+}
+
+function withQuery(address: string, query: Readonly<Record<string, string>>): URL {
+  const url = new URL(address)
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+  return url
+}
+
+/** A header of a request replaces the common one, however it is written. */
+function withSmallNames(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}
+
+/** A response that is no success, with the same fields as the errors of the SDKs. */
+export class ResponseError extends Error {
+  readonly status: number
+  readonly headers: Headers
+  /** The parsed body, or its text. */
+  readonly error: unknown
+
+  constructor(status: number, headers: Headers, text: string) {
+    super(`${status} ${text || 'status code (no body)'}`)
+    this.name = 'ResponseError'
+    this.status = status
+    this.headers = headers
+    this.error = text === '' ? undefined : (parseJson(text) ?? text)
+  }
+}
+
+async function readResponseError({ status, headers, body }: ModelResponse): Promise<ResponseError> {
+  const known = Object.entries(headers).map(([name, value = '']): [string, string] => [name, String(value)])
+  return new ResponseError(status, new Headers(known), await readPrefix(body))
 }
 
 /** Whether a message of a request has parts that may be pictures. */
@@ -191,28 +215,4 @@ function toBodyStream(message: http.IncomingMessage): ReadableStream<Uint8Array>
       message.destroy()
     },
   })
-}
-
-/** A `fetch` that limits the body of an error response. The SDKs read such a body completely, whatever its length. */
-export function limitErrorBody(fetch: FetchFunction): FetchFunction {
-  return async (input, init) => {
-    const response = await fetch(input, init)
-    if (response.ok || response.body === null) return response
-    const text = await readBodyPrefix(response.body)
-    return new Response(text, { status: response.status, headers: response.headers })
-  }
-}
-
-const MAX_PREFIX_CHARS = 64 * 1024
-
-/** Reads at most 64 Ki characters of a body and discards the rest. */
-export async function readBodyPrefix(body: ReadableStream<Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  // Leaving the loop early cancels the body and closes the connection.
-  for await (const bytes of body) {
-    text += decoder.decode(bytes, { stream: true })
-    if (text.length >= MAX_PREFIX_CHARS) break
-  }
-  return text.slice(0, MAX_PREFIX_CHARS)
 }

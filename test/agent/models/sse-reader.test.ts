@@ -13,7 +13,7 @@ function bodyOf(...parts: (string | Uint8Array)[]): ReadableStream<Uint8Array> {
 }
 
 async function eventsOf(body: ReadableStream<Uint8Array>): Promise<string[]> {
-  const reader = createSseReader(body, ...limits)
+  const reader = createSseReader(body.getReader(), ...limits)
   const events: string[] = []
   for (;;) {
     const batch = await reader.read()
@@ -62,7 +62,7 @@ test('an endless line is rejected while it is received', async () => {
 })
 
 async function nonEventTextOf(...parts: string[]): Promise<string> {
-  const reader = createSseReader(bodyOf(...parts), ...limits)
+  const reader = createSseReader(bodyOf(...parts).getReader(), ...limits)
   while ((await reader.read()) !== null);
   return reader.nonEventText
 }

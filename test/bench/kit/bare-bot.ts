@@ -4,19 +4,18 @@
  */
 import { z } from 'zod'
 import { handleRequest } from './child-requests.ts'
-import { OpenAI } from './instant-openai.ts'
+import { createPost, readPrefix } from './instant-post.ts'
 
 export function createReplies(): (chat: string, text: string) => Promise<string> {
-  const model = new OpenAI()
+  const post = createPost()
   const chats = new Map<string, { role: string; content: string }[]>()
   return async (chat, text) => {
     const messages = chats.get(chat) ?? [{ role: 'system', content: 'You are a helpful agent.' }]
     chats.set(chat, messages)
     messages.push({ role: 'user', content: text })
-    const response = await model
-      .post('/chat/completions', { body: { model: 'bench', messages, stream: true } })
-      .asResponse()
-    const content = (await response.text())
+    const body = JSON.stringify({ model: 'bench', messages, stream: true })
+    const response = await post({ headers: {}, body }, new AbortController().signal)
+    const content = (await readPrefix(response.body))
       .split('\n')
       .flatMap((line) => (line.startsWith('data: {') ? [textIn(line.slice('data: '.length))] : []))
       .join('')

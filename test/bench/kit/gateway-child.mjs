@@ -19,10 +19,10 @@ const { home, instantModel, shipped } = z
 
 registerHooks({ resolve: createResolver(bundledPackageUrls()) })
 if (instantModel) {
-  const instant = new URL('./instant-openai.ts', import.meta.url).href
+  const instant = new URL('./instant-post.ts', import.meta.url).href
   registerHooks({
     resolve: (specifier, context, next) =>
-      specifier === 'openai'
+      specifier === './http-post.ts'
         ? { url: instant, format: 'module-typescript', shortCircuit: true }
         : next(specifier, context),
   })

@@ -2,13 +2,13 @@
  * Calls the parts of OpenAI's API that are no conversations: transcription, speech and pictures. Servers that are compatible with
  * it answer, too. Loaded with the first call.
  */
-import { OpenAI } from 'openai'
+import { type ClientOptions, OpenAI } from 'openai'
 import { asRecord, asString } from '../../../lib/json.ts'
+import { readPrefix } from '../http-post.ts'
 import { mapProviderError } from '../map-provider-error.ts'
 import { ModelError } from '../provider.ts'
 import type { FetchFunction } from '../transport.ts'
 import { uploadFetch } from '../upload-fetch.ts'
-import { createClientOptions } from './openai-providers.ts'
 
 export interface MediaServer {
   /** Without a trailing slash. */
@@ -111,5 +111,34 @@ function limitBody(fetch: FetchFunction): FetchFunction {
       }),
     )
     return new Response(limited, { status: response.status, headers: response.headers })
+  }
+}
+
+/** @param apiKey '' for a server without authentication */
+function createClientOptions(baseURL: string, apiKey: string, fetch: FetchFunction): ClientOptions {
+  return {
+    baseURL,
+    // The SDK requires a key. A local server often has none; then no header is sent.
+    apiKey: apiKey || 'none',
+    defaultHeaders: apiKey === '' ? { Authorization: null } : undefined,
+    // When omitted, these are read from the process environment.
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    adminAPIKey: null,
+    logLevel: 'off',
+    // The caller repeats a call, perhaps with another key.
+    maxRetries: 0,
+    fetch: limitErrorBody(fetch),
+  }
+}
+
+/** A `fetch` that limits the body of an error response. The SDK reads such a body completely, whatever its length. */
+function limitErrorBody(fetch: FetchFunction): FetchFunction {
+  return async (input, init) => {
+    const response = await fetch(input, init)
+    if (response.ok || response.body === null) return response
+    const text = await readPrefix(response.body.getReader())
+    return new Response(text, { status: response.status, headers: response.headers })
   }
 }
