@@ -200,14 +200,12 @@ const packageSites: Readonly<Record<string, RegExp>> = {
   yaml: /^src\/lib\/yaml/,
   chokidar: /^src\/lib\/watch-files\.ts$/,
   'file-type': /^src\/media\/detect-file-type\.ts$/,
-  pino: /^src\/lib\/log/,
   'pino-pretty': /^src\/lib\/log-terminal/,
   marked: /^src\/lib\/markdown|^platforms\/web\//,
   diff: /^src\/agent\/tools\/support\/unified-diff\.ts$/,
   fastify: /^src\/http\//,
   'eventsource-parser': /^src\/agent\/models\//,
   openai: /^src\/agent\/models\//,
-  '@anthropic-ai/sdk': /^src\/agent\/models\//,
   '@modelcontextprotocol/client': /^src\/agent\/mcp\//,
   '@modelcontextprotocol/server': /^src\/clients\/mcp-server\//,
   'ipaddr.js': /^src\/media\//,
@@ -366,7 +364,7 @@ test('what an idle gateway does not need is not loaded with it', () => {
   const loaded = loadedWith(source, 'src/gateway.ts')
   assert.ok(loaded.size > 80, `only ${loaded.size} files were followed`)
   const heavy =
-    /^(openai|eventsource-parser|@anthropic-ai\/sdk|ipaddr\.js|marked|unbash|semver|platforms\/.*|plugins\/.*|src\/agent\/tools\/[^/]+|src\/cli\/.*|src\/app\/plugin-runtime\.ts|src\/plugins\/(loader|context|discovery|manifest|plugin-tools|plugin-state|version-range)\.ts)$/
+    /^(openai|eventsource-parser|ipaddr\.js|marked|unbash|semver|platforms\/.*|plugins\/.*|src\/agent\/tools\/[^/]+|src\/cli\/.*|src\/app\/plugin-runtime\.ts|src\/plugins\/(loader|context|discovery|manifest|plugin-tools|plugin-state|version-range)\.ts)$/
   assert.deepEqual(
     [...loaded].filter((name) => heavy.test(name) && name !== 'src/agent/tools/parallel.ts'),
     [],

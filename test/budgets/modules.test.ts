@@ -93,7 +93,7 @@ const budgets = {
   },
   // The page and the API are connected. No model, no tool and no other platform is loaded.
   'an idle daemon': {
-    packages: ['chokidar', 'commander', 'fastify', 'kysely', 'pino', 'yaml', 'zod'],
+    packages: ['chokidar', 'commander', 'fastify', 'kysely', 'yaml', 'zod'],
     files: {
       'platforms/acp': 1,
       'platforms/api_server': 2,
