@@ -24,6 +24,7 @@ async function newHome(t: TestContext) {
 const noTerminal = findTerminalProblem()
 
 test('a newcomer connects a model and a bot in a terminal, and is answered on Telegram', {
+  timeout: 180_000,
   ...(noTerminal === undefined ? {} : { skip: noTerminal }),
 }, async (t) => {
   const { server, home } = await newHome(t)

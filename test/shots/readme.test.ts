@@ -34,7 +34,7 @@ function reply(request: RecordedRequest) {
 }
 
 describe('the README', { skip }, () => {
-  test('shows the page and a chat as they are', async (t) => {
+  test('shows the page and a chat as they are', { timeout: 180_000 }, async (t) => {
     const server = await startTelegramServer()
     const gateway = await startTestGateway(t, {
       config: {
