@@ -73,12 +73,7 @@ function* readNow(): Transaction<unknown> {
         id: turn.id,
         session_key: turn.session_key,
         session_id: turn.session_id,
-        platform: source.platform,
-        account: source.account,
-        chat_id: source.chatId,
-        chat_type: source.chatType,
-        chat_name: source.chatName ?? null,
-        thread_id: source.threadId ?? null,
+        ...chatOf(source),
         user_name: source.userName ?? source.userId ?? null,
         title: turn.title ?? '',
         model: turn.model,
@@ -115,6 +110,12 @@ function* readReplies({ state, before, limit }: QueueRequest): Transaction<unkno
   }))
 }
 
+/** The chat of a turn or of a question. */
+function chatOf({ platform, account, chatId, chatType, chatName, threadId }: SessionSource) {
+  const names = { chat_name: chatName ?? null, thread_id: threadId ?? null }
+  return { platform, account, chat_id: chatId, chat_type: chatType, ...names }
+}
+
 function toQuestion({
   id,
   kind,
@@ -131,12 +132,7 @@ function toQuestion({
     kind: kind === 'clarify' ? 'clarify' : 'approval',
     session_key: sessionKey,
     turn_id: turnId ?? about?.turnId ?? null,
-    platform: source.platform,
-    account: source.account,
-    chat_id: source.chatId,
-    chat_type: source.chatType,
-    chat_name: source.chatName ?? null,
-    thread_id: source.threadId ?? null,
+    ...chatOf(source),
     user_id: source.userId ?? null,
     user_name: source.userName ?? null,
     text,

@@ -3,20 +3,14 @@
  */
 import { defineRoutes } from '../route.ts'
 import type { ApiServices } from '../services.ts'
-import {
-  connectedPlatformResponse,
-  platformResponse,
-  platformsResponse,
-  triedPlatformResponse,
-  valuesBody,
-} from '../shapes/setup.ts'
+import * as shapes from '../shapes/setup.ts'
 
 const load = () => import('../../flows/platform/connect-platform.ts')
 const route = defineRoutes('Setup')
 
 export const offerPlatforms = route('GET', '/api/setup/platforms', {
   summary: 'Which platforms a bot can be connected on.',
-  response: platformsResponse,
+  response: shapes.platformsResponse,
   async handle(services) {
     const { offerPlatforms } = await load()
     const offers = offerPlatforms(services.platformSettings)
@@ -28,7 +22,7 @@ export const offerPlatforms = route('GET', '/api/setup/platforms', {
 
 export const describePlatform = route('GET', '/api/setup/platforms/{platform}', {
   summary: 'What a platform needs.',
-  response: platformResponse,
+  response: shapes.platformResponse,
   async handle(services, { params: { platform } }) {
     const { describeForm } = await load()
     const { name, label, description, isSet, fields, steps, asksForAccess } = await describeForm(
@@ -46,8 +40,8 @@ export const describePlatform = route('GET', '/api/setup/platforms/{platform}', 
 
 export const tryPlatform = route('POST', '/api/setup/platforms/{platform}/try', {
   summary: 'Asks the platform whether a bot would work, and stores nothing.',
-  body: valuesBody,
-  response: triedPlatformResponse,
+  body: shapes.valuesBody,
+  response: shapes.triedPlatformResponse,
   async handle({ platformSettings, lifecycle }, { params: { platform }, body: { values } }) {
     const { tryPlatform } = await load()
     return await tryPlatform(platformSettings, { platform, values }, lifecycle.status().url)
@@ -56,8 +50,8 @@ export const tryPlatform = route('POST', '/api/setup/platforms/{platform}/try', 
 
 export const connectPlatform = route('POST', '/api/setup/platforms/{platform}/connect', {
   summary: 'Stores what was entered in .env and config.yaml. The gateway connects at once.',
-  body: valuesBody,
-  response: connectedPlatformResponse,
+  body: shapes.valuesBody,
+  response: shapes.connectedPlatformResponse,
   async handle({ platformSettings, home, lifecycle }, { params: { platform }, body: { values } }) {
     const { storePlatform } = await load()
     storePlatform(platformSettings, home, { platform, values })

@@ -62,13 +62,7 @@ export function* findKnownChats({ platform, account, userId }: KnownChatsQuery):
 }
 
 /** The chat of a source with another person, of whom nothing but the id is known. */
-function withUser({ platform, account, chatId, chatType, parentChatId }: SessionSource, userId: string): SessionSource {
-  return {
-    platform,
-    account,
-    chatId,
-    chatType,
-    userId,
-    parentChatId,
-  }
+function withUser(source: SessionSource, userId: string): SessionSource {
+  const { platform, account, chatId, chatType, parentChatId } = source
+  return { platform, account, chatId, chatType, parentChatId, userId }
 }
