@@ -31,12 +31,13 @@ export async function showMessageMenu({ api, files, storage, attempt, writing },
   const isOwn = item.kind === 'user'
   const isCommand = isOwn && item.text.startsWith('/')
   const isStored = item.entryId !== undefined
+  const quoted = selectedIn(button.closest('.entry')) || item.text
   /** @type {(import('./menu.js').MenuEntry | false)[]} */
   const entries = [
     writing !== undefined && isOwn && isStored && !isCommand && { label: 'Edit', icon: 'pen', act: edit },
     writing !== undefined && isLast && isStored && { label: 'Answer again', icon: 'again', act: writing.again },
     isOwn && item.text !== '' && { label: 'Copy', icon: 'copy', act: () => toClipboard(item.text) },
-    writing !== undefined && item.text !== '' && { label: 'Quote', icon: 'quote', act: () => writing.quote(item.text) },
+    writing !== undefined && item.text !== '' && { label: 'Quote', icon: 'quote', act: () => writing.quote(quoted) },
     isStored && !isCommand && { label: 'Branch from here', icon: 'branch', act: branch },
     isStored && { label: 'Follow this message', icon: 'route', href: addressOfTrace() },
   ]
@@ -70,4 +71,11 @@ export async function showMessageMenu({ api, files, storage, attempt, writing },
     const content = (await files.content(file, item.at)) ?? new Blob()
     return new File([content], file.name, { type: content.type })
   }
+}
+
+/** The text of the message that the person has selected, or ''. @param {Element | null} message */
+function selectedIn(message) {
+  const selection = getSelection()
+  const isInside = message !== null && selection?.anchorNode != null && message.contains(selection.anchorNode)
+  return isInside ? selection.toString().trim() : ''
 }
