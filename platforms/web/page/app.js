@@ -109,8 +109,25 @@ function createSwitch(isDashboard) {
 
 /** @param {import('./api.js').Api} api */
 async function find(api) {
-  const { openFinder } = await import('./finder.js')
-  return openFinder(api)
+  // What is typed before it is there belongs to it, not to the message.
+  let typed = ''
+  /** @param {KeyboardEvent} event */
+  const hold = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1) return
+    event.preventDefault()
+    event.stopImmediatePropagation()
+    typed += event.key
+  }
+  document.addEventListener('keydown', hold, { capture: true })
+  try {
+    const { openFinder } = await import('./finder.js')
+    await openFinder(api, () => {
+      document.removeEventListener('keydown', hold, { capture: true })
+      return typed
+    })
+  } finally {
+    document.removeEventListener('keydown', hold, { capture: true })
+  }
 }
 
 async function showKeys() {

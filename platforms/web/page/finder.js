@@ -23,8 +23,8 @@ const sources = [
 const pauseMs = 120
 const maxOfGroup = 8
 
-/** @param {import('./api.js').Api} api */
-export async function openFinder(api) {
+/** @param {import('./api.js').Api} api @param {() => string} takeTyped what was typed while it was loaded */
+export async function openFinder(api, takeTyped) {
   await loadStyle('dashboard')
   const { dialog, form } = openDialog('Find', () => clearTimeout(typing))
   dialog.classList.add('finder')
@@ -69,6 +69,7 @@ export async function openFinder(api) {
     event.preventDefault()
     choose((chosen + step + options.length) % options.length)
   })
+  field.value = takeTyped()
   field.focus()
   show()
   void ask()
