@@ -130,5 +130,7 @@ export async function describeToolsets({ agent, platformSettings: settings }: Ap
 
 export function describeServers({ home, agent, config, lifecycle, redact }: ApiServices) {
   const searchPath = config.environment().values['PATH']
-  return { servers: [...listServers(home, agent.settings(), { searchPath, degraded: lifecycle.status().degraded, redact })] }
+  return {
+    servers: [...listServers(home, agent.settings(), { searchPath, degraded: lifecycle.status().degraded, redact })],
+  }
 }

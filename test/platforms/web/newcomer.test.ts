@@ -12,7 +12,9 @@ const chromium = findChromium(process.env)
 const skip = chromium === undefined ? 'no chromium found; set CHROMIUM to its path' : false
 
 describe('a newcomer', { skip }, () => {
-  test('connects a model and a bot, becomes its owner, and is answered on Telegram', { timeout: 180_000 }, async (t) => {
+  test('connects a model and a bot, becomes its owner, and is answered on Telegram', {
+    timeout: 180_000,
+  }, async (t) => {
     const server = await startTelegramServer()
     const gateway = await startTestGateway(t, {
       config: {
