@@ -5,6 +5,7 @@
  * Lines are written synchronously in the main thread: a logged line is written even if the process dies next.
  */
 import { writeSync } from 'node:fs'
+import { pino } from 'pino'
 import { systemCode } from './errors.ts'
 import { escapeJsonLine, parseJson } from './json.ts'
 import type { LogFields, Logger } from './log.ts'
@@ -75,30 +76,38 @@ export function createLog(options: LogOptions): Log {
   let level = options.level
   const listeners = new Set<() => void>()
 
-  const writeLine = (line: string) => {
-    const clean = redactLine(line, redactor, ownLine)
-    fileSink.write(clean)
-    streamSink.write(clean)
-    for (const listener of listeners) listener()
-  }
-  /** @param inherited the members of a JSON object that each line has, each one after a comma */
-  const loggerWith = (inherited: string): Logger => {
-    const members = (fields: LogFields) => inherited + toMembers(fields, { stacks: level === 'debug' })
+  const root = pino(
+    {
+      level: 'debug',
+      base: null,
+      timestamp: () => `,"time":"${new Date(clock()).toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: (value: unknown) => value },
+    },
+    {
+      write(line: string) {
+        const clean = redactLine(line, redactor, ownLine)
+        fileSink.write(clean)
+        streamSink.write(clean)
+        for (const listener of listeners) listener()
+      },
+    },
+  )
+  const loggerOver = (target: Pick<typeof root, LogLevel | 'child'>): Logger => {
     const logAt = (lineLevel: LogLevel) => (fields: LogFields, message: string) => {
-      if (levelWeight[lineLevel] < levelWeight[level]) return
-      const time = new Date(clock()).toISOString()
-      writeLine(`{"level":"${lineLevel}","time":"${time}"${members(fields)},"msg":${JSON.stringify(String(message))}}`)
+      if (levelWeight[lineLevel] >= levelWeight[level])
+        target[lineLevel](toPlainFields(fields, { stacks: level === 'debug' }), message)
     }
     return {
       debug: logAt('debug'),
       info: logAt('info'),
       warn: logAt('warn'),
       error: logAt('error'),
-      child: (fields) => loggerWith(members(fields)),
+      child: (fields) => loggerOver(target.child(toPlainFields(fields, { stacks: level === 'debug' }))),
     }
   }
   return {
-    ...loggerWith(''),
+    ...loggerOver(root),
     setLevel: (next) => {
       level = next
     },
@@ -132,19 +141,21 @@ function createLogFile({
 /** A pipe takes up to this many bytes completely or not at all. */
 const maxAtomicBytes = 4_096
 
-/** Without the objects that a stream makes for each write. What a full pipe does not take waits in its stream. */
+/** Without the objects that a stream makes for each write. What the descriptor does not take waits in its stream. */
 function writeAtOnce(stream: LogStream, text: string): void {
   const { fd, writableLength = 0 } = stream
-  if (fd === undefined || writableLength > 0 || !writesAtOnce(fd, text)) stream.write(text)
+  const bytes = Buffer.from(text)
+  if (fd === undefined || writableLength > 0 || bytes.length > maxAtomicBytes) return void stream.write(text)
+  const written = writeWithoutWaiting(fd, bytes)
+  if (written < bytes.length) stream.write(bytes.toString('utf8', written))
 }
 
-function writesAtOnce(fd: number, text: string): boolean {
-  const bytes = Buffer.from(text)
-  if (bytes.length > maxAtomicBytes) return false
+/** The number of bytes that the descriptor took. Throws when it takes none for another reason than that it is full. */
+function writeWithoutWaiting(fd: number, bytes: Uint8Array): number {
   try {
-    return writeSync(fd, bytes) > 0
+    return writeSync(fd, bytes)
   } catch (error) {
-    if (systemCode(error) === 'EAGAIN') return false
+    if (systemCode(error) === 'EAGAIN') return 0
     throw error
   }
 }
@@ -173,21 +184,19 @@ function createSink(write: (text: string) => void, lostLine: (lost: number) => s
 /** Names that the line itself uses. A field with such a name gets an underscore. */
 const reservedFields = new Set(['level', 'time', 'msg'])
 
-/** The fields as members of a JSON object, each one after a comma. */
-function toMembers(fields: LogFields, options: LogValueOptions): string {
-  let members = ''
+function toPlainFields(fields: LogFields, options: LogValueOptions): Record<string, unknown> {
+  const plain: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(fields)) {
-    if (value === undefined) continue
-    const name = reservedFields.has(key) ? `${key}_` : key
-    members += `,${JSON.stringify(name)}:${JSON.stringify(toLogValue(value, options))}`
+    if (value !== undefined) plain[reservedFields.has(key) ? `${key}_` : key] = toLogValue(value, options)
   }
-  return members
+  return plain
 }
 
 /** The finished line without secrets and without characters that control a terminal. Always JSON. */
 function redactLine(line: string, redactor: Redactor, ownLine: (text: string) => string): string {
-  const clean = redactor(line)
-  if (clean === line || parseJson(clean) !== undefined) return `${escapeJsonLine(clean)}\n`
+  const body = line.trimEnd()
+  const clean = redactor(body)
+  if (clean === body || parseJson(clean) !== undefined) return `${escapeJsonLine(clean)}\n`
   // The redaction removed punctuation of the JSON.
   return escapeJsonLine(ownLine(clean))
 }

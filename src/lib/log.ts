@@ -10,7 +10,7 @@ export type LogFields = Readonly<Record<string, unknown>>
 export type LogEventFields = LogFields & { readonly event: string; readonly error?: never }
 
 /**
- * The log as modules see it. The fields precede the message. `Fields` is `LogFields` for plugins and
+ * The log as modules see it. The fields precede the message, as in pino. `Fields` is `LogFields` for plugins and
  * platforms of users, whose lines need no event.
  */
 export interface Logger<Fields extends LogFields = LogEventFields> {

@@ -93,7 +93,7 @@ const budgets = {
   },
   // The page and the API are connected. No model, no tool and no other platform is loaded.
   'an idle daemon': {
-    packages: ['chokidar', 'commander', 'fastify', 'kysely', 'yaml', 'zod'],
+    packages: ['chokidar', 'commander', 'fastify', 'kysely', 'pino', 'yaml', 'zod'],
     files: {
       'platforms/acp': 1,
       'platforms/api_server': 2,
@@ -124,7 +124,8 @@ const budgets = {
       'src/platforms': 9,
       'src/plugins': 21,
       'src/sessions': 8,
-      'src/store': 33,
+      // Each migration is a file.
+      'src/store': 34,
       'src/web': 4,
     },
   },

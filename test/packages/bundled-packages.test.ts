@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { bundledPackages, bundledPackageUrls } from '../../src/packages/bundled-packages.mjs'
 import { tempHome } from '../kit/temp-home.ts'
 
-const dependencies = { zod: '4.6.7', '@slack/web-api': '8.2.0', kysely: '0.29.9' }
+const dependencies = { zod: '4.6.7', '@slack/bolt': '5.1.0', kysely: '0.29.9' }
 
 /** @param marker the content of the file `complete`; no file if omitted */
 function bundledNames(t: TestContext, marker?: string): string[] {
@@ -22,7 +22,7 @@ function bundledNames(t: TestContext, marker?: string): string[] {
 
 test('packages that are bundled in the required version are loaded from their bundle', (t) => {
   const names = bundledNames(t, JSON.stringify(dependencies))
-  assert.deepEqual(names.sort(), ['@slack/web-api @slack__web-api.mjs', 'kysely kysely.mjs', 'zod zod.mjs'])
+  assert.deepEqual(names.sort(), ['@slack/bolt @slack__bolt.mjs', 'kysely kysely.mjs', 'zod zod.mjs'])
 })
 
 test('a package that was added or updated after bundling is loaded from node_modules', (t) => {

@@ -37,7 +37,7 @@ test('without installed packages, every command names the folder and the command
 test('an installation whose bundles lack a file runs with the packages of node_modules', (t) => {
   const copy = copySources(t)
   mkdirSync(join(copy, 'node_modules', '.hermes'), { recursive: true })
-  for (const name of ['commander', 'yaml', 'zod', 'kysely', 'semver', 'chokidar', 'ipaddr.js'])
+  for (const name of ['commander', 'yaml', 'zod', 'kysely', 'semver', 'pino', 'chokidar', 'ipaddr.js'])
     symlinkSync(join(root, 'node_modules', name), join(copy, 'node_modules', name))
   const marker = { commander: '15.1.0', yaml: '2.9.1', zod: '4.6.7', files: ['commander.mjs'] }
   writeFileSync(join(copy, 'node_modules', '.hermes', 'complete'), JSON.stringify(marker))

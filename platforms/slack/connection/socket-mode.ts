@@ -5,7 +5,7 @@
  * This file relies on internals of the SDK. test/platforms/slack/sdk-internals.test.ts checks them.
  */
 import diagnostics from 'node:diagnostics_channel'
-import type { SocketModeClient } from '@slack/socket-mode'
+import type { SocketModeReceiver } from '@slack/bolt'
 import { messageOf, parseJson } from '#sdk'
 import { toCallFailure } from '../errors.ts'
 import { asRecord, type JsonRecord, numberAt, recordAt, textAt } from '../inbound/payload.ts'
@@ -16,9 +16,9 @@ const closeTimeoutMs = 500
 /** The diagnostics channels on which undici, used by the SDK, publishes pings and pongs. */
 const pingChannels = ['undici:websocket:ping', 'undici:websocket:pong']
 
-/** @param client new, without automatic reconnects; the signal must abort its HTTP calls */
+/** @param receiver new, without automatic reconnects; the signal must abort its HTTP calls */
 export async function openSocketMode(
-  client: SocketModeClient,
+  { client }: Pick<SocketModeReceiver, 'client'>,
   events: SocketEvents,
   signal: AbortSignal,
 ): Promise<OpenedSocket> {

@@ -2,8 +2,7 @@
  * Creates the network functions of an account with Slack's SDK and `fetch`. Only this file opens network connections.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { SocketModeClient } from '@slack/socket-mode'
-import { LogLevel, WebClient, type WebClientOptions } from '@slack/web-api'
+import { LogLevel, SocketModeReceiver, webApi } from '@slack/bolt'
 import type { Logger } from '#sdk'
 import type { SlackOptions } from '../options.ts'
 import type { RawApiCall } from './api.ts'
@@ -34,14 +33,16 @@ export function createTransport(options: SlackOptions, log: Logger): SlackTransp
     call: createApiCall(options.botToken, apiUrl, logger),
     async openSocket(events, signal) {
       if (transport.mode !== 'socket') throw new Error('mode: http opens no socket')
-      const client = new SocketModeClient({
+      const receiver = new SocketModeReceiver({
         appToken: transport.appToken,
         logger,
         autoReconnectEnabled: false,
         clientPingTimeout: pingTimeoutMs,
-        clientOptions: { ...clientOptions(apiUrl), fetch: (url, init) => fetch(url, { ...init, signal }) },
+        installerOptions: {
+          clientOptions: { ...clientOptions(apiUrl), fetch: (url, init) => fetch(url, { ...init, signal }) },
+        },
       })
-      return await openSocketMode(client, events, signal)
+      return await openSocketMode(receiver, events, signal)
     },
     async upload(url, bytes, signal) {
       const address = URL.parse(url)
@@ -67,7 +68,7 @@ export function createSilentApiCall(token: string, apiUrl: string): RawApiCall {
 /** The SDK's client accepts no signal for a single call. An async context passes the signal to `fetch`. */
 function createApiCall(token: string, apiUrl: string, logger: SdkLogger): RawApiCall {
   const signals = new AsyncLocalStorage<AbortSignal>()
-  const client = new WebClient(token, {
+  const client = new webApi.WebClient(token, {
     ...clientOptions(apiUrl),
     logger,
     // A call from the SDK's queue would run in the async context of another call.
@@ -82,7 +83,7 @@ function clientOptions(apiUrl: string) {
   return { slackApiUrl: apiUrl, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }
 }
 
-type SdkLogger = NonNullable<WebClientOptions['logger']>
+type SdkLogger = NonNullable<webApi.WebClientOptions['logger']>
 
 /** Drops the debug lines of the SDK, because they contain whole messages. */
 function createSdkLogger(write: (line: string) => void): SdkLogger {

@@ -6,14 +6,14 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { SocketModeClient } from '@slack/socket-mode'
-import { LogLevel, WebClient } from '@slack/web-api'
+import { SocketModeReceiver, webApi } from '@slack/bolt'
 
 const check = 'the Slack SDK has changed: check platforms/slack/connection/socket-mode.ts'
 
-/** The manifest or a source file of a package of the SDK. */
+/** The manifest or a source file of a package of the SDK, as Bolt resolves it. */
 function readPackageFile(name: string, path: string): string {
-  let directory = new URL('.', import.meta.resolve(name))
+  const bolt = import.meta.resolve('@slack/bolt')
+  let directory = new URL('.', import.meta.resolve(name, bolt))
   // `dist` has a package.json without a name.
   while (!directory.pathname.endsWith(`/${name}/`)) directory = new URL('..', directory)
   return readFileSync(fileURLToPath(new URL(path, directory)), 'utf8')
@@ -21,6 +21,7 @@ function readPackageFile(name: string, path: string): string {
 
 test('the SDK has the versions for which these internals were checked', () => {
   const versions: readonly (readonly [string, RegExp])[] = [
+    ['@slack/bolt', /^5\.1\./],
     ['@slack/socket-mode', /^3\.1\./],
     ['@slack/web-api', /^8\.2\./],
   ]
@@ -34,8 +35,8 @@ test('the SDK has the versions for which these internals were checked', () => {
   }
 })
 
-test('the client of Socket Mode has the methods that the adapter calls', () => {
-  const client = createClient()
+test('the receiver exposes the client of Socket Mode', () => {
+  const { client } = createReceiver()
   for (const method of ['start', 'disconnect', 'on', 'listeners', 'removeAllListeners'] as const) {
     assert.equal(typeof client[method], 'function', `${check}; the client has no ${method}()`)
   }
@@ -43,7 +44,7 @@ test('the client of Socket Mode has the methods that the adapter calls', () => {
 })
 
 test('one listener of ws_message parses frames, and its events have the expected shape', async () => {
-  const client = createClient()
+  const { client } = createReceiver()
   const listeners = client.listeners('ws_message')
   assert.equal(listeners.length, 1, `${check}; ws_message has ${listeners.length} listeners of the SDK instead of one`)
   const events: unknown[] = []
@@ -72,7 +73,7 @@ test('the SDK names the events, the timer and the channels that the adapter uses
 
 test('the Web API client calls the configured fetch, and reports errors with code and data', async () => {
   const responses = [{ ok: false, error: 'invalid_auth' }]
-  const client = new WebClient('token', {
+  const client = new webApi.WebClient('token', {
     retryConfig: { retries: 0 },
     fetch: async () => Response.json(responses[0]),
   })
@@ -83,8 +84,8 @@ test('the Web API client calls the configured fetch, and reports errors with cod
   assert.partialDeepStrictEqual('data' in error ? error.data : undefined, { error: 'invalid_auth' }, message)
 })
 
-function createClient(): SocketModeClient {
-  return new SocketModeClient({ appToken: 'xapp-test', autoReconnectEnabled: false, logger: silentLogger })
+function createReceiver(): SocketModeReceiver {
+  return new SocketModeReceiver({ appToken: 'xapp-test', autoReconnectEnabled: false, logger: silentLogger })
 }
 
 const ignore = () => undefined
@@ -94,6 +95,6 @@ const silentLogger = {
   warn: ignore,
   error: ignore,
   setLevel: ignore,
-  getLevel: () => LogLevel.ERROR,
+  getLevel: () => webApi.LogLevel.ERROR,
   setName: ignore,
 }

@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { SocketModeClient } from '@slack/socket-mode'
-import { LogLevel } from '@slack/web-api'
+import { LogLevel, SocketModeReceiver } from '@slack/bolt'
 import { createSocketConnection } from '../../../../platforms/slack/connection/socket.ts'
 import { openSocketMode } from '../../../../platforms/slack/connection/socket-mode.ts'
 import { createRecordingContext } from '../../../kit/recording-context.ts'
@@ -67,19 +66,19 @@ test('a lost connection is reopened, and missed messages are accepted once', asy
 test('a dead connection is detected by unanswered pings', async (t) => {
   const { server } = await startSlackTest(t, { connect: false })
   let activityCount = 0
-  const client = new SocketModeClient({
+  const receiver = new SocketModeReceiver({
     appToken: server.appToken,
     autoReconnectEnabled: false,
     clientPingTimeout: 200,
     logLevel: LogLevel.ERROR,
     logger: silentSdk,
-    clientOptions: { slackApiUrl: server.apiUrl },
+    installerOptions: { clientOptions: { slackApiUrl: server.apiUrl } },
   })
   const onActivity = () => {
     activityCount += 1
   }
   const events = { onEnvelope: async () => undefined, onDisconnectWarning: () => undefined, onActivity }
-  const socket = await openSocketMode(client, events, neverAborted)
+  const socket = await openSocketMode(receiver, events, neverAborted)
   t.after(() => socket.close())
   // The greeting, then answered pings.
   await server.until(() => (activityCount >= 3 ? true : undefined), 20)

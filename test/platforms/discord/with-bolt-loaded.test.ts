@@ -9,7 +9,7 @@ test("files can be uploaded in a process that has loaded Slack's package first, 
   const discord = await startDiscordServer()
   t.after(discord.close)
   const dm = discord.dm(discord.person('Ada'))
-  const script = new URL('with-slack-loaded.ts', import.meta.url).pathname
+  const script = new URL('with-bolt-loaded.ts', import.meta.url).pathname
   const options = JSON.stringify({ ...optionsFor(discord, discord.bot), chatId: dm.id })
   const { stdout } = await promisify(execFile)(process.execPath, [script, options], {
     env: { PATH: process.env['PATH'] },

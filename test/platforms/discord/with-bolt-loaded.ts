@@ -2,7 +2,7 @@
  * A process in which Slack's package is loaded before Discord's: uploads a file to the server that is named as JSON in the
  * first argument, and prints the result.
  */
-import '@slack/socket-mode'
+import '@slack/bolt'
 import process from 'node:process'
 import { z } from 'zod'
 import { createRecordingContext } from '../../kit/recording-context.ts'
