@@ -37,6 +37,7 @@ test('a manifest with name and kind only gets safe defaults', () => {
     defaultEnabled: false,
     accounts: false,
     required: [],
+    setup: { fields: [], steps: [] },
   })
 })
 

@@ -4,27 +4,25 @@
  */
 import { h } from './dom.js'
 
-/** @typedef {{ render: (source: string, element: HTMLElement, options: object) => void }} Katex */
+const maxSetFormulas = 200
 
-const maxKept = 200
-
-/** @type {Katex | undefined} */
+/** @type {import('./katex.js').Katex | undefined} */
 let katex
 let isLoading = false
 /** Formulas that are set, because a text that grows shows them again and again. @type {Map<string, HTMLElement>} */
-const kept = new Map()
+const setFormulas = new Map()
 
 /** The formula of a token without its delimiters; undefined for another text. @param {string} text */
 export function formulaOf(text) {
-  const [, dollars, one, bracket, paren] =
+  const [, dollars, dollar, bracket, paren] =
     /^\s*(?:\$\$(.+)\$\$|\$(.+)\$|\\\[(.+)\\\]|\\\((.+)\\\))[.,;]?\s*$/s.exec(text) ?? []
-  const source = dollars ?? one ?? bracket ?? paren
+  const source = dollars ?? dollar ?? bracket ?? paren
   return source === undefined ? undefined : { source, isDisplay: dollars !== undefined || bracket !== undefined }
 }
 
 /** @param {string} text as it is written, with its delimiters @param {{ source: string, isDisplay: boolean }} formula */
 export function renderFormula(text, { source, isDisplay }) {
-  const shown = kept.get(text)?.cloneNode(true)
+  const shown = setFormulas.get(text)?.cloneNode(true)
   if (shown !== undefined) return shown
   const element = h('span', { class: 'math', 'data-display': isDisplay }, text)
   if (katex === undefined) {
@@ -39,10 +37,9 @@ async function load() {
   isLoading = true
   try {
     const { loadStyle } = await import('./dashboard/section.js')
-    // A classic script that a module may import: it leaves its functions in the window.
-    // @ts-expect-error the module is not a part of the page
+    // A classic script that a module may import.
     await Promise.all([import('./katex.js'), loadStyle('katex')])
-    katex = /** @type {typeof window & { katex?: Katex }} */ (window).katex
+    katex = window.katex
   } catch {
     // The next formula tries again.
     isLoading = false
@@ -65,6 +62,6 @@ function set(element, text, source, isDisplay) {
     return
   }
   element.replaceChildren(...place.childNodes)
-  for (const key of kept.keys()) if (kept.size >= maxKept) kept.delete(key)
-  kept.set(text, /** @type {HTMLElement} */ (element.cloneNode(true)))
+  for (const key of setFormulas.keys()) if (setFormulas.size >= maxSetFormulas) setFormulas.delete(key)
+  setFormulas.set(text, /** @type {HTMLElement} */ (element.cloneNode(true)))
 }
