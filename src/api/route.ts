@@ -60,9 +60,9 @@ export interface Route<
 > extends RouteContract<Path, Query, Body, Answer>,
     Handler<Path, Query, Body, Answer> {}
 
-/** A response that is the content of a file. */
+/** A response that is the content of a file, or a stream of JSON lines. */
 export interface FileContent {
-  readonly contentType: 'application/octet-stream'
+  readonly contentType: 'application/octet-stream' | 'application/x-ndjson'
   readonly description: string
 }
 

@@ -23,8 +23,14 @@ const documentShape = z.looseObject({
   paths: z.record(z.string(), z.record(z.string(), operation)),
 })
 
+const webhook = {
+  enabled: true,
+  secret: 'a-secret-of-the-webhook-0123456789',
+  routes: { trains: { prompt: 'Late: {message}', deliver: 'log', events: [] } },
+}
+
 async function startWithEverything(t: Parameters<typeof startTestGateway>[0]) {
-  const gateway = await startTestGateway(t, { config: { platforms: { api_server: { enabled: true } } } })
+  const gateway = await startTestGateway(t, { config: { platforms: { api_server: { enabled: true }, webhook } } })
   const read = async (path: string) => documentShape.parse(await (await gateway.http(path)).json())
   const { paths } = await read('/api/openapi.json')
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -80,7 +86,9 @@ async function makeIds(gateway: TestGateway): Promise<Record<string, string>> {
   const messages = await json(gateway.http(`/api/sessions/${session}/messages`))
   const upload = 'upload-0123456789'
   await gateway.post('/api/uploads', { id: upload, bytes: 3 })
-  await gateway.post('/api/jobs', { action: 'create', schedule: 'every 2h', prompt: 'x', deliver: 'local' })
+  const content = '---\nname: trains\ndescription: How to find a train.\n---\nAsk for the day.\n'
+  await gateway.post('/api/skills', { action: 'create', name: 'trains', content })
+  const job = { action: 'create', schedule: 'every 2h', prompt: 'x', deliver: 'local' }
   return {
     session_id: session,
     message_id: String(at(messages, 'messages', 0, 'id')),
@@ -91,6 +99,8 @@ async function makeIds(gateway: TestGateway): Promise<Record<string, string>> {
     response_id: String(at(await json(gateway.post('/v1/responses', { input: 'hi' })), 'id')),
     model: 'test-model',
     subject: 'last',
+    name: 'trains',
+    job_id: String(at(await json(gateway.post('/api/jobs', job)), 'jobs', 0, 'id')),
   }
 }
 
@@ -108,7 +118,8 @@ test('the document describes every public route, and responses of real requests 
   for (const { path, method, responses } of operations) {
     const schema = responses['200']?.content?.['application/json']?.schema
     if (method !== 'get' || schema === undefined) continue
-    const url = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name] ?? `no ${name}`))
+    const known = path.startsWith('/api/setup/') ? { ...ids, platform: 'telegram' } : ids
+    const url = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(known[name] ?? `no ${name}`))
     const found = await gateway.http(url)
     assert.equal(found.status, 200, url)
     const parsed = z.fromJSONSchema(schema).safeParse(await found.json())

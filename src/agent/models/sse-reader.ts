@@ -41,6 +41,7 @@ export async function openSseReader(
   limits: StreamLimits,
   context: ProviderErrorContext,
 ): Promise<SseReader> {
+  if (response.status === 204) throw new ModelError('bad-response', `${context.host} sent a response without a body.`)
   const type = response.headers['content-type'] ?? ''
   if (/json|html/i.test(type)) throw await notAStreamError(response, type, context)
   return createSseReader(response.body, limits.maxChars)

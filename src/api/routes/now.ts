@@ -31,8 +31,10 @@ export const stopTurn = route('POST', '/api/turns/stop', {
 
 export const streamChanges = route('GET', '/api/changes', {
   summary: 'A stream of JSON lines that name what has changed, so that a client need not poll.',
-  response: z
-    .object({ type: z.enum(['ready', 'changed', 'ping']), topics: z.array(z.string()).optional() })
-    .describe('One line. `ready` comes first. A topic is what a path of the API calls it, such as `jobs`.'),
+  response: {
+    contentType: 'application/x-ndjson',
+    description:
+      'Lines with `type` (`ready` first, then `changed` and `ping`) and `topics`. A topic is what a path of the API calls it, such as `jobs`.',
+  },
   handle: async (services, { signal }) => (await import('../handlers/now.ts')).streamChanges(services, signal),
 })

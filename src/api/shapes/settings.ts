@@ -42,7 +42,7 @@ const changes = z
   .array(
     z.strictObject({
       path: z.tuple([z.string().min(1).max(200)], z.string().min(1).max(200)),
-      value: z.json().optional().describe('Without it, the key is removed and the default counts.'),
+      value: z.unknown().optional().describe('Without it, the key is removed and the default counts.'),
     }),
   )
   .min(1)

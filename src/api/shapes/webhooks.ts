@@ -32,7 +32,7 @@ export const deliveriesResponse = z.object({
 
 export const testBody = z.strictObject({
   name: z.string().min(1).max(64),
-  payload: z.json().optional().describe('Without it: a sample.'),
+  payload: z.unknown().optional().describe('Without it: a sample.'),
 })
 export const testResponse = z.object({
   status: z.int(),

@@ -28,7 +28,7 @@ test('a second socket is open before the first is closed after a warning', async
 })
 
 test('events of the old socket are acknowledged on it', async (t) => {
-  const { server, gateway } = await startSlackTest(t)
+  const { server, gateway } = await startSlackTest(t, { server: { redeliverMs: 10_000 } })
   const release = gateway.holdAccepts()
   const arrived = gateway.nextAttempt()
   const saying = server.say(direct, ada, 'in between')
