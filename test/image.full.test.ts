@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync } from 'node:fs'
+import process from 'node:process'
 import { test } from 'node:test'
 import { buildImage, whyNoImage } from './kit/image-builder.ts'
 import { removeFolder } from './kit/remove-folder.ts'
@@ -20,7 +21,9 @@ test('the image is built, answers, and runs without root on files that it cannot
   // Its layers are too large for a temporary folder in memory.
   const folder = mkdtempSync('/var/tmp/hermes-image-')
   t.after(() => removeFolder(folder))
-  const { inside, sizeMb, addedMb } = await buildImage(folder)
+  // The runner ends a process that is silent for two minutes; a busy machine needs longer to install the packages.
+  const progress = setInterval(() => process.stderr.write('the image is being built\n'), 30_000)
+  const { inside, sizeMb, addedMb } = await buildImage(folder).finally(() => clearInterval(progress))
   assert.match(await inside('hermes', '--version'), /^\d+\.\d+\.\d+/)
   assert.match(await inside('hermes', 'chat', '--query', 'Reply exactly from the image'), /from the image/)
   assert.equal(await inside('sh', '-c', 'id -u; touch /app/file /file 2>/dev/null || echo refused'), '10001\nrefused')

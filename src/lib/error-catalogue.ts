@@ -27,7 +27,7 @@ export const errorCatalogue = {
     hint: 'Each line names the file, line and column. Correct the values and run `hermes config check`.',
   },
   'config/changed': {
-    meaning: '`config.yaml` was changed since it was read. Nothing was written.',
+    meaning: 'The configuration was changed since it was read. Nothing was written.',
     hint: 'Read the settings again, look at what changed, and repeat your change.',
   },
   'config/no-model': {

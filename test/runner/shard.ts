@@ -59,7 +59,7 @@ export interface ShardOptions {
   /** Full names of tests that do not run. */
   readonly leftOut?: readonly string[]
   readonly environment: NodeJS.ProcessEnv
-  /** Without a test that begins or ends for so long, the process is killed. Default: 120,000. */
+  /** Without a test that begins, prints or ends for so long, the process is killed. Default: 120,000. */
   readonly maxIdleMs?: number
   /** Kills the process. */
   readonly signal?: AbortSignal
@@ -106,14 +106,15 @@ export async function runShard(options: ShardOptions): Promise<ShardExit> {
   let errors = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(-4_000)
+    watchdog.refresh()
     onOutput(text)
   })
   let failures = 0
   createInterface({ input: child.stdout }).on('line', (text) => {
+    watchdog.refresh()
     const line = parseLine(text)
     if (line === undefined) return onOutput(`${text}\n`)
     if (line.type === 'output') return onOutput(line.text)
-    watchdog.refresh()
     switch (line.type) {
       case 'start':
         progress.running = line
@@ -152,7 +153,7 @@ function describeStandstill({ running, filesBegun }: Progress, { files, maxIdleM
   const test = running?.type === 'start' ? `"${running.name}" (${running.file ?? ''})` : 'the import of the test files'
   const notRun = files.filter((file) => !filesBegun.has(file))
   const rest = notRun.length === 0 ? '' : ` These files did not run: ${notRun.join(' ')}`
-  return `A test process was killed because no test began or ended for ${maxIdleMs / 1_000} s, during ${test}.${rest}`
+  return `A test process was killed because no test began, printed or ended for ${maxIdleMs / 1_000} s, during ${test}.${rest}`
 }
 
 interface ProcessExit {

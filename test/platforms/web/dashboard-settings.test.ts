@@ -62,7 +62,7 @@ describe('the settings of the page', { skip }, () => {
     await page.getByRole('button', { name: 'Review and save' }).click()
     await page.getByText('It applies after a restart.').waitFor()
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.getByText('config.yaml was changed since it was read').waitFor()
+    await page.getByText('The configuration was changed since it was read').waitFor()
     await page.getByRole('button', { name: 'Read the file again' }).click()
     await page.getByRole('button', { name: 'Review and save' }).click()
     await page.getByText('It applies after a restart.').waitFor()
