@@ -25,7 +25,8 @@ import { routeAddresses } from './docs/routes.ts'
 import { compile } from './docs/typescript.ts'
 import { tempHome } from './kit/temp-home.ts'
 
-describe('the documentation', () => {
+// The limit of a suite counts all of its tests, and the type check of a busy machine takes longer than a minute.
+describe('the documentation', { timeout: 300_000 }, () => {
   let pages: readonly Page[] = []
   before(async () => {
     pages = await readPages()
@@ -52,7 +53,7 @@ describe('the documentation', () => {
       assert.ok(existsSync(join(root, picture)), picture)
   })
 
-  test('its TypeScript compiles', async (t) => {
+  test('its TypeScript compiles', { timeout: 240_000 }, async (t) => {
     const blocks = blocksOf('ts')
     assert.ok(blocks.length >= 3)
     const wrong = { language: 'ts', text: "import { sleep } from '#sdk'\nconst ms: string = sleep", file: undefined }
