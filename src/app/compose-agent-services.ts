@@ -1,7 +1,6 @@
 /**
  * Composes what a turn needs besides the loop: models, tools and their services.
  */
-
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ToolServices } from '../agent/tools/built-in-tools.ts'
 import type { AskUser } from '../agent/tools/clarify.ts'

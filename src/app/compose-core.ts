@@ -2,7 +2,6 @@
  * Composes the modules on the route of a message (inbox, sessions, outbox) with hooks, approvals and the registries of
  * plugins. What runs the queues is composed of these in compose-agent.ts and compose-commands.ts.
  */
-
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import { createModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import { createTurnInfoFactory } from '../agent/support/agent-hooks.ts'
@@ -12,7 +11,7 @@ import type { Engine } from '../engine/engine.ts'
 import { createPairingControl } from '../flows/access/pairing-control.ts'
 import { createApprovals } from '../flows/approvals/approvals.ts'
 import { createAttachmentPolicy } from '../flows/chat/attachment-policy.ts'
-import { createCommandDecisions } from '../flows/commands/command-dispatcher.ts'
+import { createCommandDecisions } from '../flows/commands/command-decision.ts'
 import { createGatewayEvents, type GatewayEvents } from '../flows/events/gateway-events.ts'
 import { createPauseControl } from '../flows/lifecycle/pause-control.ts'
 import { createHookServices } from '../flows/plugins/hook-host-api.ts'

@@ -1,7 +1,6 @@
 /**
  * Composes the steps around the loop of a turn: the journal, the preparation of messages, compression, speech, titles and sub-agents in the background.
  */
-
 import type { Agent } from '../agent/agent.ts'
 import type { SkillAccess } from '../flows/commands/skill-access.ts'
 import { type CompressionPolicy, createCompressionPolicy } from '../flows/compression/compression-policy.ts'

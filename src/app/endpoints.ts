@@ -2,7 +2,6 @@
  * Composes the endpoints: the token, the status, the HTTP server and the platforms with their contexts. Nothing listens
  * and nothing connects before `start` of each is called.
  */
-
 import { createStatus, enabledPlatforms, type GatewayStatusReport, pluginWarnings } from '../flows/lifecycle/status.ts'
 import { type AdapterServices, createPlatformContext } from '../flows/platform/platform-context.ts'
 import type { FileServices } from '../flows/platform/platform-files.ts'

@@ -22,19 +22,11 @@ import {
   whoMayAnswer,
 } from './answers.ts'
 import type { QuestionsDeps } from './contract.ts'
+import { createExpiryClock, createStaleApprovals, type ExpiryClock, type StaleApprovals } from './expiry.ts'
 import { applyPlainAnswer, isPlainAnswer } from './plain-answer.ts'
 import { insertQuestion, waitingQuestions } from './queries.ts'
 import type { Question } from './question.ts'
-import {
-  approvalEventContext,
-  approvalInfo,
-  createExpiryClock,
-  createStaleApprovals,
-  type ExpiryClock,
-  replyKeyOf,
-  type StaleApprovals,
-  withdrawQuestion,
-} from './resolve-question.ts'
+import { approvalEventContext, approvalInfo, replyKeyOf, withdrawQuestion } from './resolve-question.ts'
 
 export interface Questions extends TypedAnswers {
   /**

@@ -4,9 +4,8 @@
  * what the configuration decides: `approvals.mode`, `/yolo`, `command_allowlist`, and the modes of turns that no user follows.
  * Loaded with the first call that needs approval.
  */
-
 import { createHash } from 'node:crypto'
-import { isOnAllowlist } from '../agent/command-policy/policy.ts'
+import { isOnAllowlist } from '../agent/command-policy/command-shape.ts'
 import type { ApproveTool, ToolApprovalRequest } from '../agent/loop/tool-approval.ts'
 import type { ApprovalNeed } from '../agent/tools/tool.ts'
 import type { Accounts } from '../inbox/accounts.ts'
@@ -19,6 +18,7 @@ import { readSessionSettings } from '../sessions/session-state.ts'
 import { enlist, type Transaction } from '../store/query.ts'
 import type { Runtime } from '../store/runtime.ts'
 import type { ApprovalsConfig } from './config.ts'
+import type { Redact } from './format-tool-call.ts'
 import {
   findQuestion,
   isGrantedInSession,
@@ -30,7 +30,7 @@ import {
   type StoredQuestion,
 } from './queries.ts'
 import type { Questions } from './questions.ts'
-import { askedOf, deniedUnattended, questionFor, type Redact, ruleOf, withoutChanges } from './tool-question.ts'
+import { askedOf, deniedUnattended, questionFor, ruleOf, withoutChanges } from './tool-question.ts'
 
 /** How a tool call asks its user and waits for the answer. */
 export interface AskingCalls extends Pick<Runtime, 'store' | 'clock' | 'stopping' | 'failpoint'> {

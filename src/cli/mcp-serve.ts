@@ -3,7 +3,6 @@
  * only. It works through the running daemon, finds it again after a restart, and runs without one: calls then say what to do.
  * An own gateway is not started, because it would keep the daemon from starting for as long as the client is open.
  */
-
 import { callRoute } from '../api/client.ts'
 import { readEvents } from '../api/routes/messages.ts'
 import { createGatewayMcpServer } from '../clients/mcp-server/create-server.ts'

@@ -1,7 +1,6 @@
 /**
  * `hermes status`: the state of the daemon; without one, the state of the files of the home.
  */
-
 import { pauseWarnings } from '../flows/lifecycle/problems.ts'
 import type { KeyReport } from '../flows/models/key-status.ts'
 import { formatDuration } from '../lib/duration.ts'

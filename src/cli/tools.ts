@@ -2,7 +2,6 @@
  * `hermes tools`: the toolsets that the model is offered, and which of them the configuration takes away. Edits keep the
  * comments of config.yaml; a running gateway follows the file.
  */
-
 import { isDeepStrictEqual } from 'node:util'
 import { isBrowserOptional } from '../agent/browser/find-browser.ts'
 import { readKnownServers } from '../agent/mcp/known-tools.ts'

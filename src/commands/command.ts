@@ -2,7 +2,6 @@
  * The contract of a slash command, which the gateway handles without the model. A command is one value: menus, help, completion,
  * the ceiling of roles and the table of the docs follow from it.
  */
-
 import type { Authority } from '../message/authority.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'

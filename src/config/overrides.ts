@@ -1,7 +1,6 @@
 /**
  * Applies environment variables that override values of the configuration file.
  */
-
 import type { z } from 'zod'
 import { parseJson } from '../lib/json.ts'
 import type { PathPart } from '../lib/yaml.ts'

@@ -1,7 +1,6 @@
 /**
  * Starts the runs of jobs at their times, with one timer for all of them. It holds no job in memory.
  */
-
 import { lazy } from '../lib/cache.ts'
 import { isHermesError, isTransientError } from '../lib/errors.ts'
 import type { Runtime } from '../store/runtime.ts'

@@ -2,7 +2,6 @@
  * The contract of a platform adapter: three required methods, everything else is optional.
  * Each optional member documents what the gateway does without it.
  */
-
 import type { Attachment } from '../message/event.ts'
 import type {
   AlbumResult,

@@ -5,11 +5,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import type { CommandDefinition } from '../../src/commands/command.ts'
-import {
-  type CommandDecisions,
-  createCommandDecisions,
-  createCommandDispatcher,
-} from '../../src/flows/commands/command-dispatcher.ts'
+import { type CommandDecisions, createCommandDecisions } from '../../src/flows/commands/command-decision.ts'
+import { createCommandDispatcher } from '../../src/flows/commands/command-dispatcher.ts'
 import type { CommandDecision } from '../../src/hooks/decision.ts'
 import { createEventResults } from '../../src/inbox/inbox.ts'
 import { brand } from '../../src/lib/ids.ts'

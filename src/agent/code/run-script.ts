@@ -6,8 +6,8 @@ import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
 import { quoteWord } from '../../lib/shell-quote.ts'
 import { linkAbortSignal, withTimeout } from '../../lib/timers.ts'
-import { createOutputBuffer } from '../environments/command-output.ts'
 import type { Environment } from '../environments/environment.ts'
+import { createOutputBuffer } from '../environments/output-buffer.ts'
 
 export interface ScriptLimits {
   readonly timeoutMs: number

@@ -15,9 +15,9 @@ import { signalProcessGroup, terminateProcessGroup } from '../../lib/process-gro
 import { withTimeout } from '../../lib/timers.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { createBackgroundCommand, type ShellProcess } from './background-command.ts'
-import { createOutputBuffer } from './command-output.ts'
 import type { Environment, ExecuteOptions, ExecuteResult, SpawnOptions } from './environment.ts'
 import type { EnvironmentFiles } from './files.ts'
+import { createOutputBuffer } from './output-buffer.ts'
 import { defaultPath, type EnvironmentVariables, filterEnvironment } from './passed-variables.ts'
 
 /** How long to wait for the output pipe after the shell has exited; another process may keep it open. */

@@ -1,22 +1,14 @@
 /**
  * Runs shell commands that the command policy allows, in the foreground and in the background.
  */
-
 import { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
 import { asString } from '../../lib/json.ts'
 import { stripTerminalEscapes, toVisibleText } from '../../lib/visible-text.ts'
 import { changeSessionSetting } from '../../sessions/session-state.ts'
-import { decideForEnvironment, isUnchecked, shapeOfCommand } from '../command-policy/policy.ts'
+import { shapeOfCommand } from '../command-policy/command-shape.ts'
+import { decideForEnvironment, isUnchecked } from '../command-policy/policy.ts'
 import type { NeedsApproval, PolicyDecision } from '../command-policy/rule.ts'
-import {
-  continuingCommand,
-  limitOutput,
-  mergeExports,
-  reportingCommand,
-  reportRoomBytes,
-  type ShellEnd,
-} from '../environments/command-output.ts'
 import type {
   BackgroundCommand,
   Environment,
@@ -25,6 +17,14 @@ import type {
   ProcessEntry,
   ShellState,
 } from '../environments/environment.ts'
+import {
+  continuingCommand,
+  limitOutput,
+  mergeExports,
+  reportingCommand,
+  reportRoomBytes,
+  type ShellEnd,
+} from '../environments/shell-end.ts'
 import { lineOf, storedCharsOf, toErrorJson, toResultJson } from '../support/result-json.ts'
 import type { TerminalLimits, TerminalPort } from './support/terminal-port.ts'
 import { type ApprovalNeed, defineToolCode, type ToolContext } from './tool.ts'

@@ -1,7 +1,6 @@
 /**
  * Reads sessions and messages in the shapes of the JSON API. Runs in a thread with a read-only connection.
  */
-
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import type { Attachment } from '../../message/event.ts'
 import { ownWords } from '../../message/own-words.ts'

@@ -1,7 +1,6 @@
 /**
  * What the agent knows and may use: its memory, its skills, its tools, its MCP servers and where its commands run.
  */
-
 import { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
 import { defineRoutes } from '../route.ts'

@@ -3,7 +3,6 @@
  * variable `<PLATFORM>_ALLOWED_USERS` in `.env`, or `allow_from` in config.yaml. A list is never created. A person is removed
  * from the lists for groups and those of all accounts, too.
  */
-
 import { editConfigLists } from '../../config/edit-config.ts'
 import { replaceDotenvList } from '../../config/edit-dotenv.ts'
 import type { Environment } from '../../config/environment.ts'

@@ -2,7 +2,6 @@
  * What an owner does about pairing: list, approve, revoke, end requests. The daemon runs it for its API, and `hermes pairing` while
  * it holds the lock of the home. Loaded when it is first needed.
  */
-
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { HermesError, messageOf } from '../../lib/errors.ts'

@@ -1,7 +1,6 @@
 /**
  * Connects the approvals with the inbox, the outbox, the accounts and the turns.
  */
-
 import type { ApproveTool } from '../../agent/loop/tool-approval.ts'
 import type { Auxiliary } from '../../agent/models/auxiliary.ts'
 import type { AskUser } from '../../agent/tools/clarify.ts'

@@ -2,7 +2,6 @@
  * A chat as people saw it: what was written and what was answered, from inbox and outbox together.
  * (The transcript is another thing: what the model saw.)
  */
-
 import { buttonsOf } from '../../approvals/answers.ts'
 import { findQuestion } from '../../approvals/queries.ts'
 import { listChatEvents } from '../../inbox/chat-history.ts'

@@ -11,7 +11,7 @@ import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import type { SecretRegistry } from '../../lib/redact.ts'
 import { stripTerminalEscapes } from '../../lib/visible-text.ts'
 import type { Runtime } from '../../store/runtime.ts'
-import type { CommandDecisions } from './command-dispatcher.ts'
+import type { CommandDecisions } from './command-decision.ts'
 
 interface QuickGateway extends Pick<Runtime, 'store' | 'log'> {
   readonly secrets: Pick<SecretRegistry, 'redact'>

@@ -2,7 +2,6 @@
  * Scheduled jobs in a running gateway: the scheduler, the runs and the file `cron/jobs.json` together. A firing is a message in the
  * inbox with the key `cron:<id>:<time>`, so that it is stored before it counts, and never happens twice. Loaded with the first job.
  */
-
 import { join } from 'node:path'
 import type { CronRuntime, JobMaker, Jobs } from '../../cron/contract.ts'
 import { type Job, timeZoneOf } from '../../cron/job.ts'

@@ -1,7 +1,6 @@
 /**
  * Jobs for the commands of chats and for the API: whose request it is, and the chat in which it was made. Loaded with the first one.
  */
-
 import { createHash } from 'node:crypto'
 import type { JobServices } from '../../commands/jobs.ts'
 import type { JobMaker } from '../../cron/contract.ts'

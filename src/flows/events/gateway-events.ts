@@ -1,7 +1,6 @@
 /**
  * Gateway events on their way to hooks and to listeners within the process.
  */
-
 import type { HookRegistry } from '../../hooks/registry.ts'
 import type { Logger } from '../../lib/log.ts'
 import { type HookContext, type HookEventListener, truncateForHooks } from '../../message/hook-events.ts'

@@ -1,7 +1,6 @@
 /**
  * The configured models: that of the conversations, and those of other work. Providers are created with the first call.
  */
-
 import { existsSync } from 'node:fs'
 import type { AgentConfig } from '../../agent/config.ts'
 import type { Auxiliary } from '../../agent/models/auxiliary.ts'

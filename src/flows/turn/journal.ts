@@ -2,7 +2,6 @@
  * The durable side of a turn: what is on disk at each of its steps (design, "Durability"). Each method is one transaction,
  * composed of the queries of the modules that own the tables.
  */
-
 import type { Journal, ToolCallLine } from '../../agent/loop/journal.ts'
 import { hashToolCall } from '../../agent/loop/tool-batch.ts'
 import { attachFiles, attachSkills } from '../../inbox/apply-change.ts'

@@ -2,7 +2,6 @@
  * The terminal interface in this process: on a headless terminal, and at the real console platform behind HTTP. The JSON API
  * answers from a list.
  */
-
 import type { TestContext } from 'node:test'
 import type { ApiMessage, ApiSession } from '../../../src/api/shapes/sessions.ts'
 import { type AppOptions, startApp } from '../../../src/clients/tui/app.ts'

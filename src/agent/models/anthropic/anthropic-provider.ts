@@ -1,7 +1,6 @@
 /**
  * The provider for Anthropic's Messages API and for compatible servers.
  */
-
 import type { Provider } from '../provider.ts'
 import type { ProviderOptions } from '../provider-options.ts'
 import { createStreamingProvider } from '../streaming-provider.ts'

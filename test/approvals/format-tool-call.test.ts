@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatCommand, formatReason, formatToolCall, formatWholeCommand } from '../../src/approvals/tool-question.ts'
+import {
+  formatCommand,
+  formatReason,
+  formatToolCall,
+  formatWholeCommand,
+} from '../../src/approvals/format-tool-call.ts'
 import { createRedactor } from '../../src/lib/redact.ts'
 
 const plain = (text: string) => text

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
-import {
-  createOutputBuffer,
-  initVariable,
-  limitOutput,
-  parseExports,
-  reportingCommand,
-} from '../../../src/agent/environments/command-output.ts'
+import { initVariable, limitOutput, parseExports, reportingCommand } from '../../../src/agent/environments/shell-end.ts'
 
 const shells = [['bash'], ['dash'], ['busybox', 'sh']] as const
 
@@ -72,44 +65,4 @@ test('text that is no list of variables is not read as one', () => {
 test('an output that had room for a report is cut to its limit', () => {
   assert.equal(limitOutput('short', 10), 'short')
   assert.match(limitOutput(`${'a '.repeat(50)}`, 20), /^a a a a a \n\[\u2026 \d+ bytes left out \u2026\]\n a a a a $/)
-})
-
-test('an output within the limit is returned complete, however it was split into chunks', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 7 }), (text, size) => {
-      const clean = text.replaceAll('\0', '').toWellFormed()
-      const bytes = Buffer.from(clean)
-      const buffer = createOutputBuffer(Math.max(bytes.length, 2))
-      for (let at = 0; at < bytes.length; at += size) buffer.add(bytes.subarray(at, at + size))
-      assert.equal(buffer.text(), clean)
-    }),
-  )
-})
-
-test('a cut never splits a character, and the number of missing bytes is correct', () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 2, max: 40 }),
-      fc.constantFrom('é', '€', '😀', 'a'),
-      fc.integer({ min: 1, max: 9 }),
-      (budget, character, size) => {
-        const bytes = Buffer.from(character.repeat(60))
-        const buffer = createOutputBuffer(budget)
-        for (let at = 0; at < bytes.length; at += size) buffer.add(bytes.subarray(at, at + size))
-        const [, head = '', missing = '', tail = ''] = /^(.*)\n\[… (\d+) [^\]]*\]\n(.*)$/su.exec(buffer.text()) ?? []
-        assert.doesNotMatch(head + tail, /\uFFFD/)
-        assert.ok(Buffer.byteLength(head + tail) <= budget)
-        assert.equal(Buffer.byteLength(head + tail) + Number(missing), bytes.length)
-      },
-    ),
-  )
-})
-
-test('memory stays within the limit while the output grows', () => {
-  const buffer = createOutputBuffer(1_000)
-  for (let line = 0; line < 20_000; line++) buffer.add(Buffer.from(`line ${line}\n`))
-  const text = buffer.text()
-  assert.match(text, /^line 0\n/)
-  assert.match(text, /line 19999\n$/)
-  assert.ok(text.length < 1_100)
 })
